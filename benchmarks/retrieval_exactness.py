@@ -1,0 +1,105 @@
+"""Whether the case memory finds the true nearest cases: recall@3 against an exact NumPy scan.
+
+    python benchmarks/retrieval_exactness.py [--records 12163] [--queries 500] [--seed 0]
+
+As many records as MedChain has cases, 384 dimensions, in clusters within 19 departments of unequal size. Times are
+given as ratios to the NumPy scan (one matrix product and a sort over the same vectors in the process), which is what
+a database is measured against here, not seconds of some machine. Exit status 1 if recall is below what is promised.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.vocabulary import DEPARTMENTS
+from retrieval import Memory, RememberedCase, build_memory
+
+Vectors = NDArray[np.float32]
+WITHIN, OVERALL = 1.0, 0.99  # the recall promised within a department and over all of them
+K = 3
+
+
+def clustered(rng: np.random.Generator, n: int, dimensions: int = 384) -> tuple[Vectors, NDArray[np.int64]]:
+    """Unit vectors (n, dimensions) in ten clusters a department, and the department of each (n,)."""
+    departments = rng.choice(19, size=n, p=rng.dirichlet(np.full(19, 2.0)))
+    centres = rng.normal(size=(19, 10, dimensions)) + 0.5 * rng.normal(size=(19, 1, dimensions))
+    vectors = centres[departments, rng.integers(0, 10, n)] + 0.5 * rng.normal(size=(n, dimensions))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32), departments
+
+
+def scan(vectors: Vectors, rows: NDArray[np.int64], query: Vectors) -> set[int]:
+    """The rows of the K nearest among ``rows``, exactly."""
+    similarities = vectors[rows] @ query
+    return set(rows[np.argpartition(-similarities, K - 1)[:K]].tolist())
+
+
+def measure(queries: Vectors, find: Callable[[int, Vectors], set[int]]) -> tuple[list[set[int]], float]:
+    """The answers, and the median seconds of one."""
+    answers, seconds = [], []
+    for number, query in enumerate(queries):
+        start = time.perf_counter()
+        answers.append(find(number, query))
+        seconds.append(time.perf_counter() - start)
+    return answers, float(np.median(seconds))
+
+
+def remembered(memory: Memory, query: Vectors, department: str | None) -> set[int]:
+    """The rows of the cases that the memory finds."""
+    return {int(neighbour.case.id) for neighbour in memory.recall_by_vector(query, department, k=K)}
+
+
+def main() -> int:
+    """Build, ask, compare and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--records", type=int, default=12_163)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+
+    rng = np.random.default_rng(options.seed)
+    everything, filed = clustered(rng, options.records + options.queries)
+    vectors, queries = everything[: options.records], everything[options.records :]
+    rows = [np.flatnonzero(filed[: options.records] == number) for number in range(19)]
+    asked = filed[options.records :]
+    cases = [
+        RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]])
+        for row in range(options.records)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        memory = build_memory([], folder, embedding="synthetic")
+        start = time.perf_counter()
+        memory.add(cases, vectors)
+        print(f"{options.records} records in 19 departments ({min(map(len, rows))} to {max(map(len, rows))}), ", end="")
+        print(f"written in {time.perf_counter() - start:.1f} s; {options.queries} queries\n")
+        print(f"{'':28}{'recall@3':>9}{'promised':>10}{'x NumPy':>9}")
+        promised_all = True
+        for label, promised, exact, ours in (
+            (
+                "within the department",
+                WITHIN,
+                lambda number, query: scan(vectors, rows[asked[number]], query),
+                lambda number, query: remembered(memory, query, DEPARTMENTS.names[asked[number]]),
+            ),
+            (
+                "over all departments",
+                OVERALL,
+                lambda number, query: scan(vectors, np.arange(options.records), query),
+                lambda number, query: remembered(memory, query, None),
+            ),
+        ):
+            truth, scanned = measure(queries, exact)
+            found, asked_memory = measure(queries, ours)
+            recall = sum(len(a & b) for a, b in zip(truth, found, strict=True)) / sum(map(len, truth))
+            promised_all &= recall >= promised
+            print(f"{label:28}{recall:9.4f}{promised:10.2f}{asked_memory / scanned:9.1f}")
+        memory.close()
+    return 0 if promised_all else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""What a case is: what the patient knows, what examinations show, and the answer key."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from cases.vocabulary import (
+    IMAGE_CLASSES,
+    PHYSICAL_ITEMS,
+    AuxiliaryItem,
+    Department,
+    ExaminationItem,
+    Language,
+    PhysicalItem,
+    SubDepartment,
+    TreatmentItem,
+)
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Split = Literal["train", "validation", "test"]
+Sex = Literal["female", "male"]
+
+
+def _unique(items: list[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+UniqueItems = AfterValidator(_unique)
+
+
+class Record(BaseModel):
+    """Base of every part of a case: strict about its fields, so that a typing error is found on reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PatientRecord(Record):
+    """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
+
+    age_years: float | None = Field(None, ge=0, le=130, description="Age in years; 0.5 is six months.")
+    sex: Sex | None = Field(None, description="As recorded; absent if not recorded.")
+    occupation: Text = ""
+    chief_complaint: RequiredText = Field(description="The complaint the patient comes with, and since when.")
+    present_illness: Text = Field("", description="The course of the present illness, in the patient's knowledge.")
+    past_history: Text = Field("", description="Earlier diseases, operations, medication and allergies.")
+    personal_history: Text = Field("", description="Habits, living conditions, travel, menstruation and births.")
+    family_history: Text = ""
+
+
+class Image(Record):
+    """A picture that an examination yields."""
+
+    file: RequiredText = Field(description="Path, relative to the folder of the case file.")
+    item: AuxiliaryItem = Field(description="The examination that shows it: its image class.")
+
+    @model_validator(mode="after")
+    def _is_imaging(self) -> "Image":
+        if self.item not in IMAGE_CLASSES:
+            raise ValueError(f"{self.item!r} yields no pictures; an image class is one of {', '.join(IMAGE_CLASSES)}")
+        return self
+
+
+class ExaminationRecord(Record):
+    """What examinations show, item by item of the closed vocabulary."""
+
+    physical: dict[PhysicalItem, RequiredText] = Field(default_factory=dict)
+    auxiliary: dict[AuxiliaryItem, RequiredText] = Field(default_factory=dict)
+    images: list[Image] = Field(default_factory=list)
+
+    @property
+    def results(self) -> dict[str, str]:
+        """Every recorded result by item, physical items first."""
+        return {**self.physical, **self.auxiliary}
+
+
+class AnswerKey(Record):
+    """The reference answers. An absent answer leaves its stage unscored; it is never shown to a doctor."""
+
+    urgency: Literal["routine", "urgent", "emergency"] | None = None
+    department: Department | None = Field(None, description="First-level department, one of 19.")
+    sub_departments: Annotated[list[SubDepartment], UniqueItems] = Field(default_factory=list)
+    examination_items: Annotated[list[ExaminationItem], UniqueItems] = Field(
+        default_factory=list, description="The physical and auxiliary items that should be ordered."
+    )
+    imaging_reports: dict[AuxiliaryItem, RequiredText] = Field(
+        default_factory=dict, description="Reference report by image class."
+    )
+    diagnosis: list[RequiredText] = Field(default_factory=list, description="Diagnoses, the principal one first.")
+    diagnosis_basis: Text = ""
+    treatment_course: Text = ""
+    treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
+
+    @property
+    def physical_items(self) -> list[str]:
+        """The reference physical examination items."""
+        return [item for item in self.examination_items if item in PHYSICAL_ITEMS.names]
+
+    @property
+    def auxiliary_items(self) -> list[str]:
+        """The reference auxiliary examination items."""
+        return [item for item in self.examination_items if item not in PHYSICAL_ITEMS.names]
+
+
+class Provenance(Record):
+    """Where a case comes from and on what terms it may be used."""
+
+    source: RequiredText
+    licence: Text = ""
+    note: Text = ""
+
+
+class Case(Record):
+    """One patient's course: record, examinations and answer key, in one language."""
+
+    id: RequiredText
+    language: Language = "en"
+    split: Split | None = None
+    patient: PatientRecord
+    examinations: ExaminationRecord = Field(default_factory=ExaminationRecord)
+    key: AnswerKey = Field(default_factory=AnswerKey)
+    provenance: Provenance
+    folder: str = Field("", exclude=True, description="Where image paths start; set when a case is loaded.")

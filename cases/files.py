@@ -1,0 +1,122 @@
+"""Reading and writing cases: JSON lines, one case a line; every problem named by file, line and field."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from cases.case import Case, Split
+
+BUILTIN = "builtin"
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one record of a file, where, and what would mend it.
+
+    An error means that the record cannot be used; a warning, that it can, but not all of it or not as it stood.
+    """
+
+    file: str
+    record: str
+    field: str
+    message: str
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        where = ", ".join(part for part in (self.file, self.record, self.field) if part)
+        return f"{where}: {self.message}"
+
+
+class CaseFileError(ValueError):
+    """A file of cases that cannot be used; ``problems`` lists every fault found in it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> list[Case]:
+    """Read the cases of a JSON-lines file, or the built-in ones (``"builtin"``).
+
+    Args:
+        source: a path, or ``"builtin"``.
+        split: only the cases of that split; all of them if None.
+
+    Raises:
+        CaseFileError: the file cannot be read, or any of its records is faulty (all faults are listed).
+    """
+    cases, problems = check_cases(source)
+    if problems:
+        raise CaseFileError(problems)
+    return [case for case in cases if split in (None, case.split)]
+
+
+def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]]:
+    """Read a file as far as it goes: the good cases, and a problem for each fault."""
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    seen: dict[str, str] = {}
+    for path in _paths(source):
+        try:
+            # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
+            lines = path.read_text("utf-8-sig").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            problems.append(Problem(str(path), "", "", f"cannot be read ({error}); expected UTF-8 JSON lines of cases"))
+            continue
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            record = f"line {number}"
+            try:
+                case = Case.model_validate_json(line)
+            except ValidationError as error:
+                problems.extend(validation_problems(path, record, error))
+                continue
+            if case.id in seen:
+                problems.append(Problem(str(path), record, "id", f"{case.id!r} is already used at {seen[case.id]}"))
+                continue
+            seen[case.id] = f"{path.name}, {record}"
+            case = case.model_copy(update={"folder": str(path.parent.resolve())})
+            problems.extend(
+                Problem(str(path), record, f"examinations.images.{index}.file", f"no picture at {image.file!r}")
+                for index, image in enumerate(case.examinations.images)
+                if not os.path.isfile(os.path.join(case.folder, image.file))
+            )
+            cases.append(case)
+    if not cases and not problems:
+        problems.append(Problem(str(source), "", "", "holds no case; expected one JSON object a line"))
+    return cases, problems
+
+
+def save_cases(cases: Iterable[Case], path: str | Path) -> None:
+    """Write cases as JSON lines, whole or not at all (written beside and moved into place)."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.part")
+    with draft.open("w", encoding="utf-8") as out:
+        out.writelines(case.model_dump_json(exclude_defaults=True) + "\n" for case in cases)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(target)
+
+
+def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:
+    """A validation error as problems, one a field."""
+    return [
+        Problem(str(path), record, ".".join(str(part) for part in detail["loc"]), detail["msg"])
+        for detail in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+
+
+def _paths(source: str | Path) -> list[Path]:
+    if str(source) != BUILTIN:
+        return [Path(source)]
+    folder = Path(str(files("cases") / "builtin"))
+    return sorted(folder.glob("*.jsonl"))

@@ -1,0 +1,167 @@
+"""AgentClinic: OSCE-style records and New England Journal questions, as JSON lines.
+
+The objective for the doctor ("Assess and diagnose ...") is left out: it often gives the answer away. Neither urgency,
+department nor treatment is recorded, so that their stages stay unscored. Findings are sorted into the closed
+examination items by ``lexicon.toml``; a test for which the vocabulary has no item (an ECG, a lumbar puncture, an
+audiogram) stands, under its own label, with the physical examination of the same system, and the case's provenance
+says so.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cases.case import Case, PatientRecord
+from cases.importers.agentclinic_nejm import nejm_data
+from cases.importers.demographics import age_phrases, demographics
+from cases.importers.findings import Findings
+from cases.importers.prose import first_sentence, label, language_of, paragraph, phrase, sentence, sentences
+from cases.importers.source import Record, Source
+from cases.vocabulary import normalise
+
+_ROOT = "OSCE_Examination"
+_ACTOR = f"{_ROOT}.Patient_Actor"
+_READ = {"Objective_for_Doctor", "Patient_Actor", "Physical_Examination_Findings", "Test_Results", "Correct_Diagnosis"}
+_ACTOR_READ = {"Demographics", "History", "Symptoms", "Past_Medical_History", "Social_History", "Review_of_Systems"}
+_TEXTS = [name for name, info in PatientRecord.model_fields.items() if info.annotation is str]
+
+_WORKS_AS = re.compile(
+    r"\b(?:works?|working|employed) as an? ([^.,;()]+?)(?= (?:and|who|at|in|for|with)\b|[.,;()]|$)", re.IGNORECASE
+)
+_SEX_WORD = re.compile(r"\b(?:female|male|woman|man|girl|boy)\b", re.IGNORECASE)
+_NO_OCCUPATION = re.compile(
+    r"\b(?:newborn|infant|neonate|baby|toddler|child|adolescent|teenager|adult|patient|person|individual"
+    r"|from|at|with|by|of|in|who|accompanied|presenting)\b|[^A-Za-z -]",
+    re.IGNORECASE,
+)
+
+
+def import_agentclinic(source: Source) -> Iterator[Case]:
+    """Read AgentClinic records of either flavour."""
+    if source.departments:
+        source.error("AgentClinic records name no department; expected no departments file")
+    stem = source.path.stem.replace("_", "-")
+    for record in source.records():
+        data = _data(record)
+        case = record.case(f"{stem}-{record.number:03d}", data) if data else None
+        if case:
+            _warn_of_leak(record, case)
+            yield case
+
+
+def _data(record: Record) -> dict[str, Any] | None:
+    value = record.value
+    if not isinstance(value, Mapping):
+        record.expected("", f"an object with {_ROOT}", value)
+    elif _ROOT in value:
+        if isinstance(value[_ROOT], Mapping):
+            return _osce_data(record, value[_ROOT])
+        record.expected(_ROOT, "an object with Patient_Actor and Correct_Diagnosis", value[_ROOT])
+    elif "answers" in value or "question" in value:
+        return nejm_data(record, value)
+    else:
+        record.error("", f"has neither {_ROOT} nor question and answers; expected one of them")
+    return None
+
+
+def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None:
+    actor = osce.get("Patient_Actor")
+    if not isinstance(actor, Mapping):
+        record.expected(_ACTOR, "an object with Demographics, History and Symptoms", actor)
+        return None
+    diagnosis = phrase(osce.get("Correct_Diagnosis"))
+    if not diagnosis:
+        record.expected(f"{_ROOT}.Correct_Diagnosis", "the diagnosis", osce.get("Correct_Diagnosis"))
+    findings = Findings()
+    findings.add_physical(osce.get("Physical_Examination_Findings"))
+    findings.add_tests(osce.get("Test_Results"))
+    for name in findings.unknown:
+        record.warn("", f"no rule of the lexicon knows {name!r}; it stands under General Examination")
+    for name in [*findings.ignored, *(key for key in osce if key not in _READ)]:
+        record.warn("", f"{label(name)!r} is no finding and is left out")
+    patient = _patient(record, actor)
+    return {
+        "language": language_of(patient["present_illness"], patient["chief_complaint"]),
+        "patient": patient,
+        "examinations": findings.record,
+        "key": {"examination_items": findings.items, "diagnosis": [diagnosis]},
+        "provenance": {"source": f"AgentClinic ({record.source.path.name})", "note": findings.note},
+    }
+
+
+def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
+    about = phrase(actor.get("Demographics"))
+    history, symptoms = sentences(actor.get("History")), actor.get("Symptoms")
+    primary, others = _symptoms(symptoms)
+    if not primary:
+        primary = first_sentence(history)
+        if primary:
+            record.warn(f"{_ACTOR}.Symptoms", "names no Primary_Symptom; the first sentence of History stands for it")
+        else:
+            record.expected(f"{_ACTOR}.Symptoms", "a Primary_Symptom, or a History", symptoms)
+    stated = demographics(about, brief=True)
+    social = sentences(actor.get("Social_History"))
+    return {
+        "age_years": stated.age_years,
+        "sex": stated.sex,
+        "occupation": _occupation(about, social),
+        "chief_complaint": primary,
+        "present_illness": paragraph(
+            history, sentence("Other symptoms", others), _headed("Review of systems", actor.get("Review_of_Systems"))
+        ),
+        # Medication, and whatever else a record has of the patient, belongs to what was before.
+        "past_history": paragraph(
+            sentences(actor.get("Past_Medical_History")),
+            *(
+                sentence(label(key), value)
+                for key, value in actor.items()
+                if key not in _ACTOR_READ | {"Family_History"}
+            ),
+        ),
+        "personal_history": paragraph(_beyond_age_and_sex(about), social),
+        "family_history": sentences(actor.get("Family_History")),
+    }
+
+
+def _symptoms(value: object) -> tuple[str, object]:
+    """The primary symptom, and the others."""
+    if isinstance(value, Mapping):
+        others = {key: content for key, content in value.items() if key != "Primary_Symptom"}
+        secondary = others.pop("Secondary_Symptoms", None)
+        return phrase(value.get("Primary_Symptom")), [secondary, others]
+    if isinstance(value, list):
+        return (phrase(value[0]), value[1:]) if value else ("", None)
+    return phrase(value), None
+
+
+def _headed(name: str, value: object) -> str:
+    """Text under its heading; without one if it is a sentence that needs none."""
+    return sentence(name, value) if isinstance(value, Mapping | list) else sentences(value)
+
+
+def _occupation(about: str, social: str) -> str:
+    """The occupation, from "26-year-old female nurse" or "Works as a graphic designer"."""
+    sex = _SEX_WORD.search(about)
+    ages = age_phrases(about)
+    rest = about[sex.end() :] if sex else about.partition(ages[0])[2] if ages else ""
+    if (trailing := rest.strip()) and not _NO_OCCUPATION.search(trailing):
+        return trailing
+    match = _WORKS_AS.search(social)
+    return match[1].strip() if match else ""
+
+
+def _beyond_age_and_sex(about: str) -> str:
+    """The demographics as they stand, if they say more than age and sex."""
+    rest = about
+    for stated in age_phrases(about):
+        rest = rest.replace(stated, "")
+    return about if re.search(r"\w", _SEX_WORD.sub("", rest)) else ""
+
+
+def _warn_of_leak(record: Record, case: Case) -> None:
+    """Warn where the patient could tell the doctor the diagnosis as the key words it."""
+    for diagnosis in case.key.diagnosis:
+        pattern = re.compile(rf"(?<!\w){re.escape(normalise(diagnosis))}(?!\w)")
+        for name in _TEXTS:
+            if pattern.search(normalise(getattr(case.patient, name))):
+                record.warn(f"patient.{name}", f"names the diagnosis {diagnosis!r}, so that the patient knows it")

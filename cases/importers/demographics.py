@@ -1,0 +1,107 @@
+"""Age and sex, where a text states them, in English or Chinese."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cases.case import Sex
+
+_YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25, "周": 7 / 365.25, "d": 1 / 365.25,
+              "天": 1 / 365.25, "日": 1 / 365.25, "h": 0.0}  # fmt: skip
+_OLDEST = 130
+
+_AGES = [
+    # "45-year-old", "8 years old", "3 months of age", "35 y/o"
+    re.compile(
+        r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)[\s-]*(?P<unit>y(?:ea)?rs?|y|months?|weeks?|days?|hours?)"
+        r"(?:[\s-]*(?:old|of age)\b|[\s/.]*o\b)",
+        re.IGNORECASE,
+    ),
+    # "aged 45", "age: 45 years"
+    re.compile(
+        r"\bage[d:\s]+(?:of\s+|is\s+)?(?P<n>\d{1,3}(?:\.\d+)?)\b(?:\s*(?P<unit>years?|months?|weeks?|days?))?",
+        re.IGNORECASE,
+    ),
+    # "45岁", "1岁6个月", "2岁半"; "20岁时" tells of an earlier time
+    re.compile(r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)\s*周?(?P<unit>岁)(?:(?P<half>半)|(?P<months>\d{1,2})个?月)?(?![时起开前后以左间])"),
+    # "患儿，男，3个月，": a bare span of time is an age only right after the patient or the sex, else a duration
+    re.compile(
+        r"(?:患儿|[男女](?:性|婴|孩|童)?|年龄)\s*[,:、为]?\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,.。;；)\s]|$)"
+    ),
+    re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
+]  # fmt: skip
+_NOT_THE_PATIENT_NOW = re.compile(
+    r"\b(?:her|his|their|my|whose)\s*$|\b(?:when|since|until|at|before|after|by|around)\b[^.,;]{0,14}$", re.IGNORECASE
+)
+_NEWBORN = re.compile(r"\b(?:newborn|neonate)\b|新生儿", re.IGNORECASE)
+
+_SEX = re.compile(r"\b(?:(?P<female>female|woman|girl|lady)|(?P<male>male|man|boy|gentleman))\b", re.IGNORECASE)
+_SEX_STATED = [
+    re.compile(r"\b(?:sex|gender)[\s:]+(?:is\s+)?(?:(?P<female>f(?:emale)?)|(?P<male>m(?:ale)?))\b", re.IGNORECASE),
+    re.compile(r"性别[\s:为]*(?:(?P<female>女)|(?P<male>男))"),
+    re.compile(r"(?:患者|患儿|病人|病员)[^。;；]{0,8}?(?:(?P<female>女)|(?P<male>男))(?![友儿子朋])"),
+    re.compile(r"(?:^|[,.。;；:、(\]】\s岁])(?:(?P<female>女)|(?P<male>男))(?:[性婴孩童]|(?=[,.。;；:、)\s\d]|$))"),
+]
+
+
+@dataclass(frozen=True)
+class Demographics:
+    """What a text says of the patient's age and sex; None where it says nothing."""
+
+    age_years: float | None = None
+    sex: Sex | None = None
+
+
+def demographics(*texts: str, brief: bool = False) -> Demographics:
+    """Age and sex as first stated in the texts, in their order.
+
+    Args:
+        texts: where to look.
+        brief: the texts do nothing but describe the patient ("Female, 35"), so that every word counts.
+    """
+    folded = [re.sub(r"[‐-―−]", "-", unicodedata.normalize("NFKC", text)) for text in texts]
+    return Demographics(
+        next((age for text in folded for age in _ages(text, brief)), None),
+        next((sex for text in folded if (sex := _sex(text, brief))), None),
+    )
+
+
+def age_phrases(text: str) -> list[str]:
+    """The parts of a text that state an age."""
+    return [match.group() for pattern in _AGES for match in pattern.finditer(text)]
+
+
+def _ages(text: str, brief: bool) -> Iterator[float]:
+    for pattern in _AGES:
+        for match in pattern.finditer(text):
+            if not brief and _NOT_THE_PATIENT_NOW.search(text[: match.start()]):
+                continue
+            groups = match.groupdict()
+            years = float(groups["n"]) * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
+            years += 0.5 if groups.get("half") else int(groups.get("months") or 0) / 12
+            if years <= _OLDEST:
+                yield round(years, 3)
+    if _NEWBORN.search(text) and (brief or _NEWBORN.search(text[:60])):
+        yield 0.0
+    if brief and (bare := re.fullmatch(r"\D*(\d{1,3})\D*", text)) and int(bare[1]) <= _OLDEST:
+        yield float(bare[1])
+
+
+def _sex(text: str, brief: bool) -> Sex | None:
+    for pattern in _SEX_STATED:
+        if match := pattern.search(text):
+            return _sex_of(match)
+    if brief:
+        return _sex_of(_SEX.search(text))
+    # In running text only the words beside the age: "a 45-year-old man", not "her male partner".
+    for match in _AGES[0].finditer(text):
+        if not _NOT_THE_PATIENT_NOW.search(text[: match.start()]):
+            return _sex_of(_SEX.search(text, match.end(), match.end() + 40))
+    return None
+
+
+def _sex_of(match: re.Match[str] | None) -> Sex | None:
+    if match is None:
+        return None
+    return "female" if match["female"] else "male"

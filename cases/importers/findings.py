@@ -1,0 +1,111 @@
+"""Freely nested findings sorted into the closed examination items."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cases.importers import lexicon
+from cases.importers.prose import is_bland, label, paragraph, phrase, sentence, sentences
+from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
+
+
+@dataclass
+class Findings:
+    """Findings by closed item, as they are sorted, and what had to be decided on the way."""
+
+    by_item: dict[str, list[str]] = field(default_factory=dict)
+    displaced: list[tuple[str, str]] = field(default_factory=list)  # tests without an auxiliary item: (test, item)
+    unknown: list[str] = field(default_factory=list)  # labels that no rule knows
+    ignored: list[str] = field(default_factory=list)  # labels over something else than findings
+
+    def add_physical(self, value: object) -> None:
+        """Sort the findings of the physical examination."""
+        for name, content in _entries(value):
+            item = lexicon.physical_item(name)
+            if lexicon.is_mixed(name):
+                self._add_mixed(name, content, item or lexicon.GENERAL)
+            else:
+                self._add(item or self._unknown(name), name, content)
+
+    def add_tests(self, value: object, default: str | None = None) -> None:
+        """Sort test results; ``default`` is the item of a test that no rule knows."""
+        for name, content in _entries(value):
+            if lexicon.is_ignored(name):
+                self.ignored.append(name)
+            elif lexicon.is_group(name) and isinstance(content, Mapping) and not all(map(is_bland, content)):
+                self.add_tests(content, lexicon.group_item(name) or default)
+            elif phrase(content):
+                self._add_test(name, content, default)
+
+    def add_text(self, heading: str, text: str) -> None:
+        """Sort one finding that is running text, by what it begins with, what it names, or the heading above it."""
+        name, colon, _ = text.partition(":")
+        item = lexicon.test_item(name) if colon else None
+        item = item or lexicon.first_test_in(text) or lexicon.group_item(heading) or lexicon.test_item(heading)
+        item = item or lexicon.physical_item(heading) or self._unknown(heading)
+        if item in PHYSICAL_ITEMS.names and lexicon.first_test_in(text):
+            self.displaced.append((name if colon else " ".join(text.split()[:6]), item))
+        self.by_item.setdefault(item, []).append(paragraph(text))
+
+    @property
+    def record(self) -> dict[str, dict[str, str]]:
+        """The physical and auxiliary part of an examination record, in the order of the vocabulary."""
+        filled = {item: paragraph(*self.by_item[item]) for item in EXAMINATION_ITEMS.names if item in self.by_item}
+        return {
+            "physical": {item: text for item, text in filled.items() if item in PHYSICAL_ITEMS.names},
+            "auxiliary": {item: text for item, text in filled.items() if item in AUXILIARY_ITEMS.names},
+        }
+
+    @property
+    def items(self) -> list[str]:
+        """The recorded items."""
+        return [item for item in EXAMINATION_ITEMS.names if item in self.by_item]
+
+    @property
+    def note(self) -> str:
+        """Which tests stand under a physical item for want of an auxiliary one."""
+        if not self.displaced:
+            return ""
+        filed = "; ".join(f"{test} under {item}" for test, item in dict.fromkeys(self.displaced))
+        return f"Tests for which the closed vocabulary has no item stand with a physical examination: {filed}."
+
+    def _add_test(self, name: str, content: object, default: str | None) -> None:
+        # A label such as "Imaging" says less than the finding under it.
+        item = lexicon.test_item(name) or default
+        if item is None and lexicon.is_group(name):
+            item = lexicon.group_item(name) or lexicon.first_test_in(phrase(content))
+        item = item or self._unknown(name)
+        if isinstance(content, Mapping):
+            content = {key: finding for key, finding in content.items() if not lexicon.is_ignored(str(key))}
+        if item in PHYSICAL_ITEMS.names and phrase(content):
+            self.displaced.append((name, item))
+        self._add(item, name, content)
+
+    def _add_mixed(self, name: str, content: object, default: str) -> None:
+        if isinstance(content, Mapping):
+            elsewhere = {child: lexicon.physical_item(child) or default for child in content}
+            for child, item in elsewhere.items():
+                if item != default:
+                    self._add(item, label(child), content[child])
+            content = {child: content[child] for child, item in elsewhere.items() if item == default}
+        self._add(default, name, content)
+
+    def _add(self, item: str, name: str, content: object) -> None:
+        own_name = EXAMINATION_ITEMS.canonical(name) == item or is_bland(name)
+        text = sentences(content) if own_name else sentence(name, content)
+        if text:
+            self.by_item.setdefault(item, []).append(text)
+
+    def _unknown(self, name: str) -> str:
+        self.unknown.append(name)
+        return lexicon.GENERAL
+
+
+def _entries(value: object) -> Iterator[tuple[str, object]]:
+    """The labelled parts of a value; text without a label is a finding of its own."""
+    if isinstance(value, Mapping):
+        yield from ((label(str(key)), content) for key, content in value.items())
+    elif isinstance(value, list):
+        for part in value:
+            yield from _entries(part)
+    elif text := phrase(value):
+        yield "Findings", text

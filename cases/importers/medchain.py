@@ -1,0 +1,155 @@
+"""MedChain: ``{title: case}`` with Chinese keys, or with the English ones of the paper's Figure 4.
+
+Nesting varies: a section is read wherever it stands, and a section that a case lacks stays absent. Urgency is not
+recorded. The title becomes the case's id, as a reader of the source would look for it; since it names the diagnosis,
+no doctor may be shown an id. The tagged diseases are keywords, not the reference diagnosis, and are left out, as are
+summary (but for age and sex), differential diagnosis and discussion.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cases.case import Case
+from cases.importers.demographics import age_phrases, demographics
+from cases.importers.medchain_departments import Directory, assign_departments, read_departments
+from cases.importers.medchain_sections import Sections, is_case
+from cases.importers.prose import first_sentence, language_of, paragraph, sentences, texts
+from cases.importers.source import Record, Source
+from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, TREATMENT_ITEMS
+
+_LONGEST_ID = 60
+
+
+def import_medchain(source: Source) -> Iterator[Case]:
+    """Read MedChain cases; one object may hold many titles."""
+    directory = read_departments(source) if source.departments else None
+    for record in source.records():
+        if not isinstance(record.value, Mapping):
+            record.expected("", "an object {title: case}", record.value)
+        elif is_case(record.value):
+            yield from _read(record, f"{source.path.stem} {record.number}", directory)
+        else:
+            for title, case in record.value.items():
+                yield from _read(Record(source, title, record.number, case), title, directory)
+
+
+def _read(record: Record, title: str, directory: Directory | None) -> Iterator[Case]:
+    if not isinstance(record.value, Mapping):
+        record.expected("", "a case object with tags and [Case Introduction]", record.value)
+        return
+    sections = Sections(record, record.value)
+    patient = _patient(sections)
+    case = record.case(
+        _id(title),
+        {
+            "language": language_of(*(text for text in patient.values() if isinstance(text, str))),
+            "patient": patient,
+            "examinations": {**sections.findings.record, "images": list(_images(sections))},
+            "key": {
+                **assign_departments(sections.listed("department"), record, directory),
+                "examination_items": sections.findings.items,
+                "imaging_reports": _imaging_reports(sections),
+                "diagnosis": sections.listed("diagnosis"),
+                "diagnosis_basis": sections.text("diagnosis_basis"),
+                "treatment_course": sections.text("treatment_course"),
+                "treatment_items": _treatment_items(sections),
+            },
+            "provenance": {"source": f"MedChain ({record.source.path.name})"},
+        },
+    )
+    if case:
+        yield case
+
+
+def _patient(sections: Sections) -> dict[str, Any]:
+    complaint, illness = sections.text("chief_complaint"), sections.text("present_illness")
+    stated = demographics(*sections.listed("about"), complaint, illness)
+    if not complaint and illness:
+        complaint = _opening(illness)
+        sections.record.warn("Chief Complaint (主诉)", "is absent; the present illness's first sentence stands for it")
+    elif not complaint:
+        sections.record.error(
+            "Chief Complaint (主诉)", "expected text or a list of texts; found neither it nor a history"
+        )
+    return {
+        "age_years": stated.age_years,
+        "sex": stated.sex,
+        "chief_complaint": complaint,
+        "present_illness": illness,
+        "past_history": sections.text("past_history"),
+        "personal_history": sections.text("personal_history"),
+        "family_history": sections.text("family_history"),
+    }
+
+
+def _opening(illness: str) -> str:
+    """The first sentence, with the next one if the first only says who the patient is ("患者，女，45岁。")."""
+    first = first_sentence(illness)
+    if age_phrases(first) and len(first) < 20:
+        first = paragraph(first, first_sentence(illness[len(first) :]))
+    return first
+
+
+def _images(sections: Sections) -> Iterator[dict[str, str]]:
+    for here, content in sections.contents("images"):
+        for number, entry in enumerate(content if isinstance(content, list) else [content]):
+            place = f"{here}.{number}"
+            if not isinstance(entry, Mapping):
+                sections.record.expected(place, "an object with filename and category", entry)
+                continue
+            file = entry.get("文件名", entry.get("filename"))
+            if not isinstance(file, str) or not file.strip():
+                sections.record.expected(f"{place}.filename", "the name of a picture", file)
+                continue
+            classes = texts(entry.get("分类", entry.get("category")))
+            item = next((item for item in map(AUXILIARY_ITEMS.canonical, classes) if item in IMAGE_CLASSES), None)
+            if item is None:
+                found, accepted = ", ".join(classes) or "nothing", ", ".join(IMAGE_CLASSES)
+                sections.record.warn(
+                    f"{place}.category",
+                    f"picture {file!r} left out: {found} is no image class; expected one of {accepted}",
+                )
+            elif image := sections.record.image(f"{place}.filename", file.strip(), item):
+                yield image
+
+
+def _imaging_reports(sections: Sections) -> dict[str, str]:
+    reports: dict[str, str] = {}
+    for here, content in sections.contents("imaging_reports"):
+        if not isinstance(content, Mapping):
+            if texts(content):
+                sections.record.expected(here, "an object {image class: report}", content)
+            continue
+        for name, report in content.items():
+            if (item := AUXILIARY_ITEMS.canonical(name)) is None:
+                accepted = ", ".join(AUXILIARY_ITEMS.names)
+                sections.record.warn(f"{here}.{name}", f"unknown image class, left out; expected one of {accepted}")
+            elif text := sentences(report):
+                reports[item] = paragraph(reports.get(item, ""), text)
+    return reports
+
+
+def _treatment_items(sections: Sections) -> list[str]:
+    items = []
+    for text in sections.listed("treatment_items"):
+        for name in [text] if TREATMENT_ITEMS.canonical(text) else re.split(r"[,，、;；]\s*", text):
+            if item := TREATMENT_ITEMS.canonical(name):
+                items.append(item)
+            else:
+                accepted = ", ".join(TREATMENT_ITEMS.names)
+                sections.record.warn(
+                    "Treatment Items (治疗项目)", f"unknown item {name!r}, left out; expected one of {accepted}"
+                )
+    return items
+
+
+def _id(title: str) -> str:
+    """The title as an id; a long one is cut, and told apart by a hash."""
+    slug = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", title).casefold()).strip("-")
+    if 0 < len(slug) <= _LONGEST_ID:
+        return slug
+    digest = hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{slug[: _LONGEST_ID - 9].strip('-')}-{digest}".strip("-")

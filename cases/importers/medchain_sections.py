@@ -1,0 +1,122 @@
+"""The sections of a MedChain case under their Chinese or English keys, wherever they are nested."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cases.importers.findings import Findings
+from cases.importers.lexicon import GENERAL
+from cases.importers.prose import paragraph, sentences, texts
+from cases.importers.source import Record
+from cases.vocabulary import EXAMINATION_ITEMS, normalise
+
+# The first three kinds only hold other sections; the next three hold examination items.
+_HOLDERS = {
+    "tags": ["tags", "标签"],
+    "introduction": ["病案介绍", "Case Introduction", "Case Presentation"],
+    "process": ["诊治过程", "Diagnosis and Treatment Process", "Diagnosis and Treatment"],
+}
+_EXAMINATIONS = {
+    "examination": ["查体", "Examination", "Examinations"],
+    "physical": ["体格检查", "Physical Examination", "Physical Examinations"],
+    "auxiliary": ["辅助检查", "Auxiliary Examinations", "Auxiliary Examination"],
+}
+_SECTIONS = {
+    "department": ["科室", "department", "departments"],
+    "chief_complaint": ["主诉", "Chief Complaint", "Chief Complaints"],
+    "present_illness": ["现病史", "Present Illness", "History of Present Illness", "Present Illness History"],
+    "past_history": ["既往史", "Past Medical History", "Past History", "Medical History"],
+    "personal_history": ["个人史", "Personal History", "Social History", "婚育史", "月经史", "Marital History"],
+    "family_history": ["家族史", "Family History"],
+    "images": ["图像", "Images", "Image"],
+    "imaging_reports": ["影像报告", "Imaging Reports", "Imaging Report"],
+    "diagnosis": ["初步诊断", "Initial Diagnosis", "Preliminary Diagnosis", "诊断", "Diagnosis"],
+    "diagnosis_basis": ["诊断依据", "Diagnostic Basis", "Diagnosis Basis"],
+    "treatment_course": ["诊治经过", "Treatment Course", "治疗经过"],
+    "treatment_items": ["治疗项目", "Treatment Items", "Treatment Item"],
+    "about": ["病例摘要", "Case Summary", "一般资料", "基本信息", "General Information", "Basic Information"],
+    # Keywords, opinion and bookkeeping: no part of a case.
+    "ignored": [
+        "病种",
+        "disease",
+        "diseases",
+        "鉴别诊断",
+        "Differential Diagnosis",
+        "分析总结",
+        "Discussion",
+        "title",
+        "标题",
+    ],
+}
+
+
+def _fold(key: str) -> str:
+    return normalise(key.strip(" 【】"))
+
+
+_SECTION_OF = {
+    _fold(key): section
+    for sections in (_HOLDERS, _EXAMINATIONS, _SECTIONS)
+    for section, keys in sections.items()
+    for key in keys
+}
+
+
+def is_case(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a case itself, rather than ``{title: case}``."""
+    return any(_SECTION_OF.get(_fold(key)) in _HOLDERS for key in value)
+
+
+class Sections:
+    """What one case holds, by section; a section that the case lacks is empty."""
+
+    def __init__(self, record: Record, case: Mapping[str, Any]) -> None:
+        """Gather the sections of a case; what cannot be read is noted in its record."""
+        self.record = record
+        self.findings = Findings()
+        self._contents: dict[str, list[tuple[str, object]]] = {}
+        self._walk(case, "", "")
+
+    def contents(self, section: str) -> list[tuple[str, object]]:
+        """What stands under a section, each part with its place in the case."""
+        return self._contents.get(section, [])
+
+    def listed(self, section: str) -> list[str]:
+        """The texts of a section, one by one."""
+        return [text for _, content in self.contents(section) for text in texts(content)]
+
+    def text(self, section: str) -> str:
+        """The texts of a section as one."""
+        return paragraph(*(sentences(content) for _, content in self.contents(section)))
+
+    def _walk(self, value: Mapping[str, Any], path: str, holder: str) -> None:
+        for key, content in value.items():
+            here = f"{path}.{key}" if path else key
+            section = _SECTION_OF.get(_fold(key))
+            if section in _HOLDERS or section in _EXAMINATIONS:
+                self._open(section or "", content, here)
+            elif section:
+                self._contents.setdefault(section, []).append((here, content))
+            elif item := EXAMINATION_ITEMS.canonical(key):
+                # By the item itself, not by where it stands: some cases list an X-ray among the physical items.
+                self._result(item, content, here)
+            elif holder in _EXAMINATIONS:
+                accepted = ", ".join(EXAMINATION_ITEMS.names)
+                self.record.warn(here, f"unknown examination item, left out; expected one of {accepted}")
+            else:
+                self.record.warn(here, "unknown section, left out")
+
+    def _open(self, section: str, content: object, here: str) -> None:
+        for part in content if isinstance(content, list) else [content]:
+            if isinstance(part, Mapping):
+                self._walk(part, here, section)
+            elif texts(part) and section in ("examination", "physical"):
+                self.record.warn(here, f"names no examination item; it stands under {GENERAL}")
+                self._result(GENERAL, part, here)
+            elif texts(part):
+                self.record.expected(here, "an object", part)
+
+    def _result(self, item: str, content: object, here: str) -> None:
+        if text := sentences(content):
+            self.findings.by_item.setdefault(item, []).append(text)
+        else:
+            self.record.warn(here, "has no text; the item is left out")

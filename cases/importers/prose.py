@@ -1,0 +1,115 @@
+"""Nested JSON values as readable text, in English or Chinese."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from cases.vocabulary import Language
+
+# Labels that say nothing: "Chest CT: Findings: normal" reads better without.
+_BLAND = {"finding", "findings", "result", "results", "level", "value", "description", "report", "结果", "描述"}
+
+# What a writer puts where nothing was recorded. It is no finding: the entry is absent.
+_NOTHING = re.compile(
+    r"|n/?a(?: for .*)?|(?:no|not|non|none)[ -]?"
+    r"(?:information |data |results? |details? |(?:additional|further|other) \w+ )?(?:is |was |were )?"
+    r"(?:specified|provided|mentioned|available|applicable|recorded|documented|stated|given"
+    r"|indicated)(?: (?:in|for|at|due to|given) .*)?"
+    r"|(?:information|data|details?|results?) (?:is |was |were )?not (?:provided|specified|available|given)"
+    r"|pending(?: .*)?|未提供|未提及|未记录|不详",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_ENDS_SENTENCE = tuple(".!?。！？;；:：")
+
+
+def label(key: str) -> str:
+    """A key as a person would write it: ``Right_Upper_Limb`` becomes ``Right Upper Limb``."""
+    return re.sub(r"[_\s]+", " ", key).strip()
+
+
+def is_bland(key: str) -> bool:
+    """Whether a label says nothing about its value (``Findings``)."""
+    return label(key).lower() in _BLAND
+
+
+def language_of(*texts: str) -> Language:
+    """Chinese if more than a quarter of the letters are."""
+    letters = [letter for text in texts for letter in text if letter.isalpha()]
+    return "zh" if 4 * sum(bool(_CHINESE.match(letter)) for letter in letters) > len(letters) else "en"
+
+
+def phrase(value: object) -> str:
+    """Any JSON value as one phrase: ``Label: value; Label: value``; empty if nothing is recorded in it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return _joined(_entry(str(key), content) for key, content in value.items())
+    if isinstance(value, list):
+        return _joined(phrase(content) for content in value)
+    text = " ".join(str(value).split()).rstrip(" .。;；,，")
+    return "" if _NOTHING.fullmatch(text) else text
+
+
+def sentence(name: str, value: object) -> str:
+    """``Name: phrase.``, or nothing if nothing is recorded."""
+    content = phrase(value)
+    return paragraph(f"{name}{_colon(name)}{content}") if content else ""
+
+
+def sentences(value: object) -> str:
+    """The entries of a value as one sentence each."""
+    if isinstance(value, Mapping):
+        return paragraph(
+            *(phrase(content) if is_bland(str(key)) else sentence(label(str(key)), content)
+              for key, content in value.items())
+        )  # fmt: skip
+    if isinstance(value, list):
+        return paragraph(*(phrase(content) for content in value))
+    return paragraph(phrase(value))
+
+
+def paragraph(*parts: str) -> str:
+    """Parts as sentences after each other; empty ones are left out."""
+    text = ""
+    for part in filter(None, (part.strip() for part in parts)):
+        chinese = bool(_CHINESE.search(part))
+        text += "" if not text or (chinese and not text[-1].isascii()) else " "
+        text += part if part.endswith(_ENDS_SENTENCE) else part + ("。" if chinese else ".")
+    return text
+
+
+def first_sentence(text: str) -> str:
+    """The text up to the end of its first sentence."""
+    match = re.match(r".*?(?:[。！？]|[.!?](?=\s|$)|$)", text.strip(), re.DOTALL)
+    return match.group().strip() if match else ""
+
+
+def texts(value: object) -> list[str]:
+    """Every text that stands in a value: the elements of a list, the contents of an object, or the one text."""
+    if isinstance(value, Mapping):
+        return [text for content in value.values() for text in texts(content)]
+    if isinstance(value, list):
+        return [text for content in value for text in texts(content)]
+    text = phrase(value)
+    return [text] if text else []
+
+
+def _entry(key: str, value: object) -> str:
+    content = phrase(value)
+    if not content or is_bland(key):
+        return content
+    name = label(key)
+    if isinstance(value, Mapping) and len(value) > 1:
+        return f"{name}（{content}）" if _CHINESE.search(name) else f"{name} ({content})"
+    return f"{name}{_colon(name)}{content}"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    filled = [part for part in parts if part]
+    return ("；" if any(_CHINESE.search(part) for part in filled) else "; ").join(filled)
+
+
+def _colon(name: str) -> str:
+    return "：" if _CHINESE.search(name) else ": "

@@ -1,0 +1,206 @@
+"""What every importer starts from: a file read as JSON records, and a place to say what is wrong with each."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases.case import Case
+from cases.files import Problem, Severity, validation_problems
+
+_DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """The cases that were read and what was wrong: errors (a record is missing) and warnings (a detail is)."""
+
+    cases: list[Case]
+    problems: list[Problem]
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The problems that keep a record from being used."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """The problems that a record could be imported in spite of."""
+        return [problem for problem in self.problems if problem.severity == "warning"]
+
+
+@dataclass
+class Source:
+    """A file to import, with the options of the import and the problems found so far."""
+
+    path: Path
+    departments: Path | None = None
+    problems: list[Problem] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+
+    def records(self) -> Iterator["Record"]:
+        """The file's records: its lines (JSON lines), the entries of its list, or its one object."""
+        number = 0
+        for name, text in self._documents():
+            for entry, value in self._parsed(name, text):
+                number += 1
+                record = Record(self, ", ".join(filter(None, (name, entry))), number, value)
+                if _deeper_than(_DEEPEST, value):
+                    record.error("", f"is nested more than {_DEEPEST} levels deep; expected a clinical record")
+                else:
+                    yield record
+
+    def read(self, path: Path) -> str | None:
+        """The text of a file, or None and a problem."""
+        try:
+            return path.read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            self.error(f"cannot be read ({error}); expected UTF-8 text", file=path)
+            return None
+
+    def error(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
+        """Note that the file (or another that was given with it), or one record of it, cannot be used."""
+        self._note("error", file, record, field, message)
+
+    def warn(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
+        """Note what was left out or changed."""
+        self._note("warning", file, record, field, message)
+
+    def _note(self, severity: Severity, file: Path | None, record: str, field: str, message: str) -> None:
+        self.problems.append(
+            Problem(_printable(file or self.path), _printable(record), _printable(field), _printable(message), severity)
+        )
+
+    def _documents(self) -> Iterator[tuple[str, str]]:
+        text = self.read(self.path) or ""
+        # Only "\n" ends a line of JSON lines; splitlines() would also cut at U+2028 inside a text.
+        lines = [(f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        if 2 * sum(map(_could_be_a_record, (line for _, line in lines))) >= len(lines):
+            yield from lines
+        elif lines:
+            yield "", text
+
+    def _parsed(self, name: str, text: str) -> Iterator[tuple[str, object]]:
+        repeated: list[str] = []
+
+        def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+            counts = Counter(key for key, _ in pairs)
+            repeated.extend(key for key, count in counts.items() if count > 1)
+            return dict(pairs)
+
+        try:
+            value: object = json.loads(text, object_pairs_hook=unique)
+        except json.JSONDecodeError as error:
+            place = f"column {error.colno}" if name else f"line {error.lineno}, column {error.colno}"
+            self.error(f"is not JSON ({error.msg} at {place}); expected one JSON object", name)
+            return
+        except (ValueError, RecursionError) as error:
+            self.error(f"cannot be read as JSON ({error})", name)
+            return
+        for key in repeated:
+            if isinstance(value, Mapping) and key in value:
+                self.error(f"the key {key!r} stands here twice, and only one can be read; expected unique keys", name)
+            else:
+                self.warn(f"the key {key!r} stands twice in one object; the last is read", name)
+        if isinstance(value, list):
+            yield from ((f"entry {number}", entry) for number, entry in enumerate(value, 1))
+        else:
+            yield "", value
+
+
+@dataclass
+class Record:
+    """One record of a source: its name for messages (``line 12``, a title), its place in the file, its value."""
+
+    source: Source
+    name: str
+    number: int
+    value: object
+    sound: bool = True
+
+    def error(self, field: str, message: str) -> None:
+        """Note that the record cannot be imported, and why."""
+        self.sound = False
+        self.source.error(message, self.name, field)
+
+    def warn(self, field: str, message: str) -> None:
+        """Note what of the record was left out or changed."""
+        self.source.warn(message, self.name, field)
+
+    def expected(self, field: str, what: str, found: object) -> None:
+        """Note that a field holds something of another kind than was expected."""
+        self.error(field, f"expected {what}, found {describe(found)}")
+
+    def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
+        """A picture beside the source, or None and a warning if there is no such file."""
+        folder = self.source.path.parent.resolve()
+        try:
+            path = (folder / file).resolve()
+            found = path.is_relative_to(folder) and path.is_file()
+        except (OSError, ValueError, RuntimeError):
+            found = False
+        if not found:
+            self.warn(field, f"no picture at {file!r} in the folder of the source; the case is kept without it")
+            return None
+        return {"file": path.relative_to(folder).as_posix(), "item": item}
+
+    def case(self, case_id: str, data: dict[str, Any]) -> Case | None:
+        """The finished case under an id of its own, or None and the problems if anything in it is wrong."""
+        if not self.sound:
+            return None
+        unique, count = case_id, 1
+        while unique in self.source.ids:
+            count += 1
+            unique = f"{case_id}-{count}"
+        folder = os.fspath(self.source.path.parent.resolve())
+        try:
+            case = Case.model_validate({"id": unique, "folder": folder, **data})
+        except ValidationError as error:
+            for problem in validation_problems(self.source.path, self.name, error):
+                self.error(problem.field, problem.message)
+            return None
+        self.source.ids.add(unique)
+        return case
+
+
+def describe(value: object) -> str:
+    """What kind of JSON value this is, in words."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    shown = repr(value)
+    return f"{'text' if isinstance(value, str) else 'a value'} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+def _could_be_a_record(line: str) -> bool:
+    # Lines of one object that is spread over many begin with a bracket alone or end with what goes on; a line of
+    # JSON lines that was cut off should still count as one.
+    return line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
+
+
+def _deeper_than(limit: int, value: object) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _printable(text: object) -> str:
+    # A lone surrogate, which JSON can smuggle in, could not be printed.
+    return str(text).encode("utf-8", "replace").decode("utf-8")

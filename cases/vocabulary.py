@@ -1,0 +1,149 @@
+"""The closed vocabularies: departments, examination items, treatment items (MedChain, Appendix A, Figure 9).
+
+English names are canonical; Chinese names and aliases map to them. The terms themselves are data, in
+``cases/vocabularies/*.toml``.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, WithJsonSchema
+
+Language = Literal["en", "zh"]
+
+
+def normalise(text: str) -> str:
+    """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s+", " ", folded).strip(" \t\r\n'\"“”‘’.,;:!?。，；：、！？-–·•*[](){}<>`")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One entry of a vocabulary: its canonical English name, its Chinese name and other spellings."""
+
+    en: str
+    zh: str
+    aliases: tuple[str, ...] = ()
+
+    def label(self, language: Language) -> str:
+        """The name to show in a prompt of that language."""
+        return self.zh if language == "zh" else self.en
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Every spelling that means this term, the canonical one first."""
+        return (self.en, self.zh, *self.aliases)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A closed, ordered list of terms."""
+
+    name: str
+    terms: tuple[Term, ...]
+    _by_name: dict[str, Term] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {term.en: term for term in self.terms})
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The canonical names, in the order of the source."""
+        return tuple(term.en for term in self.terms)
+
+    @cached_property
+    def _by_spelling(self) -> dict[str, str]:
+        return {normalise(spelling): term.en for term in self.terms for spelling in term.spellings}
+
+    def canonical(self, text: str) -> str | None:
+        """The canonical name that ``text`` spells, or None if it is not a term of this vocabulary."""
+        return self._by_spelling.get(normalise(text))
+
+    def require(self, text: str) -> str:
+        """Like :meth:`canonical`, but an unknown term raises ValueError naming the vocabulary."""
+        if (name := self.canonical(text)) is None:
+            raise ValueError(f"{text!r} is not in the vocabulary of {self.name}: one of {', '.join(self.names)}")
+        return name
+
+    def label(self, name: str, language: Language) -> str:
+        """The name to show for a canonical term; a name outside the vocabulary is shown as it is."""
+        term = self._by_name.get(name)
+        return term.label(language) if term else name
+
+    def labels(self, language: Language) -> tuple[str, ...]:
+        """All names in one language, in order."""
+        return tuple(term.label(language) for term in self.terms)
+
+    def mentioned_in(self, text: str) -> list[str]:
+        """The terms that ``text`` names under any spelling, in vocabulary order."""
+        folded = normalise(text)
+        return [term.en for term in self.terms if any(_occurs(normalise(s), folded) for s in term.spellings)]
+
+
+def _occurs(spelling: str, text: str) -> bool:
+    """Whether a spelling stands in the text as a word (Chinese has no word boundaries, so anywhere)."""
+    if not spelling.isascii():
+        return spelling in text
+    return re.search(rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])", text) is not None
+
+
+def _load(file: str) -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads((files("cases") / "vocabularies" / file).read_text("utf-8"))
+
+
+def _terms(entries: Iterable[Mapping[str, Any]]) -> tuple[Term, ...]:
+    return tuple(Term(entry["en"], entry["zh"], tuple(entry.get("aliases", ()))) for entry in entries)
+
+
+_departments = _load("departments.toml")["department"]
+_examinations = _load("examinations.toml")
+
+DEPARTMENTS = Vocabulary("first-level departments", _terms(_departments))
+SECOND_LEVEL = {
+    entry["en"]: Vocabulary(
+        f"second-level departments of {entry['en']}", tuple(Term(en, zh) for en, zh in entry["second_level"])
+    )
+    for entry in _departments
+}
+SUB_DEPARTMENTS = Vocabulary(
+    "second-level departments", tuple(term for vocabulary in SECOND_LEVEL.values() for term in vocabulary.terms)
+)
+PHYSICAL_ITEMS = Vocabulary("physical examination items", _terms(_examinations["physical"]))
+AUXILIARY_ITEMS = Vocabulary("auxiliary examination items", _terms(_examinations["auxiliary"]))
+EXAMINATION_ITEMS = Vocabulary("examination items", PHYSICAL_ITEMS.terms + AUXILIARY_ITEMS.terms)
+IMAGE_CLASSES = tuple(entry["en"] for entry in _examinations["auxiliary"] if entry.get("imaging"))
+TREATMENT_ITEMS = Vocabulary("treatment items", _terms(_load("treatments.toml")["treatment"]))
+
+
+def label(name: str, language: Language) -> str:
+    """The name of any vocabulary's term in a language; other names are shown as they are."""
+    for vocabulary in (DEPARTMENTS, SUB_DEPARTMENTS, EXAMINATION_ITEMS, TREATMENT_ITEMS):
+        if name in vocabulary.names:
+            return vocabulary.label(name, language)
+    return name
+
+
+def canonical_sub_department(text: str) -> str:
+    """A second-level department's canonical name; one outside our list keeps its own (trimmed) spelling."""
+    return SUB_DEPARTMENTS.canonical(text) or text.strip()
+
+
+def _enumerated(vocabulary: Vocabulary) -> tuple[AfterValidator, WithJsonSchema]:
+    return AfterValidator(vocabulary.require), WithJsonSchema({"type": "string", "enum": list(vocabulary.names)})
+
+
+# Pydantic types: any known spelling is accepted and stored under its canonical name; the JSON schema
+# shown to a model lists the names.
+Department = Annotated[str, *_enumerated(DEPARTMENTS)]
+PhysicalItem = Annotated[str, *_enumerated(PHYSICAL_ITEMS)]
+AuxiliaryItem = Annotated[str, *_enumerated(AUXILIARY_ITEMS)]
+ExaminationItem = Annotated[str, *_enumerated(EXAMINATION_ITEMS)]
+TreatmentItem = Annotated[str, *_enumerated(TREATMENT_ITEMS)]
+SubDepartment = Annotated[str, AfterValidator(canonical_sub_department)]

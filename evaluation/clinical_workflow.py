@@ -1,0 +1,70 @@
+"""Scoring one run of the clinical workflow against the answer key (MedChain, section 5.2)."""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from cases import Case
+from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS
+from evaluation.claims import claim_recall
+from evaluation.judges import judge_diagnosis, judge_report
+from evaluation.overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
+from evaluation.stages import StageScores
+from models import AskError, ModelSettings
+
+NO_KEY = "no reference in the answer key"
+
+
+async def score_clinical_workflow(case: Case, answers: Mapping[str, Any], settings: ModelSettings) -> StageScores:
+    """The six scores of one case.
+
+    Args:
+        case: with its answer key.
+        answers: the final state of the workflow (or a part of it: what is missing scores 0 against its reference).
+        settings: the models of the judges; the judges' calls are recorded like any other.
+
+    Returns:
+        A score in [0, 1] for each stage, or the reason why there is none: no reference, or a judge that failed.
+    """
+    key = case.key
+    referral, diagnosis, treatment = answers.get("referral"), answers.get("diagnosis"), answers.get("treatment")
+    orders = [*answers.get("physical_orders", []), *answers.get("auxiliary_orders", [])]
+    reports: Mapping[str, str] = answers.get("reports", {})
+    scores: dict[str, float | None] = {
+        "referral_level1": exact_match(referral.department if referral else None, key.department),
+        "referral_level2": intersection_over_union(
+            canonical_sub_departments(referral.sub_departments if referral else ()),
+            canonical_sub_departments(key.sub_departments),
+        ),
+        "history_taking": intersection_over_union(
+            canonical_items(orders, EXAMINATION_ITEMS), canonical_items(key.examination_items, EXAMINATION_ITEMS)
+        ),
+        "treatment": intersection_over_union(
+            canonical_items(treatment.items if treatment else (), TREATMENT_ITEMS),
+            canonical_items(key.treatment_items, TREATMENT_ITEMS),
+        ),
+    }
+    unscored: dict[str, str] = {}
+
+    async def examination() -> float | None:
+        judged = [
+            await judge_report(item, reports.get(item, ""), reference, settings, case.language)
+            for item, reference in key.imaging_reports.items()
+        ]
+        return claim_recall(judged)
+
+    async def grade() -> float | None:
+        if not key.diagnosis:
+            return None
+        names = diagnosis.names if diagnosis else []
+        return (await judge_diagnosis(names, key.diagnosis, settings, case.language)).score
+
+    async def judged(stage: str, score: Awaitable[float | None]) -> None:
+        try:
+            scores[stage] = await score
+        except AskError as error:
+            scores[stage], unscored[stage] = None, f"judge failed: {error.reason}: {error}"
+
+    await judged("examination", examination())
+    await judged("diagnosis", grade())
+    unscored |= {stage: NO_KEY for stage, score in scores.items() if score is None and stage not in unscored}
+    return StageScores.model_validate({**scores, "unscored": unscored})

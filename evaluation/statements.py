@@ -1,0 +1,224 @@
+"""What a text states, word by word, for the offline judges: content words with their polarity and side.
+
+Rules, no model: they know words, not meanings. ``No effusion; 15 mm nodule in the left lung`` reads as *effusion*
+(negated), *15mm*, *nodule* (left), *lung* (left). English words are stemmed (Porter), Chinese ones cut by jieba.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import NamedTuple
+
+
+class Fact(NamedTuple):
+    """One content word as it is meant in its clause."""
+
+    word: str
+    negated: bool = False
+    sides: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> bool:
+        """Whether the word has a digit: a measure, grade or level, which must be met exactly."""
+        return any(character in "0123456789" for character in self.word)
+
+
+_HAN = "\u3400-\u9fff"
+_LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
+_BOTH = _LEFT | _RIGHT
+_SIDES = {
+    "left": _LEFT,
+    "right": _RIGHT,
+    "bilateral": _BOTH,
+    "bilaterally": _BOTH,
+    "both": _BOTH,
+    "左": _LEFT,
+    "右": _RIGHT,
+    "双": _BOTH,
+    "两": _BOTH,
+}
+_UNITS = {"cm": (10, "mm"), "厘米": (10, "mm"), "mm": (1, "mm"), "毫米": (1, "mm"), "%": (1, "%")}
+
+# Another word for the same thing: (that word, whether the meaning is turned round).
+_SAME_AS = {
+    "abnormal": ("normal", True),
+    "abnormality": ("normal", True),
+    "abnormalities": ("normal", True),
+    "unremarkable": ("normal", False),
+    "negative": ("positive", True),
+    "异常": ("正常", True),
+    "阴性": ("阳性", True),
+}
+
+# Without a meaning of their own in a report.
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        an the is are was were be been being am has have had do does did of in on at to with and or for from by as it
+        its there this that these those which also within per
+        seen noted present identified demonstrated observed visualized visualised detected evident evidence found
+        appreciated show shows showing shown demonstrate demonstrates reveal reveals revealed see
+        patient study image images examination exam finding findings impression conclusion report
+        的 了 着 及 和 与 或 并 伴 在 于 内 之 其 见 可见 示 显示 提示 呈 为 是 有 等 约 侧 患者 检查 影像 所见 印象
+        报告 明显 型
+        """,
+    )
+)
+
+_CLAUSE_END = re.compile(
+    r"\b(?:but|however|although|though|whereas|while|except|besides)\b|但是?|然而|不过", re.IGNORECASE
+)
+_LIST_GOES_ON = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
+_PERCEIVED = r"(?:seen|present|identified|visuali[sz]ed|detected|demonstrated|noted|observed|evident|found|appreciated)"
+_PAIRED = "(?:侧|[肺肾眼耳手足膝髋肩腕踝乳胸]|上肢|下肢)"
+_HAN_MARKS = {
+    "side": f"左侧?|右侧?|[双两](?={_PAIRED})侧?",
+    "negates_after": "未(?:见|及|闻及|触及|发现|显示|探及)?|没有|无|不伴有?|否认|排除",
+    "negates_next": "不",
+}
+_MARKS = {
+    # The first that matches wins.
+    "uncertain": r"\b(?:can ?not|can't|could not|couldn't|not) (?:be )?(?:entirely |completely )?"
+    r"(?:exclude\w*|ruled? out)|不能?(?:完全)?(?:排除|除外)|待排",
+    "negates_before": rf"\bnot (?:been )?(?:\w+ly )?{_PERCEIVED}\b|\b(?:absent|ruled out|excluded)\b",
+    "negates_after": r"\b(?:no(?!\.)|not|without|nor|neither|never|none|den(?:y|ies|ied|ying)|rules? out|lacks?|lack of"
+    r"|negative for|absence of|free (?:of|from))\b|\b[a-z]{2,9}n't",
+    "filler": r"(?-i:\ba|^A) (?=[A-Za-z]{3}|[0-9])|\b(?:e\.g|i\.e)\b|\bno\.(?= ?[0-9])|左右",
+    "measure": r"[0-9]+(?:\.[0-9]+)?(?: ?[x×*] ?[0-9]+(?:\.[0-9]+)?)*[ -]?(?:(?:cm|mm)(?![a-z])|厘米|毫米|%)?",
+    "han_side": _HAN_MARKS["side"],
+    "han_negates_after": _HAN_MARKS["negates_after"],
+    "han_negates_next": _HAN_MARKS["negates_next"],
+    "han": f"(?:(?!{'|'.join(_HAN_MARKS.values())})[{_HAN}])+",
+    "word": f"(?:[^\\W_{_HAN}])+",
+    "comma": "[,，]",
+}
+_TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MARKS.items()), re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_POSSESSIVE = re.compile(r"(?<=[a-z])'s\b", re.IGNORECASE)
+_PREFIX_NON = re.compile(r"\bnon[- ](?=[a-z])", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"\b(?i:e\.g|i\.e|approx|vs|dr|mr|mrs|ms|prof|st|figs?|cf|resp|incl|no(?=\.\s*[0-9]))\.|\b[A-Z]\.(?=\s+[a-z])"
+)
+_SENTENCE_END = re.compile(rf"[。！？!?；;\n\r]+|\.+(?=\s|\Z|[{_HAN}])|(?<=[{_HAN}])\.")
+_LIST_MARK = re.compile(r"^\s*(?:[(（]?[0-9]{1,2}[)）、．]|[-•*·①-⑳])\s*")
+_ONE_DOT_LEADER = "\u2024"  # stands for the full stop of an abbreviation while sentences are cut
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, cut at full stops, semicolons and line ends (English and Chinese).
+
+    Decimals and abbreviations are left whole; list marks, headings (what ends in a colon) and sentences without a
+    letter are dropped.
+    """
+    protected = _ABBREVIATION.sub(lambda found: found[0].replace(".", _ONE_DOT_LEADER), text)
+    parts = (_LIST_MARK.sub("", part.replace(_ONE_DOT_LEADER, ".")).strip() for part in _SENTENCE_END.split(protected))
+    return [part for part in parts if not part.endswith((":", "：")) and any(character.isalpha() for character in part)]
+
+
+def facts(sentence: str) -> list[Fact]:
+    """The content words of one sentence, in order.
+
+    A negation reaches to the end of its clause, past a comma only in a list that goes on with "or" or "nor"; "is not
+    seen", "absent" and the like reach back. A side holds for its clause and for those after it that name none.
+    """
+    text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
+    text = re.sub(r"\s+", " ", text)
+    return [fact for part in _CLAUSE_END.split(text) for fact in _Reader(part).read()]
+
+
+class _Reader:
+    """Reads one part of a sentence that no negation crosses."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._last_or = max((found.start() for found in _LIST_GOES_ON.finditer(text)), default=-1)
+        self._done: list[Fact] = []
+        self._clause: list[tuple[str, bool]] = []
+        self._sides: frozenset[str] = frozenset()
+        self._own_sides: frozenset[str] = frozenset()
+        self._negating = False
+        self._negating_next = False
+
+    def read(self) -> list[Fact]:
+        for found in _TOKEN.finditer(self._text):
+            self._take(found)
+        self._end_clause()
+        return self._done
+
+    def _take(self, found: re.Match[str]) -> None:
+        match found.lastgroup:
+            case "uncertain":
+                self._add("uncertain")
+            case "negates_before":
+                self._clause = [(word, True) for word, _ in self._clause]
+            case "negates_after" | "han_negates_after":
+                self._negating = True
+            case "han_negates_next":
+                self._negating_next = True
+            case "han_side":
+                self._own_sides |= _SIDES[found[0][0]]
+            case "measure":
+                for measure in _measures(found[0]):
+                    self._add(measure)
+            case "han":
+                for part in _chinese_words(found[0]):
+                    self._add_unless_empty(part)
+            case "word":
+                word = found[0].casefold()
+                if word in _SIDES:
+                    self._own_sides |= _SIDES[word]
+                else:
+                    self._add_unless_empty(word)
+            case "comma":
+                goes_on = found[0] == "," and found.start() < self._last_or
+                self._end_clause(still_negating=self._negating and goes_on)
+
+    def _add_unless_empty(self, word: str) -> None:
+        if word not in _EMPTY:
+            word, turned = _SAME_AS.get(word, (word, False))
+            self._add(_stem(word), turned=turned)
+
+    def _add(self, word: str, *, turned: bool = False) -> None:
+        self._clause.append((word, (self._negating or self._negating_next) != turned))
+        self._negating_next = False
+
+    def _end_clause(self, *, still_negating: bool = False) -> None:
+        self._sides = self._own_sides or self._sides
+        for word, negated in self._clause:
+            fact = Fact(word)
+            self._done.append(fact if fact.exact else Fact(word, negated, self._sides))
+        self._clause, self._own_sides = [], frozenset()
+        self._negating, self._negating_next = still_negating, False
+
+
+def _measures(text: str) -> Iterator[str]:
+    """The numbers of a measure, lengths in millimetres: ``3 x 4.5 cm`` gives 30mm and 45mm."""
+    factor, unit = next((scale for name, scale in _UNITS.items() if text.casefold().endswith(name)), (1, ""))
+    return (f"{float(number) * factor:.10g}{unit}" for number in _NUMBER.findall(text))
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    if not (word.isascii() and word.isalpha()):
+        return word
+    from nltk.stem.porter import PorterStemmer
+
+    stem: str = PorterStemmer().stem(word)
+    return stem
+
+
+@cache
+def _jieba() -> ModuleType:
+    import jieba
+
+    jieba.setLogLevel(60)  # it reports on loading its dictionary
+    module: ModuleType = jieba
+    return module
+
+
+def _chinese_words(run: str) -> list[str]:
+    words: list[str] = _jieba().lcut(run, HMM=False)
+    return words

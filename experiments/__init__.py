@@ -1,0 +1,1 @@
+"""Many cases, many settings: configuration, runner, run directory, command line."""

@@ -1,0 +1,50 @@
+"""Checkpoints of cases under way: a killed case goes on at its last node."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import is_dataclass
+from pathlib import Path
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import BaseModel
+
+import cases.case
+import models.trace
+import nodes.chart
+import nodes.decisions
+import nodes.discussion
+import nodes.registrar
+import retrieval.features
+import retrieval.memory
+
+_MODULES = (
+    cases.case,
+    models.trace,
+    nodes.chart,
+    nodes.decisions,
+    nodes.discussion,
+    nodes.registrar,
+    retrieval.features,
+    retrieval.memory,
+)
+
+
+def serializer() -> JsonPlusSerializer:
+    """A serializer that brings our own types back as what they were, and nothing it was not told of."""
+    ours = {
+        (module.__name__, name)
+        for module in _MODULES
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))
+    }
+    return JsonPlusSerializer(allowed_msgpack_modules=sorted(ours))
+
+
+@asynccontextmanager
+async def open_checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+    """A SQLite checkpointer."""
+    import aiosqlite
+
+    async with aiosqlite.connect(str(path)) as connection:
+        yield AsyncSqliteSaver(connection, serde=serializer())

@@ -1,0 +1,1 @@
+"""The sub-commands of ``wardround``, one file each."""

@@ -1,0 +1,49 @@
+"""Before the first call: every model can be built, and no server is asked for a model that it does not have."""
+
+import asyncio
+from typing import Any
+
+from models.chat import build_model
+from models.errors import ModelSpecError
+from models.spec import OFFLINE, ModelSpec
+from nodes.context import Context
+
+
+async def check_servers(context: Context) -> None:
+    """Build each model of the map, and look its name up where a server lists its models.
+
+    A server that keeps no list, or does not answer now, is taken at its word: its cases fail with a reason.
+
+    Raises:
+        ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
+    """
+    for role, text in context.models.items():
+        spec = ModelSpec.parse(text)
+        if spec.provider == OFFLINE:
+            continue
+        try:
+            build_model(spec, context)
+        except ModelSpecError as error:
+            raise ModelSpecError(f"models.{role}: {error}") from error
+        if spec.base_url is None or spec.provider != "openai":
+            continue
+        served = await asyncio.to_thread(_served_models, spec.base_url)
+        if served and spec.name not in served:
+            raise ModelSpecError(
+                f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"
+            )
+
+
+def _served_models(base_url: str) -> list[str]:
+    import os
+
+    import openai
+
+    client = openai.OpenAI(
+        base_url=base_url, api_key=os.environ.get("WARDROUND_API_KEY", "none"), timeout=5.0, max_retries=0
+    )
+    try:
+        found: list[Any] = list(client.models.list())
+    except Exception:  # no list, no answer, or another answer than OpenAI's
+        return []
+    return sorted(str(model.id) for model in found)

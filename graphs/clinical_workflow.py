@@ -1,0 +1,66 @@
+"""The clinical workflow: referral, history-taking, examination, diagnosis, treatment (MedChain, figure 2).
+
+Feedback edges lead back inside each stage (physicians of the later stages judge its decision) and, with
+``max_backtracks``, from the diagnosis back to the examinations.
+"""
+
+from typing import Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from graphs.diagnosis import graph as diagnosis
+from graphs.examination import graph as examination
+from graphs.history_taking import graph as history_taking
+from graphs.referral import graph as referral
+from graphs.state import ClinicalInput, ClinicalState
+from graphs.treatment import graph as treatment
+from nodes.context import Context, context_of
+from nodes.examiner import examine
+from nodes.librarian import refine
+from nodes.registrar import admit, follow_up
+from nodes.reviewer import review
+
+
+def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["refine", "referral"]:
+    """The symptom description is needed only where similar cases are recalled."""
+    return "refine" if context_of(runtime).retrieval else "referral"
+
+
+def review_or_diagnose(state: ClinicalState, runtime: Runtime[Context]) -> Literal["review", "diagnosis"]:
+    """The findings are reviewed as long as the case may still be sent back."""
+    return "review" if state["backtracks"] < context_of(runtime).max_backtracks else "diagnosis"
+
+
+def sent_back_or_diagnose(state: ClinicalState) -> Literal["sent back", "diagnosis"]:
+    """Two ends of the way back: nothing is missing, or the backtracks are used up."""
+    return "sent back" if state["sent_back"] else "diagnosis"
+
+
+builder = StateGraph(ClinicalState, context_schema=Context, input_schema=ClinicalInput)
+builder.add_node(admit)
+builder.add_node(refine)
+builder.add_node("referral", referral)
+builder.add_node("history_taking", history_taking)
+builder.add_node("examination", examination)
+builder.add_node(review)
+builder.add_node("further_examination", examine)
+builder.add_node("diagnosis", diagnosis)
+builder.add_node("treatment", treatment)
+builder.add_node(follow_up)
+
+builder.add_edge(START, "admit")
+builder.add_conditional_edges("admit", refine_first)
+builder.add_edge("refine", "referral")
+builder.add_edge("referral", "history_taking")
+builder.add_edge("history_taking", "examination")
+builder.add_conditional_edges("examination", review_or_diagnose)
+builder.add_conditional_edges(
+    "review", sent_back_or_diagnose, {"sent back": "further_examination", "diagnosis": "diagnosis"}
+)
+builder.add_edge("further_examination", "examination")
+builder.add_edge("diagnosis", "treatment")
+builder.add_edge("treatment", "follow_up")
+builder.add_edge("follow_up", END)
+
+graph = builder.compile(name="Clinical workflow")

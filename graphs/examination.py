@@ -1,0 +1,33 @@
+"""Examination: a report for each image class that the ordered examinations showed (MedChain, A.2.3)."""
+
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from cases.vocabulary import IMAGE_CLASSES
+from graphs.stage import build_stage
+from graphs.state import ExaminationState
+from nodes.chart import Findings, read_chart
+from nodes.context import Context
+from nodes.stages import EXAMINATION
+
+
+def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] | Literal["nothing to report"]:
+    """The classes are independent of each other and reported side by side; on a second visit only the new ones."""
+    chart = read_chart(state, EXAMINATION.name, None)
+    shown = {*chart.results, *(picture.item for picture in chart.pictures)} - state.get("reports", {}).keys()
+    view: dict[str, Any] = dict(state)
+    return [
+        Send("report", {**view, "image_class": image_class}) for image_class in IMAGE_CLASSES if image_class in shown
+    ] or "nothing to report"
+
+
+builder = StateGraph(ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output)
+builder.add_node("report", build_stage(EXAMINATION).compile(name="Report"))
+
+builder.add_conditional_edges(START, each_image_class, {"report": "report", "nothing to report": END})
+builder.add_edge("report", END)
+
+graph = builder.compile(name="Examination")

@@ -1,0 +1,52 @@
+"""History-taking: the dialogue, then physical and auxiliary orders, then the results of what was ordered."""
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from graphs.interview import graph as interview
+from graphs.stage import build_stage
+from graphs.state import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
+from nodes.context import Context, context_of
+from nodes.examiner import examine
+from nodes.extraction_agent import extract_orders
+from nodes.librarian import refine
+from nodes.stages import AUXILIARY, PHYSICAL
+
+
+def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
+    """Without interaction the record has been read already, and ordering begins at once."""
+    return ["interview"] if context_of(runtime).interactive else order(state, runtime)
+
+
+def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
+    """What the patient told is a better key to similar cases, if any are to be recalled."""
+    return ["refine"] if context_of(runtime).retrieval else order(state, runtime)
+
+
+def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
+    """The groups for physical and auxiliary orders work side by side; or the orders are read off the dialogue."""
+    return ["physical", "auxiliary"] if context_of(runtime).orders == "group" else ["extract_orders"]
+
+
+builder = StateGraph(
+    HistoryTakingState,
+    context_schema=Context,
+    input_schema=HistoryTakingInput,
+    output_schema=HistoryTakingOutput,
+)
+builder.add_node("interview", interview)
+builder.add_node(refine)
+builder.add_node("physical", build_stage(PHYSICAL).compile(name="Physical orders"))
+builder.add_node("auxiliary", build_stage(AUXILIARY).compile(name="Auxiliary orders"))
+builder.add_node(extract_orders)
+builder.add_node(examine, defer=True)  # waits for both groups
+
+orders = ["physical", "auxiliary", "extract_orders"]
+builder.add_conditional_edges(START, ask_or_order, ["interview", *orders])
+builder.add_conditional_edges("interview", refine_or_order, ["refine", *orders])
+builder.add_conditional_edges("refine", order, orders)
+for ordered in orders:
+    builder.add_edge(ordered, "examine")
+builder.add_edge("examine", END)
+
+graph = builder.compile(name="History-taking")

@@ -1,0 +1,74 @@
+"""One clinical stage: recall, discuss, decide, be judged, revise (MedChain-Agent, section 4.1)."""
+
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from nodes.chair import conclude, minute, moderate
+from nodes.context import Context, context_of
+from nodes.discussion import StageInput, StageState
+from nodes.feedback_agent import judge, judges_of
+from nodes.general_agent import discuss
+from nodes.librarian import recall
+from nodes.stages import Stage
+from nodes.summarizing_agent import decide
+
+# A person is handed the case and the discussion, not the minutes kept so far.
+_MINUTES = ("trace", "decisions", "rounds")
+
+
+def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Send]:
+    """All seats speak at once; they see each other's last views, not the present ones."""
+    return [_to("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
+
+
+def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["recall"]:
+    """With retrieval off nothing is recalled at all."""
+    return "recall" if context_of(runtime).retrieval else each_general_agent(state, runtime)
+
+
+def talk_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["decide"]:
+    """The first discussion has several rounds; after an objection one is enough, as it is for a single agent."""
+    context = context_of(runtime)
+    alone = context.general_agents == 1
+    if state.get("round", 0) == 0 and not alone and state["talk"] < context.discussion_rounds:
+        return each_general_agent(state, runtime)
+    return "decide"
+
+
+def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["conclude"]:
+    """Two ends, agreed and exhausted; else the objections go back to the group."""
+    return "conclude" if state["ended"] else each_general_agent(state, runtime)
+
+
+def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
+    """The graph of one stage; stages differ only in the data of their `Stage`."""
+
+    def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["minute"]:
+        """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
+        return [_to("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "minute"
+
+    builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
+    builder.add_node(recall.at(stage=stage))  # the three nearest cases
+    builder.add_node(discuss.at(stage=stage))  # one general agent; fans out
+    builder.add_node(moderate)
+    builder.add_node(decide.at(stage=stage))  # the summarizing agent
+    builder.add_node(judge.at(stage=stage))  # one physician of a later stage; fans out
+    builder.add_node(minute)
+    builder.add_node(conclude.at(stage=stage))
+
+    builder.add_conditional_edges(START, recall_first, ["recall", "discuss"])
+    builder.add_conditional_edges("recall", each_general_agent, ["discuss"])
+    builder.add_edge("discuss", "moderate")
+    builder.add_conditional_edges("moderate", talk_on_or_decide, ["discuss", "decide"])
+    builder.add_conditional_edges("decide", each_judge, ["judge", "minute"])
+    builder.add_edge("judge", "minute")
+    builder.add_conditional_edges("minute", agreed_or_revise, ["discuss", "conclude"])
+    builder.add_edge("conclude", END)
+    return builder
+
+
+def _to(node: str, state: StageState, **seat: Any) -> Send:
+    return Send(node, {**{key: value for key, value in state.items() if key not in _MINUTES}, **seat})

@@ -1,0 +1,95 @@
+"""The states of the clinical workflow: what goes in, what has been found out, what comes out."""
+
+from typing import Literal
+
+from cases import Case
+from cases.case import ExaminationRecord, PatientRecord
+from nodes.chart import Findings, Picture, Progress, Turn
+from nodes.decisions import Referral, Treatment, Triage
+from nodes.registrar import AdmissionState, FollowUp
+from retrieval import Neighbour
+
+
+class ClinicalInput(AdmissionState, total=False):
+    """A case, or the id of one (looked up in ``context.case_source``)."""
+
+
+class ReferralState(Findings, Progress, total=False):
+    """The state of the referral."""
+
+
+class ReferralOutput(Progress, total=False):
+    """What the referral adds."""
+
+    triage: Triage
+    referral: Referral
+
+
+class InterviewState(Findings, Progress, total=False):
+    """The state of the dialogue; the patient's record is the patient's alone."""
+
+    patient_record: PatientRecord
+    recalled: list[Neighbour]
+    dialogue_ended: Literal["", "concluded", "turn_limit"]
+
+
+class InterviewOutput(Progress, total=False):
+    """What the dialogue adds."""
+
+    dialogue: list[Turn]
+    dialogue_ended: Literal["", "concluded", "turn_limit"]
+
+
+class HistoryTakingState(Findings, Progress, total=False):
+    """The state of the history-taking stage."""
+
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+
+
+class HistoryTakingInput(Findings, total=False):
+    """What history-taking starts from."""
+
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+
+
+class HistoryTakingOutput(Progress, total=False):
+    """What history-taking adds."""
+
+    symptoms: str
+    dialogue: list[Turn]
+    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    results: dict[str, str]
+    pictures: list[Picture]
+
+
+class ExaminationState(Findings, Progress, total=False):
+    """The state of the examination stage."""
+
+
+class ClinicalState(Findings, Progress, total=False):
+    """The whole course of a case.
+
+    The records stand apart from the findings: the patient's node reads ``patient_record``, the examiner's
+    ``examination_record``, the registrar's ``case``; a doctor's node reads `Findings`, which has none of them.
+    """
+
+    case: Case
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    requested: list[str]
+    sent_back: bool
+    treatment: Treatment
+    follow_up: FollowUp

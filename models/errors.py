@@ -1,0 +1,23 @@
+"""Why a question got no answer. A recorded failure is never turned into a score."""
+
+
+class AskError(RuntimeError):
+    """A role could not answer; ``reason`` is the termination reason of the case."""
+
+    reason = "ask_error"
+
+
+class AnswerError(AskError):
+    """The model answered, but not in the answer's type, also not after one repair."""
+
+    reason = "unparseable_answer"
+
+
+class ModelError(AskError):
+    """The model could not be reached or refused the call, also not after the allowed attempts."""
+
+    reason = "model_error"
+
+
+class ModelSpecError(ValueError):
+    """A model map that names an unknown provider, model spelling or role; raised before the first call."""

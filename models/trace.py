@@ -1,0 +1,113 @@
+"""The record of every call, and how records of parallel branches are merged."""
+
+import contextvars
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Call(BaseModel):
+    """One question put to one role, with all that is needed to ask it again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(description="Place of the call in the course of the case; the same after a resume.")
+    role: str
+    stage: str
+    model: str = Field(description="The model's spec; `offline` and `human` are named like any other.")
+    prompt: str
+    prompt_hash: str
+    started: float = Field(description="Seconds since the epoch.")
+    seconds: float
+    attempts: int = Field(1, description="Requests sent, repairs included; 0 for offline and human.")
+    repaired: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")
+    messages: list[dict[str, Any]] | None = Field(None, description="What was sent; None when kept in a trace file.")
+    answer: Any = Field(None, description="The typed answer as JSON; None when kept in a trace file.")
+    error: str | None = None
+
+
+class Trace(BaseModel):
+    """All calls of a case in the order they were made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens of all calls, as the servers counted them."""
+        return sum(call.input_tokens + call.output_tokens for call in self.calls)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; None as soon as one call has no known price."""
+        costs = [call.cost for call in self.calls]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent waiting for answers, summed over calls (parallel calls count each)."""
+        return sum(call.seconds for call in self.calls)
+
+    @property
+    def models(self) -> dict[str, list[str]]:
+        """The models that really answered, by role."""
+        found: dict[str, set[str]] = {}
+        for call in self.calls:
+            found.setdefault(call.role, set()).add(call.model)
+        return {role: sorted(models) for role, models in sorted(found.items())}
+
+
+def merge_traces(left: Trace | None, right: Trace | None) -> Trace:
+    """Union of two traces by call id: the same whatever the order in which branches finish."""
+    calls: dict[str, Call] = {}
+    for call in sorted([*(left or Trace()).calls, *(right or Trace()).calls], key=_when):
+        calls[call.id] = call
+    return Trace(calls=tuple(sorted(calls.values(), key=_when)))
+
+
+def _when(call: Call) -> tuple[float, str, str]:
+    return call.started, call.id, call.model_dump_json()
+
+
+_collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)
+
+
+@contextmanager
+def collecting_calls() -> Iterator[list[Call]]:
+    """Gather the calls made inside the block (also by the tasks it starts)."""
+    calls: list[Call] = []
+    token = _collected.set(calls)
+    try:
+        yield calls
+    finally:
+        _collected.reset(token)
+
+
+def record(call: Call, trace_file: str | None) -> None:
+    """Add a call to the trace.
+
+    With a trace file the whole record goes there, as one line, and the state keeps only its outline, because
+    the state is written at every checkpoint.
+    """
+    if trace_file is not None:
+        with Path(trace_file).open("a", encoding="utf-8") as out:
+            out.write(call.model_dump_json() + "\n")
+        call = call.model_copy(update={"messages": None, "answer": None})
+    if (calls := _collected.get()) is not None:
+        calls.append(call)
+
+
+def read_calls(lines: Iterable[str]) -> Trace:
+    """The calls of a trace file; a line cut off by a kill is left out."""
+    calls = []
+    for line in lines:
+        if line.endswith("\n"):
+            calls.append(Call.model_validate_json(line))
+    return merge_traces(Trace(calls=tuple(calls)), None)

@@ -1,0 +1,148 @@
+"""What the stages decide: one answer type a decision."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from cases.case import UniqueItems
+from cases.vocabulary import AuxiliaryItem, Department, PhysicalItem, SubDepartment, TreatmentItem
+
+NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Decision(BaseModel):
+    """Base of everything that a stage can decide."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def choices(self) -> frozenset[str]:
+        """The decision as a set, so that decisions of one kind can be compared and voted on."""
+        raise NotImplementedError
+
+
+class Triage(Decision):
+    """How urgent the case is, and the one department to refer it to."""
+
+    urgency: Literal["routine", "urgent", "emergency"] = Field(description="How soon the patient must be seen.")
+    department: Department = Field(description="The one first-level department.")
+
+    def choices(self) -> frozenset[str]:
+        """The department; urgency is no ground for an objection of its own."""
+        return frozenset({self.department})
+
+
+class SubDepartments(Decision):
+    """The second-level departments, one or more, of the chosen department."""
+
+    sub_departments: Annotated[list[SubDepartment], UniqueItems] = Field(min_length=1)
+
+    def choices(self) -> frozenset[str]:
+        """The second-level departments."""
+        return frozenset(self.sub_departments)
+
+
+class PhysicalOrders(Decision):
+    """The physical examinations to do; none is a possible answer."""
+
+    items: Annotated[list[PhysicalItem], UniqueItems]
+
+    def choices(self) -> frozenset[str]:
+        """The ordered items."""
+        return frozenset(self.items)
+
+
+class AuxiliaryOrders(Decision):
+    """The auxiliary examinations to do; none is a possible answer."""
+
+    items: Annotated[list[AuxiliaryItem], UniqueItems]
+
+    def choices(self) -> frozenset[str]:
+        """The ordered items."""
+        return frozenset(self.items)
+
+
+class Report(Decision):
+    """The report on the pictures (or the described findings) of one image class."""
+
+    findings: NonEmpty = Field(description="What is seen, in full sentences.")
+    impression: str = Field(description="What it means; empty if that cannot be said.")
+
+    def choices(self) -> frozenset[str]:
+        """The wording."""
+        return frozenset({self.findings, self.impression})
+
+    def __str__(self) -> str:
+        """The report as one text."""
+        return "\n".join(part for part in (self.findings, self.impression) if part)
+
+
+class Diagnosis(Decision):
+    """The diagnoses, the principal one first, and what they rest on."""
+
+    names: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
+    basis: str = Field(description="The findings they rest on.")
+
+    def choices(self) -> frozenset[str]:
+        """The names."""
+        return frozenset(self.names)
+
+
+class Treatment(Decision):
+    """The kinds of treatment, from the closed list, and the plan in words."""
+
+    items: Annotated[list[TreatmentItem], UniqueItems] = Field(min_length=1)
+    plan: str = Field(description="What is done, in words.")
+
+    def choices(self) -> frozenset[str]:
+        """The items."""
+        return frozenset(self.items)
+
+
+class Referral(BaseModel):
+    """The outcome of the first stage: urgency and both department levels."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    urgency: Literal["routine", "urgent", "emergency"]
+    department: Department
+    sub_departments: list[str]
+
+
+class Verdict(BaseModel):
+    """Whether the decision can be built on, and if not, why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    accepted: bool
+    reason: str = Field(description="Required when not accepted: what is wrong, and what would mend it.")
+
+
+class Judgement(BaseModel):
+    """A verdict with who gave it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    judge: str
+    verdict: Verdict
+
+
+class Round(BaseModel):
+    """One decision of a stage and what the judges said of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    decision: dict[str, object]
+    judgements: list[Judgement] = Field(default_factory=list)
+
+
+class StageRecord(BaseModel):
+    """How a stage came to its decision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
+    visit: int = Field(0, description="How often the case had been sent back before.")
+    ended: Literal["agreed", "exhausted", "not_judged"] = Field(
+        description="All judges agreed, the feedback rounds were used up, or nobody judged."
+    )
+    rounds: list[Round]

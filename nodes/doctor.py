@@ -1,0 +1,111 @@
+"""The doctor who takes the history: asks the patient one turn at a time, and ends the dialogue."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
+from models import Role, ask
+from nodes.chart import Chart, Findings, Turn, read_chart
+from nodes.context import Context
+from nodes.discussion import Options
+from nodes.node import node
+from nodes.stages import AUXILIARY, PHYSICAL
+from nodes.votes import weights
+from retrieval import Neighbour
+
+
+class DoctorState(Findings, total=False):
+    """The interviewing doctor's view of the state."""
+
+    recalled: list[Neighbour]
+
+
+class DoctorTurn(BaseModel):
+    """What the doctor says next, and whether that ends the dialogue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1)
+    finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
+
+
+@dataclass(frozen=True)
+class InterviewView:
+    """What the doctor in the dialogue sees."""
+
+    chart: Chart
+    questions_left: int
+    suggest_examinations: bool
+    physical_options: Options
+    auxiliary_options: Options
+    neighbours: list[Neighbour]
+
+
+# The order of a clinical interview; the offline doctor asks these, one a turn.
+_QUESTIONS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "When did this begin, and how has it developed since?",
+        "What is it like, where exactly do you feel it, and what makes it better or worse?",
+        "Have you noticed anything else besides?",
+        "Which illnesses or operations have you had before, what medicines do you take, and do you have allergies?",
+        "Tell me about your habits, your work and how you live.",
+        "Are there illnesses that run in your family?",
+    ),
+    "zh": (
+        "这是什么时候开始的？之后有什么变化？",
+        "具体是什么样的感觉，在什么部位，什么情况下会加重或减轻？",
+        "除此之外还有其他不舒服吗？",
+        "以前得过什么病、做过什么手术？在用什么药？有没有过敏？",
+        "平时的生活习惯、工作和居住情况怎么样？",
+        "家里人有没有类似的疾病或遗传病？",
+    ),
+}
+
+
+def interview_in_order(view: InterviewView) -> DoctorTurn:
+    """Offline: the questions of a clinical interview, one a turn; then the examinations that similar cases had."""
+    language = view.chart.presentation.language
+    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
+    if asked < len(_QUESTIONS[language]) and view.questions_left > 1:
+        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
+    text = "Thank you, that is what I need to know." if language == "en" else "谢谢，我需要了解的就是这些。"
+    if view.suggest_examinations:
+        items = [
+            item
+            for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
+            for item, share in weights(stage, view.neighbours).items()
+            if share >= 0.5 and item in options.names
+        ]
+        text += (" I suggest: " if language == "en" else "建议检查：") + str(Options(items, language))
+    return DoctorTurn(text=text, finished=True)
+
+
+doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order)
+
+
+@node
+async def question(state: DoctorState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The doctor's next turn."""
+    context = runtime.context
+    chart = read_chart(state, PHYSICAL.name, context.language)
+    dialogue = state.get("dialogue", [])
+    asked = sum(turn.speaker == "doctor" for turn in dialogue)
+    turn = await ask(
+        doctor,
+        InterviewView(
+            chart=chart,
+            questions_left=context.max_turns - asked,
+            suggest_examinations=context.orders == "dialogue",
+            physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
+            auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
+            neighbours=state.get("recalled", []),
+        ),
+        context,
+        language=chart.presentation.language,
+        place=f"turn{asked + 1}",
+    )
+    ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
+    return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}

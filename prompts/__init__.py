@@ -1,0 +1,5 @@
+"""The words: one Markdown file a role and language, with its variables declared and checked when loaded."""
+
+from prompts.loading import Prompt, PromptError, load_prompt
+
+__all__ = ["Prompt", "PromptError", "load_prompt"]

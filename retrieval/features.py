@@ -1,0 +1,154 @@
+"""A remembered case: the twelve features of MedCase-RAG, and how they are told in a prompt."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cases.case import Case, RequiredText, Sex, Text
+from cases.vocabulary import (
+    DEPARTMENTS,
+    EXAMINATION_ITEMS,
+    SUB_DEPARTMENTS,
+    TREATMENT_ITEMS,
+    AuxiliaryItem,
+    Department,
+    Language,
+    PhysicalItem,
+    SubDepartment,
+    TreatmentItem,
+)
+from retrieval.symptoms import describe_symptoms
+
+
+class RememberedCase(BaseModel):
+    """An earlier case in twelve features. Not verified means a pseudo-case: a run's own answers, written back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: RequiredText
+    language: Language = "en"
+    verified: bool = Field(description="True: features from a reference record. False: a pseudo-case.")
+    order: int | None = Field(None, ge=0, description="Position in the run that wrote it; None if verified.")
+
+    age_years: float | None = Field(None, ge=0, le=130)
+    sex: Sex | None = None
+    chief_complaint: Text = ""
+    symptoms: Text = Field("", description="The symptom description: the embedded key.")
+    history: Text = ""
+    physical_examination: dict[PhysicalItem, str] = Field(default_factory=dict)
+    auxiliary_examination: dict[AuxiliaryItem, str] = Field(default_factory=dict)
+    imaging_report: dict[AuxiliaryItem, str] = Field(default_factory=dict)
+    diagnosis: list[str] = Field(default_factory=list)
+    treatment_items: list[TreatmentItem] = Field(default_factory=list)
+    department: Department | None = Field(None, description="First-level; without one, a case is found in none.")
+    sub_departments: list[SubDepartment] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _order_belongs_to_pseudo_cases(self) -> "RememberedCase":
+        if self.verified and self.order is not None:
+            raise ValueError("a verified case has no order: only a run's pseudo-cases do")
+        return self
+
+    def describe(self, language: Language | None = None) -> str:
+        """The case as text for a prompt; see ``feature_text``."""
+        return feature_text(self, language)
+
+
+def remember(case: Case) -> RememberedCase:
+    """A verified case, from its record and its answer key."""
+    patient, examinations, key = case.patient, case.examinations, case.key
+    history = (patient.past_history, patient.personal_history, patient.family_history)
+    return RememberedCase(
+        id=case.id,
+        language=case.language,
+        verified=True,
+        order=None,
+        age_years=patient.age_years,
+        sex=patient.sex,
+        chief_complaint=patient.chief_complaint,
+        symptoms=describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language),
+        history=("" if case.language == "zh" else " ").join(filter(None, history)),
+        physical_examination=examinations.physical,
+        auxiliary_examination=examinations.auxiliary,
+        imaging_report=key.imaging_reports,
+        diagnosis=key.diagnosis,
+        treatment_items=key.treatment_items,
+        department=key.department,
+        sub_departments=key.sub_departments,
+    )
+
+
+_LABELS: dict[Language, dict[str, str]] = {
+    "en": {
+        "age_years": "Age",
+        "sex": "Sex",
+        "chief_complaint": "Chief complaint",
+        "symptoms": "Symptoms",
+        "history": "History",
+        "physical_examination": "Physical examination",
+        "auxiliary_examination": "Auxiliary examination",
+        "imaging_report": "Imaging report",
+        "diagnosis": "Diagnosis",
+        "treatment_items": "Treatment",
+        "department": "Department",
+        "sub_departments": "Sub-department",
+        "pseudo": "Not verified: the answers of an earlier run",
+    },
+    "zh": {
+        "age_years": "年龄",
+        "sex": "性别",
+        "chief_complaint": "主诉",
+        "symptoms": "症状",
+        "history": "既往史",
+        "physical_examination": "体格检查",
+        "auxiliary_examination": "辅助检查",
+        "imaging_report": "影像报告",
+        "diagnosis": "诊断结果",
+        "treatment_items": "治疗项目",
+        "department": "一级科室",
+        "sub_departments": "二级科室",
+        "pseudo": "未经核实：此前运行所得的结果",
+    },
+}
+_SEX_ZH = {"female": "女", "male": "男"}
+
+
+def feature_text(case: RememberedCase, language: Language | None = None) -> str:
+    """A remembered case as labelled lines for a prompt, one a feature that is present.
+
+    Labels and vocabulary terms are in ``language`` (the case's own if None); free text stays as it was recorded.
+    A pseudo-case says on its last line that it is not verified.
+    """
+    language = language or case.language
+    labels, zh = _LABELS[language], language == "zh"
+    colon, comma, semicolon = ("：", "、", "；") if zh else (": ", ", ", "; ")
+
+    def results(found: dict[str, str]) -> str:
+        return semicolon.join(f"{EXAMINATION_ITEMS.label(item, language)}{colon}{said}" for item, said in found.items())
+
+    values: dict[str, Any] = {
+        "age_years": _age(case.age_years, language),
+        "sex": _SEX_ZH.get(case.sex or "") if zh else case.sex,
+        "chief_complaint": case.chief_complaint,
+        "symptoms": case.symptoms,
+        "history": case.history,
+        "physical_examination": results(case.physical_examination),
+        "auxiliary_examination": results(case.auxiliary_examination),
+        "imaging_report": results(case.imaging_report),
+        "diagnosis": semicolon.join(case.diagnosis),
+        "treatment_items": comma.join(TREATMENT_ITEMS.label(item, language) for item in case.treatment_items),
+        "department": DEPARTMENTS.label(case.department or "", language),
+        "sub_departments": comma.join(SUB_DEPARTMENTS.label(name, language) for name in case.sub_departments),
+    }
+    lines = [f"{labels[name]}{colon}{value}" for name, value in values.items() if value]
+    return "\n".join(lines if case.verified else [*lines, labels["pseudo"]])
+
+
+def _age(years: float | None, language: Language) -> str:
+    """Years, or months below the age of two (where the years say too little)."""
+    if years is None:
+        return ""
+    if years < 2:
+        months = round(years * 12)
+        return f"{months}个月" if language == "zh" else f"{months} months"
+    return f"{years:g}岁" if language == "zh" else f"{years:g} years"

@@ -1,0 +1,248 @@
+"""The case memory (MedCase-RAG): by department, cosine similarity, verified cases first."""
+
+import asyncio
+import copy
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cases.vocabulary import DEPARTMENTS
+from retrieval.embedding import embed
+from retrieval.features import RememberedCase
+from retrieval.shelves import ALL_DEPARTMENTS, Shelves
+from retrieval.single_writer import SingleWriter
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
+
+Progress = Callable[[int, int], None]
+
+_BATCH = 1_000  # cases; Chroma takes at most 5,461 at once
+
+
+class CaseMemoryError(ValueError):
+    """A case memory that cannot be used; names its location and what would mend it."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A remembered case and its cosine similarity (-1 to 1) to the symptoms that were asked for."""
+
+    case: RememberedCase
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many cases a department has."""
+
+    verified: int
+    pseudo: int
+
+
+class Memory:
+    """Remembered cases, found by their symptom descriptions. Opened by ``open_memory``; safe for many threads."""
+
+    def __init__(
+        self,
+        client: "Client",
+        *,
+        location: str,
+        embedding: str,
+        prefix: str = "wardround",
+        writer: SingleWriter | None = None,
+    ) -> None:
+        """Use the collections of a Chroma client whose names begin with ``prefix``.
+
+        Raises:
+            CaseMemoryError: they hold vectors of another embedding model, or cannot be read.
+        """
+        self.location = location
+        self.embedding = embedding
+        self.run = ""
+        self._client = client
+        self._writer = writer
+        self._write_lock = threading.RLock()
+        self._closed = threading.Event()
+        self._shelves = Shelves(client, prefix, embedding)
+        with self._naming("read"):
+            foreign = self._shelves.embeddings() - {embedding}
+        if foreign:
+            raise CaseMemoryError(
+                f"case memory {location!r} was built with the embedding model {', '.join(sorted(foreign))}, not "
+                f"{embedding}; name that model, or build the memory again in another place"
+            )
+
+    def for_run(self, run: str) -> "Memory":
+        """The same memory with pseudo-cases of its own: runs share the verified cases and never see each other's."""
+        scoped = copy.copy(self)
+        scoped.run = run
+        return scoped
+
+    def add(
+        self,
+        cases: Iterable[RememberedCase],
+        embeddings: ArrayLike | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> int:
+        """Remember cases. A known id is replaced, also in another department; of an id given twice, the last counts.
+
+        Verified and pseudo-cases are kept apart: a pseudo-case never replaces the verified one of the same id.
+
+        Args:
+            cases: the cases.
+            embeddings: their vectors, (n, d), if already known; else their symptom descriptions are embedded.
+            progress: called with the number of cases stored and the number of all, after each batch.
+
+        Returns:
+            The number of different cases stored.
+
+        Raises:
+            CaseMemoryError: the memory cannot be written, or another process is writing it.
+            EmbeddingModelError: the embedding model cannot be loaded.
+        """
+        given = list(cases)
+        vectors = None if embeddings is None else np.asarray(embeddings, np.float32)
+        if vectors is not None and (vectors.ndim != 2 or len(vectors) != len(given)):
+            raise ValueError(f"{len(given)} cases need embeddings of shape ({len(given)}, d), not {vectors.shape}")
+        # Of an id given twice, the later row takes the place of the earlier.
+        rows = sorted({(case.verified, case.id): row for row, case in enumerate(given)}.values())
+        for done in range(0, len(rows), _BATCH):
+            some = rows[done : done + _BATCH]
+            texts = [given[row].symptoms for row in some]
+            self._put([given[row] for row in some], embed(texts, self.embedding) if vectors is None else vectors[some])
+            if progress:
+                progress(done + len(some), len(rows))
+        return len(rows)
+
+    def recall(
+        self,
+        symptoms: str,
+        department: str | None,
+        *,
+        exclude: Collection[str] = (),
+        before: int | None = None,
+        k: int = 3,
+    ) -> list[Neighbour]:
+        """The k cases nearest to a symptom description: verified ones first, each kind by similarity, ties by id.
+
+        Args:
+            symptoms: the symptom description; blank text finds nothing.
+            department: the first-level department to search; None searches all.
+            exclude: ids never to be returned: a case must not retrieve itself.
+            before: only pseudo-cases whose order is less (0: none at all); None takes every one of this run.
+            k: how many; fewer are returned if there are no more.
+
+        Raises:
+            CaseMemoryError: the memory cannot be read.
+            EmbeddingModelError: the embedding model cannot be loaded.
+        """
+        if not symptoms.strip():
+            return []
+        vector = embed([symptoms], self.embedding)[0]
+        return self.recall_by_vector(vector, department, exclude=exclude, before=before, k=k)
+
+    def recall_by_vector(
+        self,
+        vector: ArrayLike,
+        department: str | None,
+        *,
+        exclude: Collection[str] = (),
+        before: int | None = None,
+        k: int = 3,
+    ) -> list[Neighbour]:
+        """Like ``recall``, for an embedding, (d,), that is already known."""
+        query = np.asarray(vector, np.float64)
+        query = query / (np.linalg.norm(query) or 1.0)
+        departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
+        with self._naming("read"):
+            found = self._nearest(query, departments, None, exclude, None, k)
+            if len(found) < k and before != 0:
+                known = {*exclude, *(neighbour.case.id for neighbour in found)}
+                found += self._nearest(query, departments, self.run, known, before, k - len(found))
+        return found
+
+    async def arecall(
+        self,
+        symptoms: str,
+        department: str | None,
+        *,
+        exclude: Collection[str] = (),
+        before: int | None = None,
+        k: int = 3,
+    ) -> list[Neighbour]:
+        """``recall`` in a thread, so that the event loop goes on."""
+        return await asyncio.to_thread(self.recall, symptoms, department, exclude=exclude, before=before, k=k)
+
+    def stats(self) -> dict[str, Count]:
+        """The number of cases of each department that has any (``""``: without one), pseudo-cases of this run."""
+        with self._naming("read"):
+            count = self._shelves.count
+            counts = {name or "": Count(count(name, None), count(name, self.run)) for name in ALL_DEPARTMENTS}
+        return {name: counted for name, counted in counts.items() if counted.verified or counted.pseudo}
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed.is_set()
+
+    def close(self) -> None:
+        """Let go of Chroma and of the right to write. Afterwards the memory is of no use: open it again."""
+        with self._write_lock:
+            if not self._closed.is_set():
+                self._closed.set()
+                self._client.close()
+                if self._writer:
+                    self._writer.release()
+
+    def _put(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32]) -> None:
+        with self._write_lock, self._naming("written"):
+            if self._writer:
+                self._writer.acquire()
+            try:
+                for run in (None, self.run):
+                    rows = [row for row, case in enumerate(cases) if case.verified == (run is None)]
+                    self._shelves.put([cases[row] for row in rows], vectors[rows], run)
+            finally:
+                if self._writer:
+                    self._writer.written()
+
+    def _nearest(
+        self,
+        query: NDArray[np.float64],
+        departments: Sequence[str | None],
+        run: str | None,
+        exclude: Collection[str],
+        before: int | None,
+        k: int,
+    ) -> list[Neighbour]:
+        hidden = set(exclude)
+        candidates = [
+            candidate
+            for department in departments
+            for candidate in self._shelves.nearest(query, department, run, before=before, n=k + len(hidden))
+        ]
+        neighbours: list[Neighbour] = []
+        for similarity, case_id, told in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1])):
+            if case_id not in hidden and len(neighbours) < k:
+                hidden.add(case_id)  # a case that is just moving stands in two departments
+                neighbours.append(Neighbour(RememberedCase.model_validate_json(told), similarity))
+        return neighbours
+
+    @contextmanager
+    def _naming(self, done: str) -> Iterator[None]:
+        """Name the location in whatever Chroma or the file system raises."""
+        if self.closed:
+            raise CaseMemoryError(f"case memory {self.location!r} was closed; open it again")
+        try:
+            yield
+        except CaseMemoryError:
+            raise
+        except Exception as error:  # Chroma raises its own errors, httpx's, and bare Exception
+            raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error

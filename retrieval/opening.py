@@ -1,0 +1,150 @@
+"""Opening and building case memories: built in, in a directory, or on a Chroma server."""
+
+import re
+import threading
+import uuid
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from cases import Case, load_cases
+from retrieval.embedding import DEFAULT_MODEL
+from retrieval.features import remember
+from retrieval.memory import CaseMemoryError, Memory, Progress
+from retrieval.single_writer import SingleWriter
+
+if TYPE_CHECKING:
+    from chromadb.config import Settings
+
+BUILTIN = "builtin"
+_SERVER_SECONDS = 60.0  # for one answer; Chroma's own client waits for ever
+
+_open: dict[tuple[str, str], Memory] = {}
+_opening = threading.Lock()
+
+
+def open_memory(location: str | Path = BUILTIN, embedding: str = DEFAULT_MODEL) -> Memory:
+    """Open a case memory; the same location and embedding give the same memory, until it is closed.
+
+    Args:
+        location: ``"builtin"`` (the built-in train and validation cases, in this process), the directory of a built
+            memory, or a Chroma server, ``http://host:port`` or ``http://host:port/prefix`` (the prefix of its
+            collections' names).
+        embedding: the embedding model, see ``embed``.
+
+    Raises:
+        CaseMemoryError: there is no such memory, the server does not answer, or another model built it.
+        EmbeddingModelError: the embedding model cannot be loaded (built-in memory only).
+    """
+    return _opened(str(location), embedding, create=False)
+
+
+def build_memory(
+    cases: Iterable[Case],
+    location: str | Path,
+    embedding: str = DEFAULT_MODEL,
+    progress: Progress | None = None,
+) -> Memory:
+    """Remember verified cases in a directory (made if missing) or on a server, adding to what is there.
+
+    Args:
+        cases: cases with their answer keys.
+        location: a directory or a server's address, as for ``open_memory``.
+        embedding: the embedding model, see ``embed``.
+        progress: called with the number of cases done and the number of all.
+
+    Raises:
+        CaseMemoryError: the memory cannot be opened or written.
+        EmbeddingModelError: the embedding model cannot be loaded.
+    """
+    if str(location) == BUILTIN:
+        raise CaseMemoryError(f"case memory {BUILTIN!r} is built when it is opened; name a directory or a server")
+    memory = _opened(str(location), embedding, create=True)
+    memory.add([remember(case) for case in cases], progress=progress)
+    return memory
+
+
+def _opened(location: str, embedding: str, *, create: bool) -> Memory:
+    served = location.startswith(("http://", "https://"))
+    place = location if served or location == BUILTIN else str(Path(location).expanduser().resolve())
+    with _opening:
+        memory = _open.get((place, embedding))
+        if memory is None or memory.closed:
+            if served:
+                memory = _on_server(place, embedding)
+            elif location == BUILTIN:
+                memory = _built_in(embedding)
+            else:
+                memory = _in_directory(Path(place), embedding, create=create)
+            _open[place, embedding] = memory
+    return memory
+
+
+def _built_in(embedding: str) -> Memory:
+    import chromadb
+
+    try:
+        client: Any = chromadb.EphemeralClient(_settings())
+    except ValueError:  # all in-process clients are one, and someone has opened it with Chroma's own settings
+        client = chromadb.EphemeralClient()
+    memory = Memory(client, location=BUILTIN, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
+    memory.add(remember(case) for case in load_cases() if case.split in ("train", "validation"))
+    return memory
+
+
+def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
+    import chromadb
+
+    if not create and not (folder / "chroma.sqlite3").is_file():
+        state = "holds no case memory" if folder.is_dir() else "is not there"
+        raise CaseMemoryError(f"case memory {str(folder)!r} {state}; build it first (`wardround memory build`)")
+    with ExitStack() as on_failure:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            writer = SingleWriter(folder)
+            on_failure.callback(writer.release)
+            if create:
+                writer.acquire()
+            client: Any = chromadb.PersistentClient(folder, _settings())
+            on_failure.callback(client.close)
+        except Exception as error:  # the file system's errors, SQLite's, and Chroma's own
+            raise CaseMemoryError(f"case memory {str(folder)!r} cannot be opened: {error}") from error
+        memory = Memory(client, location=str(folder), embedding=embedding, writer=writer)
+        on_failure.pop_all()
+    return memory
+
+
+def _on_server(url: str, embedding: str) -> Memory:
+    import chromadb
+    import httpx
+
+    try:
+        address = urlsplit(url)
+        encrypted = address.scheme == "https"
+        port = address.port or (443 if encrypted else 8000)
+        host = f"[{address.hostname}]" if ":" in (address.hostname or "") else address.hostname
+        prefix = address.path.strip("/") or "wardround"
+        if not host or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", prefix):
+            raise ValueError("host or prefix is missing or has a character that may not stand there")
+    except ValueError as error:
+        raise CaseMemoryError(
+            f"case memory {url!r} is no address ({error}); write http://host:port or http://host:port/prefix"
+        ) from error
+    try:
+        httpx.get(f"{address.scheme}://{host}:{port}/api/v2/heartbeat", timeout=10).raise_for_status()
+        client: Any = chromadb.HttpClient(host, port, encrypted, settings=_settings())
+        client._server._session.timeout = _SERVER_SECONDS
+    except Exception as error:  # httpx's errors, Chroma's own, bare ValueError
+        raise CaseMemoryError(
+            f"case memory {url!r} does not answer ({error}); start a server (`chroma run --path DIRECTORY "
+            "--port PORT`) or correct the address"
+        ) from error
+    return Memory(client, location=url, embedding=embedding, prefix=prefix)
+
+
+def _settings() -> "Settings":
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)

@@ -1,0 +1,130 @@
+"""Where embeddings are kept once computed: shipped with the package, in the process, and on the user's disk.
+
+A vector is filed under the SHA-256 of its model and text and stored in half precision. A cache may be missing,
+unwritable, locked or corrupt; it then answers nothing, and never fails a run.
+"""
+
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+
+Half = NDArray[np.float16]
+
+SHIPPED = Path(str(files("retrieval") / "embeddings" / "builtin.npz"))
+_log = logging.getLogger(__name__)
+
+
+def is_sound(vector: NDArray[np.floating]) -> bool:
+    """Whether a stored vector has length one, as every embedding has: a check against damaged files."""
+    norm = float(np.linalg.norm(vector.astype(np.float32)))
+    return abs(norm - 1) < 0.01  # NaN compares false
+
+
+class ShippedVectors:
+    """The read-only file of embeddings that comes with the package (arrays ``digests`` and ``vectors``)."""
+
+    def __init__(self, path: Path = SHIPPED) -> None:
+        self._path = path
+
+    @cached_property
+    def _rows(self) -> dict[bytes, Half]:
+        try:
+            with np.load(self._path, allow_pickle=False) as shipped:
+                digests, vectors = shipped["digests"], shipped["vectors"].astype(np.float16)
+            return {digest.tobytes(): vector for digest, vector in zip(digests, vectors, strict=True)}
+        except FileNotFoundError:
+            return {}
+        except Exception as error:  # a damaged archive raises anything from BadZipFile to KeyError
+            _log.warning("the shipped embeddings %s are not used: %s; install the package again", self._path, error)
+            return {}
+
+    def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
+        """The vectors it holds of those asked for."""
+        return {digest: self._rows[digest] for digest in digests if digest in self._rows}
+
+
+class RecentVectors:
+    """The vectors used last in this process (16,384 of MiniLM's take 13 MB)."""
+
+    def __init__(self, size: int = 16_384) -> None:
+        self._size = size
+        self._vectors: OrderedDict[bytes, Half] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
+        """The vectors it holds of those asked for, which then count as used last."""
+        with self._lock:
+            found = {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
+            for digest in found:
+                self._vectors.move_to_end(digest)
+        return found
+
+    def put(self, vectors: Mapping[bytes, Half]) -> None:
+        """Keep vectors, letting those go that were not used for longest."""
+        with self._lock:
+            self._vectors.update(vectors)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+
+class StoredVectors:
+    """The user's own cache on disk: SQLite, shared by threads and processes (a connection a call)."""
+
+    _PER_QUERY = 500  # SQLite's oldest limit of variables in a statement is 999
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._path = (folder or cache_folder()) / "embeddings.sqlite"
+        self._warned = False
+
+    def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
+        """The sound vectors it holds of those asked for."""
+        wanted, rows = list(digests), []
+        if not wanted or not self._path.exists():
+            return {}
+        try:
+            with closing(self._connect()) as database:
+                for start in range(0, len(wanted), self._PER_QUERY):
+                    some = wanted[start : start + self._PER_QUERY]
+                    marks = ",".join("?" * len(some))
+                    query = f"SELECT digest, vector FROM embedding WHERE digest IN ({marks})"
+                    rows += database.execute(query, some).fetchall()
+            vectors = {digest: np.frombuffer(blob, np.float16) for digest, blob in rows}
+        except (sqlite3.Error, OSError, ValueError, TypeError) as error:
+            self._warn(error)
+            return {}
+        return {digest: vector for digest, vector in vectors.items() if is_sound(vector)}
+
+    def put(self, vectors: Mapping[bytes, Half]) -> None:
+        """Keep vectors, in one transaction."""
+        rows = [(digest, vector.tobytes()) for digest, vector in vectors.items()]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(self._connect()) as database, database:
+                database.execute("CREATE TABLE IF NOT EXISTS embedding (digest BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+                database.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
+        except (sqlite3.Error, OSError) as error:
+            self._warn(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=10)
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning("the embedding cache %s is not used: %s; if it is damaged, delete it", self._path, error)
+
+
+def cache_folder() -> Path:
+    """The user's cache folder: ``WARDROUND_CACHE``, or the system's place for caches."""
+    return Path(os.environ.get("WARDROUND_CACHE") or platformdirs.user_cache_dir("wardround"))

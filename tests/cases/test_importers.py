@@ -1,0 +1,237 @@
+"""What holds for every importer: the registry, the reading of files, and the naming of faults."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import load_cases, save_cases
+from cases.importers import IMPORTERS, ImportResult, UnknownFormatError, import_cases, lexicon
+from cases.importers.demographics import demographics
+from cases.importers.prose import first_sentence, language_of, paragraph, phrase
+from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+def messages(result: ImportResult) -> str:
+    return "\n".join(map(str, result.problems))
+
+
+def osce(**changes: object) -> dict[str, object]:
+    """A small faultless AgentClinic record."""
+    record = {
+        "Objective_for_Doctor": "Diagnose the gallstones.",
+        "Patient_Actor": {
+            "Demographics": "50-year-old woman",
+            "History": "Pain.",
+            "Symptoms": {"Primary_Symptom": "Pain"},
+        },
+        "Correct_Diagnosis": "Gallstones",
+    }
+    return {"OSCE_Examination": {**record, **changes}}
+
+
+def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_path: Path) -> None:
+    with pytest.raises(UnknownFormatError, match=r"agentclinic, medchain.*did you mean 'medchain'"):
+        import_cases("medchian", tmp_path)
+
+
+@pytest.mark.parametrize("format", IMPORTERS)
+def test_a_file_that_is_not_there_is_one_problem(format: str, tmp_path: Path) -> None:
+    result = import_cases(format, tmp_path / "absent.json")
+    assert len(result.errors) == len(result.problems) == 1
+    assert "absent.json" in messages(result) and "cannot be read" in messages(result)
+
+
+@pytest.mark.parametrize("format", IMPORTERS)
+@pytest.mark.parametrize("text", ["", " \n\n", "[]"])
+def test_a_file_without_records_is_a_problem(format: str, text: str, tmp_path: Path) -> None:
+    result = import_cases(format, write(tmp_path / "x.json", text))
+    assert [problem.message for problem in result.errors] == ["holds no record; expected JSON or JSON lines"]
+
+
+@pytest.mark.parametrize("format", IMPORTERS)
+def test_a_file_of_another_encoding_is_a_problem(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes("主诉".encode("gb18030"))
+    assert "UTF-8" in messages(import_cases(format, path))
+
+
+def test_a_broken_line_is_named_and_the_rest_of_the_file_is_still_read(tmp_path: Path) -> None:
+    lines = [json.dumps(osce()), '{"OSCE_Examination": {"Patient_Actor"}', json.dumps(osce()), "{}"]
+    result = import_cases("agentclinic", write(tmp_path / "x.jsonl", "\n".join(lines)))
+    assert [case.id for case in result.cases] == ["x-001", "x-002"]
+    assert [problem.record for problem in result.errors] == ["line 2", "line 4"]
+    assert "is not JSON" in result.errors[0].message
+
+
+def test_a_line_separator_inside_a_text_does_not_end_a_record(tmp_path: Path) -> None:
+    record = osce(Correct_Diagnosis="Gall\u2028stones")
+    result = import_cases("agentclinic", write(tmp_path / "x.jsonl", json.dumps(record, ensure_ascii=False)))
+    save_cases(result.cases, tmp_path / "out.jsonl")
+    assert not result.problems and load_cases(tmp_path / "out.jsonl")[0].key.diagnosis == ["Gall stones"]
+
+
+def test_json_lines_a_list_and_one_object_read_alike(tmp_path: Path) -> None:
+    line = json.dumps(osce())
+    sources = [line, f"{line}\n{line}\n", f"[{line}]", json.dumps(osce(), indent=1), "\ufeff" + line]
+    results = [import_cases("agentclinic", write(tmp_path / "x.jsonl", text)) for text in sources]
+    assert [len(result.cases) for result in results] == [1, 2, 1, 1, 1]
+    assert not any(result.problems for result in results)
+
+
+def test_a_key_that_stands_twice_is_not_lost_in_silence(tmp_path: Path) -> None:
+    case = json.dumps({"主诉": "头痛"}, ensure_ascii=False)
+    result = import_cases("medchain", write(tmp_path / "x.json", f'{{"a": {case}, "a": {case}}}'))
+    assert "'a' stands here twice" in messages(result) and result.errors
+
+
+@pytest.mark.parametrize("format", IMPORTERS)
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 300 + "1" + "}" * 300, "[" * 60 + "]" * 60, "1" * 5000])
+def test_what_is_nested_or_long_beyond_reason_is_a_problem(format: str, text: str, tmp_path: Path) -> None:
+    assert import_cases(format, write(tmp_path / "x.json", text)).errors
+
+
+# Arbitrary JSON, in which the keys that the importers look for turn up at every level.
+KEYS = st.text(max_size=8) | st.sampled_from(
+    [
+        "OSCE_Examination", "Patient_Actor", "Symptoms", "Primary_Symptom", "Demographics",
+        "History", "Physical_Examination_Findings", "Test_Results", "Imaging",
+        "Blood_Tests", "Findings", "General_Examination", "Correct_Diagnosis", "Management",
+        "question", "answers", "text", "correct", "patient_info", "physical_exams",
+        "image_url", "tags", "科室", "department", "【病案介绍】", "主诉", "查体", "体格检查", "辅助检查", "CT",
+        "一般检查", "图像", "文件名", "filename", "分类", "影像报告", "【诊治过程】", "初步诊断", "【治疗项目】",
+    ]
+)  # fmt: skip
+TEXTS = st.text() | st.sampled_from(
+    ["外科", "35-year-old man", "患者，女，45岁，", "CT", "手术", "a\0b.png", "../x.png", "\ud800", "- a: b. 1. C"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=30,
+)
+RECORDS = (
+    JSON
+    | st.fixed_dictionaries({"OSCE_Examination": st.dictionaries(KEYS, JSON, max_size=5)})
+    | st.fixed_dictionaries({"question": JSON, "patient_info": JSON, "physical_exams": JSON, "answers": JSON})
+    | st.dictionaries(TEXTS, st.dictionaries(KEYS, JSON, max_size=6), max_size=3)
+)
+
+
+@pytest.mark.parametrize("format", IMPORTERS)
+@settings(deadline=None)
+@given(record=RECORDS)
+def test_arbitrary_json_gives_cases_or_problems_and_never_an_exception(
+    format: str, record: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = write(tmp_path_factory.mktemp("any") / "x.json", json.dumps(record))
+    result = import_cases(format, path)
+    assert result.cases or result.problems
+    messages(result).encode("utf-8")
+    if result.cases:
+        save_cases(result.cases, path.with_suffix(".jsonl"))
+        assert [case.id for case in load_cases(path.with_suffix(".jsonl"))] == [case.id for case in result.cases]
+
+
+@settings(deadline=None)
+@given(text=st.text())
+def test_arbitrary_text_in_a_file_never_raises(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("any") / "x.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    for format in IMPORTERS:
+        assert import_cases(format, path, departments=path).problems
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "sex"),
+    [
+        ("35-year-old female", 35, "female"),
+        ("A 3-month-old boy with cough", 0.25, "male"),
+        ("Patient is 8 years old", 8, None),
+        ("Age: 45, Sex: M", 45, "male"),
+        ("A 60‑year‑old woman, gravida 2", 60, "female"),
+        ("患者，女，45岁", 45, "female"),
+        ("患儿，男，3个月，因咳嗽入院", 0.25, "male"),
+        ("男性，1岁6个月", 1.5, "male"),
+        ("8岁女性患者", 8, "female"),
+        ("腹痛3个月", None, None),
+        ("患者3个月前出现头痛", None, None),
+        ("患者20岁时患肺炎", None, None),
+        ("Asthma since he was 8 years old", None, None),
+        ("Lives with her 8-year-old son", None, None),
+        ("Cough for 3 months", None, None),
+        ("", None, None),
+    ],
+)
+def test_age_and_sex_are_read_where_stated_of_the_patient_and_nowhere_else(
+    text: str, age: float | None, sex: str | None
+) -> None:
+    stated = demographics(text)
+    assert (stated.age_years, stated.sex) == (age, sex)
+
+
+def test_nested_values_read_as_sentences() -> None:
+    value = {
+        "Chest_CT": {"Findings": "Normal."},
+        "Limb": {"Right_Arm": "4/5", "Left_Arm": "5/5"},
+        "Pain": True,
+        "Other": None,
+    }
+    assert phrase(value) == "Chest CT: Normal; Limb (Right Arm: 4/5; Left Arm: 5/5); Pain: yes"
+    assert phrase({"宫颈": "糜烂", "子宫": ["增大", "质硬"]}) == "宫颈：糜烂；子宫：增大；质硬"
+    assert paragraph("便秘1年", "体重下降。", "") == "便秘1年。体重下降。"
+    assert paragraph("A fever", "Since when?") == "A fever. Since when?"
+    assert first_sentence("BP 120.5 mmHg. Fine.") == "BP 120.5 mmHg."
+
+
+@pytest.mark.parametrize(
+    "text", ["Not provided", "N/A", "Information not provided.", "Not indicated in the scenario provided", "不详"]
+)
+def test_what_says_that_nothing_is_recorded_counts_as_absent(text: str) -> None:
+    assert phrase({"Smoking": text}) == ""
+
+
+def test_the_language_is_that_of_most_letters() -> None:
+    assert (language_of("患者 CT 示占位"), language_of("A man (男)"), language_of("")) == ("zh", "en", "en")
+
+
+@pytest.mark.parametrize(
+    ("label", "item"),
+    [
+        ("Complete_Blood_Count", "Blood Test"),
+        ("Blood_Cultures", "Blood Test"),
+        ("Stool_Occult_Blood_Test", "Stool Test"),
+        ("Urine_Toxicology", "Urine Test"),
+        ("Anti-Nuclear_Antibody", "Blood Test"),
+        ("Barium_Swallow", "X-ray"),
+        ("CT_Angiography_Abdomen", "CT"),
+        ("MRCP", "MRI"),
+        ("Echocardiogram", "Ultrasound"),
+        ("Bone_Scan", "Nuclear Medicine Imaging"),
+        ("Colonoscopy_Report", "Endoscopy"),
+        ("Skin_Biopsy", "Pathological Examination"),
+        ("ECG", "Chest Examination"),
+        ("Spirometry", "Chest Examination"),
+        ("Lumbar_Puncture", "Neurological Examination"),
+        ("Polysomnography", "Neurological Examination"),
+        ("Audiometry", "Head, Eyes, Ears, Nose and Throat Examination"),
+        ("Tuberculin_Skin_Test", "Skin Examination"),
+        ("Arthrocentesis_of_Right_Knee", "Spine and Limb Examination"),
+        ("Petition", None),
+    ],
+)
+def test_a_test_is_filed_under_the_item_it_belongs_to(label: str, item: str | None) -> None:
+    assert lexicon.test_item(label) == item
+
+
+def test_the_lexicon_knows_every_item_by_its_own_name() -> None:
+    assert all(lexicon.test_item(name) == name for name in AUXILIARY_ITEMS.names)
+    assert all(lexicon.physical_item(name) == name for name in PHYSICAL_ITEMS.names)
+    assert len(EXAMINATION_ITEMS.names) == 19

@@ -1,0 +1,196 @@
+"""AgentClinic records become cases: what the patient knows, what examinations show, and the diagnosis alone as key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from cases.importers import ImportResult, import_cases
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "datasets" / "agentclinic"
+
+OSCE: dict[str, Any] = {
+    "Objective_for_Doctor": "Assess the patient and find the kidney stone.",
+    "Patient_Actor": {
+        "Demographics": "26-year-old female nurse",
+        "History": "She has had pain in the left flank since yesterday.",
+        "Symptoms": {"Primary_Symptom": "Flank pain", "Secondary_Symptoms": ["Nausea", "Red urine"]},
+        "Past_Medical_History": ["Gout", "Asthma"],
+        "Current_Medications": ["Allopurinol"],
+        "Social_History": "Not specified",
+        "Family_History": "Mother had gout.",
+        "Review_of_Systems": {"General": "No fever.", "GI": "Vomited once."},
+    },
+    "Physical_Examination_Findings": {
+        "Vital_Signs": {"Temperature": "37.0°C", "Heart_Rate": "95 bpm"},
+        "General_Examination": {"Appearance": "In pain", "Skin": "Pale"},
+        "Abdominal_Exam": {"Palpation": {"Left": "Tender", "Right": "Soft"}},
+    },
+    "Test_Results": {
+        "Laboratory_Tests": {"Creatinine": 1.1, "Urinalysis": {"RBC": "many"}, "Sodium": "Not provided"},
+        "Imaging": {"CT_Abdomen": {"Findings": "A 5 mm stone in the left ureter."}, "Renal_Ultrasound": {}},
+        "Electrocardiogram": {"Findings": "Sinus rhythm"},
+        "Suggestion": "Consider lithotripsy.",
+        "Quux_Index": "7",
+    },
+    "Correct_Diagnosis": "Ureteral stone",
+}
+
+NEJM = {
+    "image_url": "https://example.org/picture",
+    "question": "A 70-year-old man with gout presented to the clinic with a 2-day history of a red, swollen toe. "
+    "Laboratory studies showed a raised uric acid level. What is the diagnosis?",
+    "patient_info": "For your role as a patient, you are a 70-year-old man: - **Toe**: Your toe has hurt for 2 days. "
+    "Remember, you are not aware of your diagnosis.",
+    "physical_exams": "Laboratory studies: - Uric acid: 9 mg/dL - Joint aspiration: Needle-shaped crystals. "
+    "Radiograph of the foot: Soft-tissue swelling.",
+    "answers": [{"text": "Cellulitis", "correct": False}, {"text": "Acute gouty arthritis", "correct": True}],
+}
+
+
+def read(folder: Path, *records: object) -> ImportResult:
+    path = folder / "my_cases.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in records), "utf-8")
+    return import_cases("agentclinic", path)
+
+
+def osce(**changes: object) -> dict[str, object]:
+    return {"OSCE_Examination": {key: value for key, value in {**OSCE, **changes}.items() if value is not None}}
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    result = read(tmp_path, osce())
+    assert not result.errors
+    return result.cases[0]
+
+
+def test_the_patient_knows_history_symptoms_and_background(case: Case) -> None:
+    patient = case.patient
+    assert (patient.age_years, patient.sex, patient.occupation) == (26, "female", "nurse")
+    assert patient.chief_complaint == "Flank pain"
+    assert patient.present_illness == (
+        "She has had pain in the left flank since yesterday. Other symptoms: Nausea; Red urine. "
+        "Review of systems: General: No fever; GI: Vomited once."
+    )
+    assert patient.past_history == "Gout. Asthma. Current Medications: Allopurinol."
+    assert patient.family_history == "Mother had gout."
+
+
+def test_what_is_not_specified_is_absent(case: Case) -> None:
+    assert "specified" not in case.patient.personal_history
+    assert "Sodium" not in case.examinations.auxiliary["Blood Test"]
+
+
+def test_findings_are_sorted_into_the_closed_items(case: Case) -> None:
+    assert case.examinations.results == {
+        "General Examination": "Temperature: 37.0°C. Heart Rate: 95 bpm. Appearance: In pain. Quux Index: 7.",
+        "Chest Examination": "Electrocardiogram: Sinus rhythm.",
+        "Abdominal Examination": "Abdominal Exam: Palpation (Left: Tender; Right: Soft).",
+        "Skin Examination": "Pale.",
+        "CT": "CT Abdomen: A 5 mm stone in the left ureter.",
+        "Blood Test": "Creatinine: 1.1.",
+        "Urine Test": "RBC: many.",
+    }
+
+
+def test_the_key_holds_the_recorded_items_and_the_diagnosis_and_nothing_else(case: Case) -> None:
+    assert case.key.diagnosis == ["Ureteral stone"]
+    assert case.key.examination_items == list(case.examinations.results)
+    assert case.key.model_dump(exclude_defaults=True).keys() == {"diagnosis", "examination_items"}
+
+
+def test_the_objective_for_the_doctor_is_nowhere_in_the_case(case: Case) -> None:
+    assert "kidney stone" not in case.model_dump_json()
+
+
+def test_a_test_without_an_item_is_noted_in_the_provenance(case: Case) -> None:
+    assert "Electrocardiogram under Chest Examination" in case.provenance.note
+
+
+def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Path) -> None:
+    warnings = "\n".join(map(str, read(tmp_path, osce()).warnings))
+    assert "'Quux Index'" in warnings and "'Suggestion' is no finding" in warnings
+
+
+def test_ids_are_the_files_name_and_the_records_number(tmp_path: Path) -> None:
+    result = read(tmp_path, osce(), {}, osce())
+    assert [case.id for case in result.cases] == ["my-cases-001", "my-cases-003"]
+
+
+def test_a_diagnosis_that_the_patient_could_tell_is_warned_about(tmp_path: Path) -> None:
+    result = read(tmp_path, osce(Correct_Diagnosis="gout"))
+    assert [problem.field for problem in result.warnings if "names the diagnosis" in problem.message] == [
+        "patient.past_history",
+        "patient.family_history",
+    ]
+
+
+def test_without_a_primary_symptom_the_history_opens_the_complaint(tmp_path: Path) -> None:
+    result = read(tmp_path, osce(Patient_Actor={"History": "He feels ill. Since May.", "Symptoms": {}}))
+    assert result.cases[0].patient.chief_complaint == "He feels ill."
+    assert any("Primary_Symptom" in problem.message for problem in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("record", "field", "expected"),
+    [
+        (osce(Patient_Actor=None), "Patient_Actor", "found nothing"),
+        (osce(Patient_Actor=[]), "Patient_Actor", "found a list"),
+        (osce(Patient_Actor={}), "Symptoms", "a Primary_Symptom, or a History"),
+        (osce(Correct_Diagnosis=None), "Correct_Diagnosis", "expected the diagnosis"),
+        ({"OSCE_Examination": "x"}, "OSCE_Examination", "expected an object"),
+        ({"other": 1}, "", "has neither OSCE_Examination nor question and answers"),
+        ([1], "", "expected an object with OSCE_Examination, found a value 1"),
+        ({**NEJM, "answers": "B"}, "answers", "a list of {text, correct}"),
+        ({**NEJM, "answers": NEJM["answers"][:1]}, "answers", "marks no answer as correct"),
+    ],
+)
+def test_a_record_that_does_not_fit_names_the_field_and_what_was_expected(
+    record: object, field: str, expected: str, tmp_path: Path
+) -> None:
+    result = read(tmp_path, record, osce())
+    assert len(result.cases) == 1 and len(result.errors) == 1
+    assert result.errors[0].record.startswith("line 1")
+    assert field in result.errors[0].field and expected in result.errors[0].message
+
+
+def test_a_departments_file_is_refused_for_records_that_name_no_department(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(osce()), "utf-8")
+    assert import_cases("agentclinic", path, departments=path).errors
+
+
+def test_a_journal_question_becomes_a_case(tmp_path: Path) -> None:
+    result = read(tmp_path, NEJM)
+    case = result.cases[0]
+    assert not result.problems
+    assert (case.patient.age_years, case.patient.sex) == (70, "male")
+    assert case.patient.chief_complaint == "A 2-day history of a red, swollen toe."
+    assert case.patient.present_illness == "You are a 70-year-old man. Toe: Your toe has hurt for 2 days."
+    assert case.examinations.results == {
+        "Spine and Limb Examination": "Joint aspiration: Needle-shaped crystals.",
+        "X-ray": "Radiograph of the foot: Soft-tissue swelling.",
+        "Blood Test": "Uric acid: 9 mg/dL.",
+    }
+    assert case.key.diagnosis == ["Acute gouty arthritis"]
+    assert "https://example.org/picture" in case.provenance.note and not case.examinations.images
+
+
+def test_of_a_journal_question_the_patient_knows_neither_findings_nor_stage_directions(tmp_path: Path) -> None:
+    patient = read(tmp_path, NEJM).cases[0].patient.model_dump_json()
+    assert not any(words in patient for words in ("uric", "Remember", "your role", "What is the diagnosis"))
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the AgentClinic data lies outside the repository and is not here")
+@pytest.mark.parametrize(("name", "count"), [("agentclinic_medqa", 107), ("agentclinic_medqa_extended", 214)])
+def test_every_released_case_imports_without_an_error(name: str, count: int) -> None:
+    result = import_cases("agentclinic", DATA / f"{name}.jsonl")
+    assert len(result.cases) == count and not result.errors
+    assert len(result.warnings) < count / 20
+    for case in result.cases:
+        assert case.patient.age_years is not None and case.examinations.results and len(case.key.diagnosis) == 1
+        # Nothing of the source's notation is left in what people read.
+        assert not any(mark in text for text in case.examinations.results.values() for mark in ("_", "{", "..", ": ;"))
