@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Fact(NamedTuple):
@@ -204,10 +204,15 @@ def _measures(text: str) -> Iterator[str]:
 def _stem(word: str) -> str:
     if not (word.isascii() and word.isalpha()):
         return word
-    from nltk.stem.porter import PorterStemmer
-
-    stem: str = PorterStemmer().stem(word)
+    stem: str = _porter().stemWord(word.casefold())
     return stem
+
+
+@cache
+def _porter() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("porter")
 
 
 @cache

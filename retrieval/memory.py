@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from cases.vocabulary import DEPARTMENTS
 from retrieval.embedding import embed
 from retrieval.features import RememberedCase
-from retrieval.shelves import ALL_DEPARTMENTS, Shelves
+from retrieval.shelves import ALL_DEPARTMENTS, Candidate, Shelves
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:
@@ -113,12 +114,15 @@ class Memory:
             raise ValueError(f"{len(given)} cases need embeddings of shape ({len(given)}, d), not {vectors.shape}")
         # Of an id given twice, the later row takes the place of the earlier.
         rows = sorted({(case.verified, case.id): row for row, case in enumerate(given)}.values())
-        for done in range(0, len(rows), _BATCH):
-            some = rows[done : done + _BATCH]
-            texts = [given[row].symptoms for row in some]
-            self._put([given[row] for row in some], embed(texts, self.embedding) if vectors is None else vectors[some])
-            if progress:
-                progress(done + len(some), len(rows))
+        with self._write_lock:
+            for done in range(0, len(rows), _BATCH):
+                some = rows[done : done + _BATCH]
+                batch, texts = [given[row] for row in some], [given[row].symptoms for row in some]
+                self._put(batch, embed(texts, self.embedding) if vectors is None else vectors[some])
+                if progress:
+                    progress(done + len(some), len(rows))
+            with self._writing():
+                self._shelves.mend({given[row].department for row in rows if given[row].verified})
         return len(rows)
 
     def recall(
@@ -162,10 +166,11 @@ class Memory:
         query = query / (np.linalg.norm(query) or 1.0)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            found = self._nearest(query, departments, None, exclude, None, k)
+            shelves, hidden = self._shelves, set(exclude)
+            found = _best((shelves.nearest_verified(query, name, k + len(hidden)) for name in departments), hidden, k)
             if len(found) < k and before != 0:
-                known = {*exclude, *(neighbour.case.id for neighbour in found)}
-                found += self._nearest(query, departments, self.run, known, before, k - len(found))
+                pseudo = (shelves.pseudo(query, name, self.run, before) for name in departments)
+                found += _best(pseudo, hidden, k - len(found))
         return found
 
     async def arecall(
@@ -202,38 +207,22 @@ class Memory:
                     self._writer.release()
 
     def _put(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32]) -> None:
+        with self._writing():
+            for run in (None, self.run):
+                rows = [row for row, case in enumerate(cases) if case.verified == (run is None)]
+                self._shelves.put([cases[row] for row in rows], vectors[rows], run)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Be the one writer, here and among processes."""
         with self._write_lock, self._naming("written"):
             if self._writer:
                 self._writer.acquire()
             try:
-                for run in (None, self.run):
-                    rows = [row for row, case in enumerate(cases) if case.verified == (run is None)]
-                    self._shelves.put([cases[row] for row in rows], vectors[rows], run)
+                yield
             finally:
                 if self._writer:
                     self._writer.written()
-
-    def _nearest(
-        self,
-        query: NDArray[np.float64],
-        departments: Sequence[str | None],
-        run: str | None,
-        exclude: Collection[str],
-        before: int | None,
-        k: int,
-    ) -> list[Neighbour]:
-        hidden = set(exclude)
-        candidates = [
-            candidate
-            for department in departments
-            for candidate in self._shelves.nearest(query, department, run, before=before, n=k + len(hidden))
-        ]
-        neighbours: list[Neighbour] = []
-        for similarity, case_id, told in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1])):
-            if case_id not in hidden and len(neighbours) < k:
-                hidden.add(case_id)  # a case that is just moving stands in two departments
-                neighbours.append(Neighbour(RememberedCase.model_validate_json(told), similarity))
-        return neighbours
 
     @contextmanager
     def _naming(self, done: str) -> Iterator[None]:
@@ -246,3 +235,16 @@ class Memory:
             raise
         except Exception as error:  # Chroma raises its own errors, httpx's, and bare Exception
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
+
+
+def _best(candidates: Iterable[list[Candidate]], hidden: set[str], k: int) -> list[Neighbour]:
+    """The k most similar candidates, ties by id, without those ``hidden``; whom it chooses it adds to them."""
+    neighbours: list[Neighbour] = []
+    for candidate in sorted(chain.from_iterable(candidates), key=lambda found: (-found.similarity, found.case_id)):
+        if len(neighbours) == k:
+            break
+        if candidate.case_id not in hidden:
+            hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
+            case = RememberedCase.model_validate_json(candidate.told)
+            neighbours.append(Neighbour(case, candidate.similarity))
+    return neighbours

@@ -1,15 +1,17 @@
 """How remembered cases lie in Chroma: a shelf (collection) for each department and kind of case.
 
-Verified cases have one shelf a department; pseudo-cases one a department and run. Chroma finds the candidates on a
-shelf; they are ranked by their stored vectors, because Chroma's distances are off by up to 1e-6.
+Verified cases have one shelf a department; pseudo-cases one a department and run. Verified cases are many and seldom
+written: Chroma's index finds the candidates, which are ranked by their stored vectors, because Chroma's distances are
+off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not depend on when: all those
+in question are fetched and ranked.
 """
 
 import hashlib
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,16 @@ ALL_DEPARTMENTS: Sequence[str | None] = (*DEPARTMENTS.names, None)  # None: the 
 # Chroma's defaults (M 16, ef 100) miss neighbours among clustered cases; these find them (benchmarks/).
 _INDEX: Any = {"hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}}
 _SPARE_CANDIDATES = 8  # near-ties that Chroma puts beyond the last place asked for may belong before it
+_SAME = 1e-5  # cosine distance up to which two vectors count as one
+_CHECKED_AT_ONCE = 500  # vectors in one query
+
+
+class Candidate(NamedTuple):
+    """A case that may be among the nearest, as it lies on its shelf."""
+
+    similarity: float
+    case_id: str
+    told: str  # the case as JSON: only those that are chosen are parsed
 
 
 class Shelves:
@@ -49,7 +61,10 @@ class Shelves:
         return shelf.count() if shelf else 0
 
     def put(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], run: str | None) -> None:
-        """Store cases of one kind by department, and take away those that stood in another one before."""
+        """Store cases of one kind by department, and take away those that stood in another one before.
+
+        Verified shelves are to be mended afterwards.
+        """
         rows_by_department: defaultdict[str | None, list[int]] = defaultdict(list)
         for row, case in enumerate(cases):
             rows_by_department[case.department].append(row)
@@ -67,25 +82,40 @@ class Shelves:
             if moved := shelf.get(ids=elsewhere, include=[])["ids"]:
                 shelf.delete(ids=moved)
 
-    def nearest(
-        self, query: NDArray[np.float64], department: str | None, run: str | None, *, before: int | None, n: int
-    ) -> list[tuple[float, str, str]]:
-        """The n cases on a shelf nearest to a unit vector, and a few more: (similarity, id, the case as JSON)."""
+    def mend(self, departments: Iterable[str | None]) -> None:
+        """Make every verified case of these departments findable.
+
+        Chroma 1.5 inserts a batch with several threads, and loses a vector in a few thousand: it is stored, but no
+        path of the index leads to it (chroma-core/chroma#7758). Written again alone, it is linked anew.
+        """
+        for department in departments:
+            if shelf := self._find(department, None):
+                for _ in range(3):
+                    if not (lost := _lost(shelf)):
+                        break
+                    for case_id, vector in lost.items():
+                        shelf.update(ids=[case_id], embeddings=vector)
+
+    def nearest_verified(self, query: NDArray[np.float64], department: str | None, n: int) -> list[Candidate]:
+        """The n verified cases of a department nearest to a unit vector, and a few more, in no order."""
+        if (shelf := self._find(department, None)) is None:
+            return []
+        answer: Any = shelf.query(
+            query_embeddings=cast(Any, query.astype(np.float32)[np.newaxis]),
+            n_results=n + _SPARE_CANDIDATES,
+            include=["embeddings", "metadatas"],
+        )
+        return _candidates(query, answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0])
+
+    def pseudo(
+        self, query: NDArray[np.float64], department: str | None, run: str, before: int | None
+    ) -> list[Candidate]:
+        """All pseudo-cases of a department and run whose order is less than ``before``, in no order."""
         if (shelf := self._find(department, run)) is None:
             return []
         earlier: Any = None if before is None else {"order": {"$lt": before}}
-        wanted: Any = query.astype(np.float32)[np.newaxis]
-        answer: Any = shelf.query(
-            query_embeddings=wanted,
-            n_results=n + _SPARE_CANDIDATES,
-            where=earlier,
-            include=["embeddings", "metadatas"],
-        )
-        if not (ids := answer["ids"][0]):
-            return []
-        # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
-        similarities = (np.asarray(answer["embeddings"][0], np.float64) @ query).round(7).tolist()
-        return list(zip(similarities, ids, (metadata["case"] for metadata in answer["metadatas"][0]), strict=True))
+        answer: Any = shelf.get(where=earlier, include=["embeddings", "metadatas"])
+        return _candidates(query, answer["ids"], answer["embeddings"], answer["metadatas"])
 
     def _name(self, department: str | None, run: str | None) -> str:
         kind = "verified" if run is None else f"pseudo-{hashlib.sha256(run.encode()).hexdigest()[:12]}"
@@ -113,6 +143,34 @@ class Shelves:
             )
             self._known[name] = shelf
             return shelf
+
+
+def _candidates(query: NDArray[np.float64], ids: list[str], vectors: Any, metadatas: Any) -> list[Candidate]:
+    if not ids:
+        return []
+    # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
+    similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
+    return [
+        Candidate(similarity, case_id, metadata["case"])
+        for similarity, case_id, metadata in zip(similarities, ids, metadatas, strict=True)
+    ]
+
+
+def _lost(shelf: "Collection") -> dict[str, Any]:
+    """The vectors, by id, that a query for themselves does not find (nor as many others just as near)."""
+    stored: Any = shelf.get(include=["embeddings"])
+    ids, vectors, lost = stored["ids"], stored["embeddings"], {}
+    for start in range(0, len(ids), _CHECKED_AT_ONCE):
+        end = start + _CHECKED_AT_ONCE
+        answer: Any = shelf.query(
+            query_embeddings=vectors[start:end], n_results=_SPARE_CANDIDATES, include=["distances"]
+        )
+        for case_id, vector, found, distances in zip(
+            ids[start:end], vectors[start:end], answer["ids"], answer["distances"], strict=True
+        ):
+            if case_id not in found and (not distances or distances[-1] > _SAME):
+                lost[case_id] = vector
+    return lost
 
 
 def _metadata(case: RememberedCase) -> dict[str, str | int]:
