@@ -33,8 +33,8 @@ class WordsView:
 
 
 def cut_to_symptoms(view: WordsView) -> SymptomDescription:
-    """Offline: the clauses that state a symptom, up to the usual length."""
-    return SymptomDescription(symptoms=describe_symptoms(view.words, language=view.language))
+    """Offline: the clauses that state a symptom, up to the usual length; all words if none does."""
+    return SymptomDescription(symptoms=describe_symptoms(view.words, language=view.language) or view.words)
 
 
 refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offline=cut_to_symptoms)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from retrieval.vector_cache import Half, RecentVectors, ShippedVectors, StoredVectors, cache_folder
 
@@ -59,8 +59,15 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
     missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
     if missing:
         vectors |= _compute(missing, model)
-    rows = np.stack([vectors[digest] for digest in digests]).astype(np.float32)
-    unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit_rows([vectors[digest] for digest in digests])
+
+
+def unit_rows(vectors: ArrayLike) -> NDArray[np.float32]:
+    """The vectors, (n, d) or (d,), scaled to length one; a zero vector stays as it is."""
+    rows = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    lengths[lengths == 0] = 1
+    unit: NDArray[np.float32] = rows / lengths
     return unit
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cases.vocabulary import DEPARTMENTS
-from retrieval.embedding import embed
+from retrieval.embedding import embed, unit_rows
 from retrieval.features import RememberedCase
 from retrieval.shelves import ALL_DEPARTMENTS, Candidate, Shelves
 from retrieval.single_writer import SingleWriter
@@ -95,23 +95,24 @@ class Memory:
         """Remember cases. A known id is replaced, also in another department; of an id given twice, the last counts.
 
         Verified and pseudo-cases are kept apart: a pseudo-case never replaces the verified one of the same id.
+        Verified cases are best added many at once: each time, their departments' indexes are checked.
 
         Args:
             cases: the cases.
-            embeddings: their vectors, (n, d), if already known; else their symptom descriptions are embedded.
+            embeddings: their vectors, (n, d), if known (of any length); else their symptom descriptions are embedded.
             progress: called with the number of cases stored and the number of all, after each batch.
 
-        Returns:
-            The number of different cases stored.
+        Returns the number of different cases stored.
 
         Raises:
             CaseMemoryError: the memory cannot be written, or another process is writing it.
+            ValueError: the embeddings are not one finite vector for each case.
             EmbeddingModelError: the embedding model cannot be loaded.
         """
         given = list(cases)
-        vectors = None if embeddings is None else np.asarray(embeddings, np.float32)
-        if vectors is not None and (vectors.ndim != 2 or len(vectors) != len(given)):
-            raise ValueError(f"{len(given)} cases need embeddings of shape ({len(given)}, d), not {vectors.shape}")
+        vectors = None if embeddings is None else unit_rows(embeddings)
+        if vectors is not None and (vectors.ndim != 2 or len(vectors) != len(given) or not np.isfinite(vectors).all()):
+            raise ValueError(f"cases need finite embeddings of shape ({len(given)}, d), not {vectors.shape}")
         # Of an id given twice, the later row takes the place of the earlier.
         rows = sorted({(case.verified, case.id): row for row, case in enumerate(given)}.values())
         with self._write_lock:
@@ -162,8 +163,7 @@ class Memory:
         k: int = 3,
     ) -> list[Neighbour]:
         """Like ``recall``, for an embedding, (d,), that is already known."""
-        query = np.asarray(vector, np.float64)
-        query = query / (np.linalg.norm(query) or 1.0)
+        query = unit_rows(vector).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
             shelves, hidden = self._shelves, set(exclude)

@@ -1,0 +1,159 @@
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retrieval import EmbeddingModelError, embed
+from retrieval import embedding as module
+from retrieval.embedding import content_digest
+from retrieval.ship import ship
+from retrieval.vector_cache import RecentVectors, ShippedVectors, StoredVectors
+
+TEXTS = ["chest pain on exertion", "itching rash on both arms", "头痛三天", "", "broken \ud800 text"]
+
+
+class NoModel:
+    """Stands in for the model where none may be loaded."""
+
+    def __call__(self, model: str) -> None:
+        raise AssertionError("the model was loaded")
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Caches of this process as they are when it starts, and nothing shipped."""
+    monkeypatch.setattr(module, "_recent", RecentVectors())
+    monkeypatch.setattr(module, "_shipped", ShippedVectors(Path("nowhere.npz")))
+
+
+def test_related_texts_are_nearer_than_unrelated_ones_and_rows_have_length_one() -> None:
+    vectors = embed(["crushing chest pain", "pressure behind the breastbone, chest pain", "itching rash on the arm"])
+    assert vectors.shape == (3, 384)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+
+
+def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_cache(
+    fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    batch = embed(TEXTS)
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "another"))
+    monkeypatch.setattr(module, "_recent", RecentVectors())
+    alone = np.concatenate([embed([text]) for text in reversed(TEXTS)])[::-1]
+    assert np.array_equal(batch, alone)
+    assert np.array_equal(batch, embed(TEXTS))  # from this process
+    ship(TEXTS, tmp_path / "shipped.npz")
+    monkeypatch.setattr(module, "_load", NoModel())
+    monkeypatch.setattr(module, "_recent", RecentVectors())
+    assert np.array_equal(batch, embed(TEXTS))  # from the disk
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr(module, "_recent", RecentVectors())
+    monkeypatch.setattr(module, "_shipped", ShippedVectors(tmp_path / "shipped.npz"))
+    assert np.array_equal(batch, embed(TEXTS))  # from the package
+
+
+def test_no_texts_give_no_rows_and_load_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_load", NoModel())
+    assert embed([]).shape[0] == 0
+
+
+def test_many_threads_may_embed_at_once(fresh: None) -> None:
+    texts = [f"pain number {number % 20}" for number in range(60)]
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(lambda text: embed([text])[0], texts))
+    assert np.array_equal(np.stack(rows), embed(texts))
+
+
+def test_the_same_texts_are_shipped_as_the_same_bytes(tmp_path: Path) -> None:
+    assert ship(["a", "b", "a"], tmp_path / "1.npz") == 2
+    ship(["b", "a"], tmp_path / "2.npz")
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+@pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder"])
+def test_a_model_that_is_not_there_is_one_error_that_names_it(model: str) -> None:
+    with pytest.raises(EmbeddingModelError, match=f"{model}.*give the folder"):
+        embed(["text of no cache"], model)
+
+
+def test_a_folder_that_holds_no_model_is_one_error_that_says_what_to_give(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(EmbeddingModelError, match=r"cannot be loaded[\s\S]*all-MiniLM-L6-v2"):
+        embed(["text of no cache"], str(tmp_path))
+
+
+def test_vectors_of_a_model_folder_are_forgotten_when_its_files_change(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"1")
+    before = content_digest("text", str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"22")
+    assert content_digest("text", str(tmp_path)) != before
+    assert content_digest("text") == content_digest("text", "sentence-transformers/all-MiniLM-L6-v2")
+
+
+@pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
+def test_a_damaged_cache_answers_nothing_and_fails_nothing(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "embeddings.sqlite").write_bytes(damage)
+    cache = StoredVectors(tmp_path)
+    assert cache.get([b"digest"]) == {}
+    cache.put({b"digest": np.ones(1, np.float16)})
+
+
+def test_a_cache_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache = StoredVectors(tmp_path / "file" / "folder")
+    cache.put({b"digest": np.ones(1, np.float16)})
+    assert cache.get([b"digest"]) == {}
+
+
+def test_a_damaged_vector_is_computed_again(tmp_path: Path) -> None:
+    cache = StoredVectors(tmp_path)
+    good = np.eye(1, 8, dtype=np.float16)[0]
+    cache.put({b"good": good, b"zero": good * 0, b"nan": good * np.nan})
+    with sqlite3.connect(tmp_path / "embeddings.sqlite") as database:
+        database.execute("INSERT INTO embedding VALUES (?, ?)", (b"text", "not a blob"))
+        database.execute("INSERT INTO embedding VALUES (?, ?)", (b"long", np.ones(9, np.float16).tobytes()))
+    assert list(cache.get([b"good", b"zero", b"nan", b"long", b"none"])) == [b"good"]
+
+
+def test_many_threads_may_use_one_cache(tmp_path: Path) -> None:
+    vectors = {bytes([number]): np.eye(100, dtype=np.float16)[number] for number in range(100)}
+
+    def put_and_get(digest: bytes) -> bool:
+        cache = StoredVectors(tmp_path)
+        cache.put({digest: vectors[digest]})
+        return np.array_equal(cache.get([digest])[digest], vectors[digest])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(put_and_get, vectors))
+    assert len(StoredVectors(tmp_path).get(vectors)) == 100
+
+
+def test_a_damaged_shipped_file_answers_nothing(tmp_path: Path) -> None:
+    (tmp_path / "shipped.npz").write_bytes(b"PK\x03\x04 not really")
+    assert ShippedVectors(tmp_path / "shipped.npz").get([b"digest"]) == {}
+
+
+def test_the_vectors_used_last_stay_in_the_process() -> None:
+    recent = RecentVectors(size=2)
+    vector = np.ones(1, np.float16)
+    recent.put({b"1": vector, b"2": vector})
+    recent.get([b"1"])
+    recent.put({b"3": vector})
+    assert set(recent.get([b"1", b"2", b"3"])) == {b"1", b"3"}
+
+
+def test_importing_the_package_and_using_cached_vectors_loads_neither_torch_nor_chroma(tmp_path: Path) -> None:
+    embed(["a cached text"])
+    code = (
+        "import sys, retrieval; retrieval.embed(['a cached text']);"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'sentence_transformers', 'chromadb')))"
+    )
+    environment = {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}
+    StoredVectors(tmp_path / "cache").put(module._recent.get([content_digest("a cached text")]))
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0

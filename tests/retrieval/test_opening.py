@@ -1,0 +1,191 @@
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval import CaseMemoryError, Count, build_memory, open_memory, remember
+from retrieval import opening as module
+from tests.retrieval.examples import appendicitis, pseudo, verified
+
+pytestmark = pytest.mark.usefixtures("cheap_vectors")
+
+WRITER = """
+import sys
+import numpy as np
+from retrieval import RememberedCase, open_memory
+memory = open_memory(sys.argv[1], "cheap")
+memory.add([RememberedCase(id="theirs", verified=True, department="Surgery")], np.eye(1, 16))
+print("written", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _close_what_was_opened() -> Iterator[None]:
+    yield
+    for memory in module._open.values():
+        memory.close()
+    module._open.clear()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a Chroma server on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    chroma = Path(sys.executable).with_name("chroma")
+    command = [str(chroma), "run", "--path", str(tmp_path / "server"), "--host", "127.0.0.1", "--port", str(port)]
+    with (tmp_path / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_the_built_in_memory_holds_the_train_and_validation_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [appendicitis("t", "train"), appendicitis("v", "validation"), appendicitis("x", "test")]
+    monkeypatch.setattr(module, "load_cases", lambda: cases)
+    memory = open_memory(embedding="cheap")
+    assert memory.stats() == {"Surgery": Count(verified=2, pseudo=0)}
+    assert open_memory("builtin", "cheap") is memory
+    assert open_memory("builtin", "another") is not memory
+
+
+def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import chromadb
+
+    monkeypatch.setattr(module, "load_cases", lambda: [appendicitis()])
+    theirs: Any = chromadb.EphemeralClient()
+    assert open_memory(embedding="cheap").stats() == {"Surgery": Count(verified=1, pseudo=0)}
+    theirs.close()
+
+
+def test_a_directory_is_found_as_it_was_when_it_is_opened_again(tmp_path: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    memory = build_memory(
+        [appendicitis("a"), appendicitis("b")],
+        tmp_path / "m",
+        "cheap",
+        progress=lambda done, n: steps.append((done, n)),
+    )
+    memory.add([pseudo("p", 0)])
+    found = memory.recall("pain", "Surgery")
+    assert steps == [(2, 2)]
+    memory.close()
+    again = open_memory(tmp_path / "m", "cheap")
+    assert again is not memory
+    assert again.recall("pain", "Surgery") == found
+    assert found[0].case == remember(appendicitis(found[0].case.id))
+
+
+def test_a_directory_is_opened_once_for_all_threads_and_spellings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = build_memory([appendicitis()], tmp_path / "m", "cheap")
+    monkeypatch.chdir(tmp_path)
+    assert open_memory("m", "cheap") is memory
+    assert open_memory(tmp_path / "x" / ".." / "m", "cheap") is memory
+
+
+def test_a_directory_built_with_another_embedding_is_refused(tmp_path: Path) -> None:
+    build_memory([appendicitis()], tmp_path, "cheap").close()
+    with pytest.raises(CaseMemoryError, match=f"{tmp_path}.*built with the embedding model cheap, not dear"):
+        open_memory(tmp_path, "dear")
+    with pytest.raises(CaseMemoryError, match="cheap, not dear"):
+        build_memory([appendicitis()], tmp_path, "dear")
+    assert open_memory(tmp_path, "cheap").stats()["Surgery"].verified == 1
+
+
+def test_a_directory_without_a_memory_is_one_error_that_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CaseMemoryError, match=r"is not there; build it first"):
+        open_memory(tmp_path / "missing", "cheap")
+    assert not (tmp_path / "missing").exists()
+    with pytest.raises(CaseMemoryError, match=r"holds no case memory; build it first"):
+        open_memory(tmp_path, "cheap")
+    (tmp_path / "chroma.sqlite3").write_bytes(b"no database" * 1000)
+    with pytest.raises(CaseMemoryError, match=f"{tmp_path}.* cannot be opened"):
+        open_memory(tmp_path, "cheap")
+
+
+def test_the_built_in_memory_cannot_be_built() -> None:
+    with pytest.raises(CaseMemoryError, match="name a directory or a server"):
+        build_memory([], "builtin")
+
+
+@pytest.mark.parametrize("url", ["http://", "http://127.0.0.1:1", "http://127.0.0.1:99999", "http://127.0.0.1:1/a b"])
+def test_a_server_that_is_not_there_is_one_error_that_names_it(url: str) -> None:
+    with pytest.raises(CaseMemoryError, match=r"'http://.*(start a server|write http://host:port)"):
+        open_memory(url, "cheap")
+
+
+def test_a_second_writing_process_is_told_and_a_stale_reader_must_open_again(tmp_path: Path) -> None:
+    build_memory([appendicitis()], tmp_path, "cheap").close()
+    reader = open_memory(tmp_path, "cheap")
+    assert len(reader.recall("pain", "Surgery")) == 1
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin and writer.stdout
+        assert writer.stdout.readline() == "written\n"
+        with pytest.raises(CaseMemoryError, match="another process is writing to it"):
+            reader.add([verified("mine")])
+        with pytest.raises(CaseMemoryError, match="another process is writing to it"):
+            reader.close()
+            build_memory([appendicitis()], tmp_path, "cheap")
+        reader = open_memory(tmp_path, "cheap")
+        assert len(reader.recall("pain", "Surgery")) == 2
+        writer.communicate("\n")
+    reader.add([verified("mine")])
+    assert reader.stats()["Surgery"].verified == 3
+
+
+def test_a_reader_that_another_process_has_overtaken_may_not_write(tmp_path: Path) -> None:
+    build_memory([appendicitis()], tmp_path, "cheap").close()
+    reader = open_memory(tmp_path, "cheap")
+    subprocess.run([sys.executable, "-c", WRITER, str(tmp_path)], input="\n", text=True, check=True)
+    with pytest.raises(CaseMemoryError, match="close and open it again"):
+        reader.add([verified("mine")])
+    reader.close()
+    again = open_memory(tmp_path, "cheap")
+    again.add([verified("mine")])
+    assert again.stats()["Surgery"].verified == 3
+
+
+def test_a_chroma_server_is_a_memory_like_any_other(server: str, tmp_path: Path) -> None:
+    local = build_memory([appendicitis("a"), appendicitis("b")], tmp_path / "m", "cheap")
+    served = build_memory([appendicitis("a"), appendicitis("b")], server, "cheap")
+    for memory in (local.for_run("r"), served.for_run("r")):
+        memory.add([verified("c", "Dentistry"), pseudo("p", 0), pseudo("q", 1)])
+    assert open_memory(server, "cheap") is served
+    for department in ("Surgery", None):
+        ours = local.for_run("r").recall("pain", department, exclude=["a"], before=1)
+        theirs = served.for_run("r").recall("pain", department, exclude=["a"], before=1)
+        assert [neighbour.case for neighbour in ours] == [neighbour.case for neighbour in theirs]
+        assert [n.similarity for n in ours] == pytest.approx([n.similarity for n in theirs], abs=1e-6)
+    other = build_memory([appendicitis("z")], f"{server}/trial", "dear")
+    assert [neighbour.case.id for neighbour in other.recall("pain", None)] == ["z"]
+    with pytest.raises(CaseMemoryError, match="cheap, not dear"):
+        open_memory(server, "dear")
+
+
+def test_a_server_that_goes_away_is_an_error_that_names_it(server: str, tmp_path: Path) -> None:
+    memory = build_memory([appendicitis()], server, "cheap")
+    memory._client._server._session.base_url = "http://127.0.0.1:1"  # type: ignore[attr-defined]
+    memory._client._server._api_url = "http://127.0.0.1:1/api/v2"  # type: ignore[attr-defined]
+    with pytest.raises(CaseMemoryError, match=f"{server}.*cannot be read"):
+        memory.recall("pain", "Surgery")
