@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ValidationError
 
 from cases.vocabulary import Language
-from models.chat import Reply, chat_client, find_json
-from models.errors import AnswerError, AskError
+from models.chat import FORMS, Reply, chat_client, find_json
+from models.errors import AnswerError, AskError, ModelError
 from models.role import Answer, Role, variables
 from models.schema import answer_schema
 from models.settings import ModelSettings
@@ -79,6 +79,8 @@ async def ask(
             answer = await _ask_chat(role, messages, spec, settings, language, taken)
     except AskError as error:
         error.add_note(f"at {call.id}, model {spec}")
+        if isinstance(error, ModelError):
+            taken["attempts"] = taken.get("attempts", 0) + error.attempts
         _finish(call, clock, settings, taken | {"error": f"{error.reason}: {error}"})
         raise
     _finish(call, clock, settings, taken | {"answer": answer.model_dump(mode="json")})
@@ -104,6 +106,9 @@ async def _ask_chat(
     except ValueError as error:  # a ValidationError is one too
         taken["repaired"] = True
         repair = _words("repair", language, {"error": _what_is_wrong(error)})
+        if reply.form != FORMS[-1]:
+            # Some servers ignore the form without a word; the model then reads here what it should have been.
+            repair = f"{repair}\n\n{instruction}"
         messages = [*messages, AIMessage(reply.text or "{}"), HumanMessage(repair)]
         reply = await client.ask(messages, name=name, schema=schema, instruction=instruction, settings=settings)
     _count(taken, reply)

@@ -5,10 +5,10 @@ import json
 import os
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -21,6 +21,9 @@ from models.spec import ModelSpec
 
 # How a typed answer is asked for, from the strictest on; a server that refuses one is asked in the next.
 FORMS = ("json_schema", "tool", "text")
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+_FIRST_WAIT = 0.25
+_LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
 
 
@@ -89,7 +92,8 @@ class ChatClient:
                     refusals.append(f"{form}: {_brief(error)}")
                     continue
                 detail = "; ".join([*refusals, _brief(error)])
-                raise ModelError(f"{self.spec.name}: no answer after {attempts} requests ({detail})") from error
+                reason = f"{self.spec.name}: no answer after {attempts} requests ({detail})"
+                raise ModelError(reason, attempts) from error
             self.form = form
             usage = message.usage_metadata
             return Reply(
@@ -129,11 +133,15 @@ def _raw_message(output: Any) -> AIMessage:
     return message
 
 
-_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], ChatClient]]" = WeakKeyDictionary()
+_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], ChatClient]] = {}
 
 
 def chat_client(spec: str, settings: ModelSettings) -> ChatClient:
     """The shared client of a spec in the running event loop (connections belong to a loop)."""
+    for loop in list(_clients):
+        if loop.is_closed():
+            # Not weak keys: a client's open connections refer to its loop.
+            _clients.pop(loop, None)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     key = (spec, settings.model_dump_json(include={"temperature", "timeout", "max_tokens", "seed"}))
     if key not in clients:
@@ -160,8 +168,12 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
         options["seed"] = settings.seed
     if spec.base_url is not None:
         options["base_url"] = spec.base_url
-        if spec.provider == "openai":
-            options["api_key"] = os.environ.get("WARDROUND_API_KEY", "none")
+        options["api_key"] = os.environ.get("WARDROUND_API_KEY") or "none"
+    if spec.provider == "openai":
+        import openai
+
+        # LangChain's own client is shared by all event loops of the process, and its connections by none.
+        options |= {"http_async_client": openai.DefaultAsyncHttpxClient(), "http_socket_options": ()}
     try:
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
     except Exception as error:  # each integration raises its own kind when a package or a key is missing
@@ -195,7 +207,7 @@ def _is_transient(error: BaseException) -> bool:
     """Whether asking again can help: the server is busy, failing or unreachable, or sent nothing."""
     status = _status(error)
     if status is not None:
-        return status in (408, 409, 425, 429) or status >= 500
+        return status in (408, 409, 425, 429) or (status >= 500 and status != 501)
     if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
         return True
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
@@ -214,7 +226,8 @@ def _wait(state: RetryCallState) -> float:
         asked = float("nan")
     if asked == asked:
         return min(max(asked, 0.0), _LONGEST_WAIT)
-    return float(min(0.25 * 2 ** (state.attempt_number - 1), 20.0) * random.uniform(0.75, 1.25))
+    doubled = _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 10)
+    return float(min(doubled, _LONGEST_OWN_WAIT) * random.uniform(0.75, 1.25))
 
 
 def _status(error: BaseException) -> int | None:
@@ -224,6 +237,9 @@ def _status(error: BaseException) -> int | None:
 
 def _brief(error: BaseException) -> str:
     text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
+    for name, value in os.environ.items():
+        if name.endswith("_API_KEY") and len(value) >= 8:
+            text = text.replace(value, f"<{name}>")  # some servers quote the key they refuse
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 
@@ -232,7 +248,7 @@ def _text_of(message: AIMessage) -> str:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     if message.invalid_tool_calls:
         return message.invalid_tool_calls[0]["args"] or ""
-    return message.text
+    return message.text or str(message.additional_kwargs.get("refusal") or "")
 
 
 def _with_text(message: BaseMessage, addition: str) -> BaseMessage:
@@ -244,17 +260,31 @@ def _with_text(message: BaseMessage, addition: str) -> BaseMessage:
 
 
 def find_json(text: str) -> Any:
-    """The JSON object in a reply: bare, fenced or surrounded by prose.
+    """The JSON object in a reply: bare, fenced or surrounded by prose, after any thinking aloud.
 
-    A broken object is never completed: a cut answer is not an answer.
+    A broken object is never completed, and of two different ones none is chosen: a cut answer is not an answer.
 
     Raises:
-        ValueError: there is no complete JSON object.
+        ValueError: there is no complete JSON object, or more than one.
     """
-    fenced = re.search(r"```(?:json)?\s*\n(.*?)```", text, flags=re.DOTALL)
-    body = fenced[1] if fenced else text
-    start = body.find("{")
-    if start < 0:
-        raise ValueError("the reply holds no JSON object")
-    value, _ = json.JSONDecoder().raw_decode(body, start)
-    return value
+    if text.lstrip().startswith("{"):
+        parts = [text]
+    else:
+        answer = text.rpartition("</think>")[2]
+        parts = _FENCE.findall(answer) or [answer]
+    found = [value for part in parts for value in _objects(part)]
+    if not found:
+        raise ValueError(f"the reply holds no JSON object: {text[:200]!r}")
+    if any(value != found[0] for value in found[1:]):
+        raise ValueError("the reply holds more than one JSON object")
+    return found[0]
+
+
+def _objects(text: str) -> Iterator[Any]:
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, start)
+        except RecursionError:
+            raise ValueError("the JSON object is nested too deeply") from None
+        yield value

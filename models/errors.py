@@ -14,9 +14,13 @@ class AnswerError(AskError):
 
 
 class ModelError(AskError):
-    """The model could not be reached or refused the call, also not after the allowed attempts."""
+    """The model could not be reached or refused the call, also not after the allowed ``attempts``."""
 
     reason = "model_error"
+
+    def __init__(self, message: str, attempts: int = 0) -> None:
+        super().__init__(message)
+        self.attempts = attempts
 
 
 class ModelSpecError(ValueError):

@@ -4,12 +4,16 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from models.errors import ModelSpecError
 from models.role import known_roles
 
 OFFLINE = "offline"
 HUMAN = "human"
+_SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?://\S*))?")
+# A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
+_ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
 _FORMS = f"`{OFFLINE}`, `{HUMAN}` or `provider:model[@base_url]`, for example `openai:gpt-4o-mini`"
 
 
@@ -30,20 +34,22 @@ class ModelSpec:
         """
         if text in (OFFLINE, HUMAN):
             return cls(text, "")
-        match = re.fullmatch(
-            r"(?P<provider>[a-z0-9_]+):(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>\S+))?", text
-        )
+        match = _SPELLING.fullmatch(text)
         if match is None:
             raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
-        url = match["url"]
-        if url is not None and not re.match(r"https?://[^/\s]+", url):
-            raise ModelSpecError(f"{text!r}: the base URL {url!r} must start with http:// or https://")
+        name, url = match["name"], match["url"]
         providers = _providers()
         if match["provider"] not in providers:
-            close = difflib.get_close_matches(match["provider"], providers, n=1)
+            close = difflib.get_close_matches(match["provider"].lower(), providers, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(providers))}"
             raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}{hint}")
-        return cls(match["provider"], match["name"], url.rstrip("/") if url else None)
+        if not name:
+            raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
+        if _ADDRESS_IN_NAME.search(name):
+            raise ModelSpecError(f"{text!r}: the base URL must start with http:// or https://")
+        if url is not None:
+            _check_url(url)
+        return cls(match["provider"], name, url.rstrip("/") if url else None)
 
 
 def check_models(models: Mapping[str, str]) -> None:
@@ -53,7 +59,7 @@ def check_models(models: Mapping[str, str]) -> None:
         ModelSpecError: naming the entry and what is accepted.
     """
     accepted = {"default", *known_roles()}
-    accepted |= {f"{stage}.{role}" for role, stages in known_roles().items() for stage in stages}
+    accepted |= {place for role, stages in known_roles().items() for stage in stages for place in _places(role, stage)}
     for role, spec in models.items():
         if role not in accepted:
             close = difflib.get_close_matches(role, accepted, n=3)
@@ -70,11 +76,29 @@ def model_of(role: str, stage: str, models: Mapping[str, str]) -> str:
 
     A part of a stage, as in ``referral.level1``, falls back to the stage.
     """
-    places = [f"{'.'.join(stage.split('.')[:depth])}.{role}" for depth in range(stage.count(".") + 1, 0, -1)]
-    for key in (*places, role, "default"):
+    for key in (*_places(role, stage), role, "default"):
         if key in models:
             return models[key]
     return OFFLINE
+
+
+def _places(role: str, stage: str) -> list[str]:
+    """The role at its stage, at the stage that this is a part of, and so on."""
+    parts = stage.split(".")
+    return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # both are only parsed here
+    except ValueError as error:
+        raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
+    if not host:
+        raise ModelSpecError(f"the base URL {url!r} names no host")
+    if parts.username is not None:
+        # Specs stand in every record of a run.
+        raise ModelSpecError("the base URL must not hold a user or password; a server's key is WARDROUND_API_KEY")
 
 
 def _providers() -> frozenset[str]:

@@ -1,12 +1,13 @@
 """The record of every call, and how records of parallel branches are merged."""
 
 import contextvars
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Call(BaseModel):
@@ -97,17 +98,29 @@ def record(call: Call, trace_file: str | None) -> None:
     the state is written at every checkpoint.
     """
     if trace_file is not None:
-        with Path(trace_file).open("a", encoding="utf-8") as out:
-            out.write(call.model_dump_json() + "\n")
+        with Path(trace_file).open("ab+") as out:
+            line = call.model_dump_json().encode() + b"\n"
+            out.write(line if _at_line_start(out) else b"\n" + line)
         call = call.model_copy(update={"messages": None, "answer": None})
     if (calls := _collected.get()) is not None:
         calls.append(call)
+
+
+def _at_line_start(file: BinaryIO) -> bool:
+    """Whether the file ends with a whole line: a kill may have cut the last one off."""
+    if file.seek(0, os.SEEK_END) == 0:
+        return True
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def read_calls(lines: Iterable[str]) -> Trace:
     """The calls of a trace file; a line cut off by a kill is left out."""
     calls = []
     for line in lines:
-        if line.endswith("\n"):
+        try:
             calls.append(Call.model_validate_json(line))
+        except ValidationError as error:
+            if error.errors()[0]["type"] != "json_invalid":
+                raise
     return merge_traces(Trace(calls=tuple(calls)), None)

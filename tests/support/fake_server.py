@@ -63,6 +63,7 @@ class ChatRequest:
     name: str  # of the answer type: the schema's or the tool's
     stream: bool
     body: Mapping[str, Any]
+    headers: Mapping[str, str]  # names in lower case
     time_out: float | None = None  # None while it is being answered
     fault: Fault | None = None
     status: int | None = None  # None if the connection was closed without an answer
@@ -210,25 +211,27 @@ class FakeServer:
         """One connection, kept alive over any number of requests."""
         try:
             while (received := await _receive(reader)) is not None:
-                method, path, body = received
-                await self._route(method, path, body, _Response(writer))
+                method, path, headers, body = received
+                await self._route(method, path, headers, body, _Response(writer))
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
-    async def _route(self, method: str, path: str, body: bytes, response: "_Response") -> None:
+    async def _route(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, response: "_Response"
+    ) -> None:
         if (method, path) == ("POST", "/v1/chat/completions"):
-            await self._complete(body, response)
+            await self._complete(headers, body, response)
         elif (method, path) == ("GET", "/v1/models") and self.models is not None:
             listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
             await response.send(200, {"object": "list", "data": listed})
         else:
             await response.send(404, _error(404, "Not Found", "NotFoundError"))
 
-    async def _complete(self, body: bytes, response: "_Response") -> None:
+    async def _complete(self, headers: Mapping[str, str], body: bytes, response: "_Response") -> None:
         try:
-            request = _parse(json.loads(body), len(self.requests))
+            request = _parse(json.loads(body), headers, len(self.requests))
         except (ValueError, KeyError, TypeError) as error:
             await response.send(400, _error(400, f"malformed request: {error!r}"))
             return
@@ -358,8 +361,8 @@ class _Response:
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 
 
-async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, bytes] | None:
-    """The next request's method, path and body; None when the client has closed."""
+async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
+    """The next request's method, path, headers and body; None when the client has closed."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError as error:
@@ -369,10 +372,11 @@ async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, bytes] | Non
     first, *lines = head.split("\r\n")
     method, target, _ = first.split(" ", 2)
     headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    return method, target.partition("?")[0], await reader.readexactly(int(headers.get("content-length", 0)))
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return method, target.partition("?")[0], headers, body
 
 
-def _parse(body: Mapping[str, Any], index: int) -> ChatRequest:
+def _parse(body: Mapping[str, Any], headers: Mapping[str, str], index: int) -> ChatRequest:
     messages = body["messages"]
     if not (isinstance(messages, list) and messages):
         raise ValueError("messages must be a list of at least one message")
@@ -387,6 +391,7 @@ def _parse(body: Mapping[str, Any], index: int) -> ChatRequest:
         name=name,
         stream=bool(body.get("stream")),
         body=body,
+        headers=headers,
     )
 
 

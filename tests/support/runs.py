@@ -1,0 +1,74 @@
+"""Short runs: an experiment with few calls a case, run in this process, and what its directory holds."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from cases import load_cases
+from experiments.configuration import Experiment
+from experiments.run_directory import Result
+from experiments.runner import run_experiment
+from tests.support.fake_server import FakeServer
+
+# Built-in test cases, English and Chinese, with and without pictures; sorted, as results are.
+CASES = sorted((case for case in load_cases() if case.split == "test"), key=lambda case: case.id)[:12]
+IDS = [case.id for case in CASES]
+
+# About twenty calls a case, and no memory to open.
+SHORT: dict[str, Any] = {
+    "retrieval": False,
+    "general_agents": 1,
+    "discussion_rounds": 1,
+    "feedback": "same_stage",
+    "max_turns": 2,
+}
+
+
+def short(
+    server: FakeServer | None = None,
+    *,
+    limit: int = 3,
+    case_ids: list[str] | None = None,
+    concurrency: int = 4,
+    epochs: int = 1,
+    models: dict[str, str] | None = None,
+    **workflow: Any,
+) -> Experiment:
+    """A short experiment on the first few of `CASES`, or those named; played by the server, or else offline."""
+    return Experiment.model_validate(
+        {
+            "data": {"case_ids": case_ids or IDS[:limit]},
+            "models": models or {"default": spec(server) if server else "offline"},
+            "workflow": {**SHORT, **workflow},
+            "epochs": epochs,
+            "run": {"concurrency": concurrency},
+        }
+    )
+
+
+def spec(server: FakeServer, name: str = "fake-model") -> str:
+    """The server's model as a model map names it."""
+    return f"openai:{name}@{server.base_url}"
+
+
+def run(experiment: Experiment, out: Path) -> dict[str, Any]:
+    """Run an experiment and give its summary."""
+    return asyncio.run(run_experiment(experiment, out))
+
+
+def results(out: Path) -> list[Result]:
+    """The lines of ``results.jsonl``, by case and epoch."""
+    lines = (out / "results.jsonl").read_text("utf-8").split("\n")[:-1]
+    return sorted(map(Result.model_validate_json, lines), key=lambda result: (result.case_id, result.epoch))
+
+
+def outcomes(out: Path) -> list[dict[str, Any]]:
+    """The results without their seconds, which no two runs have in common."""
+    return [result.model_dump(exclude={"seconds"}) for result in results(out)]
+
+
+def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:
+    """The recorded calls of a case."""
+    lines = (out / "traces" / f"{case_id}-{epoch}.jsonl").read_text("utf-8").split("\n")[:-1]
+    return [json.loads(line) for line in lines]
