@@ -84,14 +84,16 @@ diagnosis_judge: Role[DiagnosisGrade] = Role(
 async def judge_report(
     image_class: str, generated: str, reference: str, settings: ModelSettings, language: Language
 ) -> ReportClaims:
-    """The judged claims of a reference report (MedChain, figure 7); an empty report entails none of them.
+    """The judged claims of a reference report (MedChain, figure 7).
+
+    An empty report entails none of them, and where nothing is claimed there is nothing to check: no second call.
 
     Raises:
         AskError: a judge gave no valid answer.
     """
     asked: dict[str, Any] = {"language": language, "place": image_class}
     claims = (await ask(claim_extractor, ReportView(reference), settings, **asked)).claims
-    if not generated.strip():
+    if not (claims and generated.strip()):
         return ReportClaims.pair(image_class, claims, [False] * len(claims))
     support = await ask(claim_judge, ClaimsView(claims, generated), settings, **asked)
     if len(support.supported) != len(claims):

@@ -14,7 +14,9 @@ import models.trace
 import nodes.chart
 import nodes.decisions
 import nodes.discussion
+import nodes.patient_profile
 import nodes.registrar
+import nodes.reporter
 import retrieval.features
 import retrieval.memory
 
@@ -24,7 +26,9 @@ _MODULES = (
     nodes.chart,
     nodes.decisions,
     nodes.discussion,
+    nodes.patient_profile,
     nodes.registrar,
+    nodes.reporter,
     retrieval.features,
     retrieval.memory,
 )
@@ -47,4 +51,6 @@ async def open_checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     import aiosqlite
 
     async with aiosqlite.connect(str(path)) as connection:
+        # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
+        await connection.execute("PRAGMA synchronous=NORMAL")
         yield AsyncSqliteSaver(connection, serde=serializer())

@@ -1,16 +1,31 @@
 """What an experiment file says, checked; and the options of the command line laid over it."""
 
+import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+import nodes.cast  # noqa: F401  declares the roles that a model map is checked against
 from cases import Case, load_cases
 from cases.case import Split
 from cases.files import BUILTIN
+from cases.vocabulary import SUB_DEPARTMENTS
+from models import ModelSpecError
+from models.spec import HUMAN, check_models
 from nodes.context import Context
+
+# Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
+_NOT_OF_THE_WORKFLOW = {
+    "models": "models have a section of their own, [models]",
+    "seed": "the seed stands at the top of the file, or is `--set seed=N`",
+    "run": "set by the runner",
+    "position": "set by the runner",
+    "trace_file": "set by the runner",
+    "case_source": "the cases are named by data.cases",
+}
 
 
 class ConfigurationError(ValueError):
@@ -51,6 +66,20 @@ class Experiment(Section):
     seed: int = 0
     run: Run = Field(default_factory=Run)
 
+    @field_validator("models", mode="before")
+    @classmethod
+    def _roles_at_stages(cls, models: Any) -> Any:
+        """TOML reads a dotted role that is not in quotes as a table in a table."""
+        return _flat(models) if isinstance(models, dict) else models
+
+    @field_validator("workflow")
+    @classmethod
+    def _of_the_workflow(cls, workflow: dict[str, Any]) -> dict[str, Any]:
+        for key, place in _NOT_OF_THE_WORKFLOW.items():
+            if key in workflow:
+                raise ValueError(f"{key!r} is no setting of the workflow: {place}")
+        return workflow
+
     @property
     def context(self) -> Context:
         """The context of the graph, as far as it is the same for all cases."""
@@ -75,23 +104,28 @@ def read_experiment(
     Raises:
         ConfigurationError: the file cannot be read, or a key or value is not known; names file and key.
     """
-    origin = str(file) if file else "command line"
     try:
         written = tomllib.loads(file.read_text("utf-8")) if file else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{origin}: cannot be read as TOML: {error}") from error
-    for key, value in overrides.items():
-        _lay(written, key, value)
-    if models:
-        written["models"] = {**written.get("models", {}), **models}
+        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
+    try:
+        check_models(models or {})
+    except ModelSpecError as error:
+        raise ConfigurationError(f"command line: {error}") from error
+    laid = {**overrides, **({"models": {**_flat(_section(written, "models", file)), **models}} if models else {})}
+    for key, value in laid.items():
+        _lay(written, key, value, file)
     try:
         experiment = Experiment.model_validate(written)
+    except ValidationError as error:
+        raise _refusal(error, file, overrides) from error
+    try:
         _ = experiment.context
     except ValidationError as error:
-        raise ConfigurationError("\n".join(f"{origin}: {_told(detail)}" for detail in error.errors())) from error
-    if "human" in experiment.models.values():
+        raise _refusal(error, file, overrides, "workflow") from error
+    if HUMAN in experiment.models.values():
         raise ConfigurationError(
-            f"{origin}: models: a run of many cases cannot wait for a person; use the graph from Python"
+            f"{file or 'command line'}: models: a run of many cases cannot wait for a person; use the graph from Python"
         )
     return experiment
 
@@ -138,23 +172,55 @@ def select_cases(data: Data) -> list[Case]:
     """
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     cases = load_cases(data.cases, split=split)
+    of_split = f" of split {split!r}" if split else ""
     if data.case_ids:
         by_id = {case.id: case for case in cases}
         if unknown := [case_id for case_id in data.case_ids if case_id not in by_id]:
-            raise ConfigurationError(
-                f"data.case_ids: {', '.join(unknown)} not in {data.cases}; `wardround cases check` lists them"
-            )
-        cases = [by_id[case_id] for case_id in data.case_ids]
+            close = difflib.get_close_matches(unknown[0], by_id, n=3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise ConfigurationError(f"data.case_ids: {', '.join(unknown)} not in {data.cases}{of_split}{hint}")
+        cases = [by_id[case_id] for case_id in dict.fromkeys(data.case_ids)]
     if not cases:
-        raise ConfigurationError(f"data: {data.cases} has no case of split {split!r}")
+        raise ConfigurationError(f"data: {data.cases} has no case{of_split}")
     return cases[: data.limit]
 
 
-def _lay(tree: dict[str, Any], key: str, value: Any) -> None:
+def own_sub_departments(data: Data) -> dict[str, list[str]] | None:
+    """The second-level departments of a data set that has its own, by department; None if all of them are ours.
+
+    MedChain's list is printed nowhere: it is what the answer keys of the whole file name.
+
+    Raises:
+        CaseFileError: the file cannot be read or is faulty.
+    """
+    named: dict[str, set[str]] = {}
+    for case in load_cases(data.cases):
+        if case.key.department:
+            named.setdefault(case.key.department, set()).update(case.key.sub_departments)
+    if all(name in SUB_DEPARTMENTS.names for names in named.values() for name in names):
+        return None
+    return {department: sorted(names) for department, names in sorted(named.items()) if names}
+
+
+def _section(tree: dict[str, Any], name: str, file: Path | None) -> dict[str, Any]:
+    section = tree.setdefault(name, {})
+    if not isinstance(section, dict):
+        raise ConfigurationError(f"{file or 'command line'}: {name}: expected a section, not {section!r}")
+    return section
+
+
+def _lay(tree: dict[str, Any], key: str, value: Any, file: Path | None) -> None:
     *sections, last = key.split(".")
     for section in sections:
-        tree = tree.setdefault(section, {})
+        tree = _section(tree, section, file)
     tree[last] = value
+
+
+def _flat(models: dict[str, Any], stage: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in models.items():
+        flat |= _flat(value, f"{stage}{key}.") if isinstance(value, dict) else {f"{stage}{key}": value}
+    return flat
 
 
 def _toml_value(text: str) -> Any:
@@ -164,9 +230,28 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-def _told(detail: Any) -> str:
-    key = ".".join(str(part) for part in detail["loc"])
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "extra_forbidden":
-        message = f"unknown key; known are {', '.join(sorted({*Experiment.model_fields, *Context.model_fields}))}"
-    return f"{key}: {message}" if key else message
+def _refusal(
+    error: ValidationError, file: Path | None, overrides: Mapping[str, Any], section: str = ""
+) -> ConfigurationError:
+    """Each fault with where it was written (the file or the command line) and its key."""
+    told = []
+    for detail in error.errors():
+        place = [str(part) for part in detail["loc"]]
+        if section and place[:1] != ["models"]:
+            place.insert(0, section)
+        key = ".".join(place)
+        laid = any(f"{key}.".startswith(f"{override}.") for override in overrides)
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            message = f"unknown key; known are {', '.join(_known_keys(place[:-1]))}"
+        origin = "command line" if laid or file is None else str(file)
+        told.append(f"{origin}: {message}" if message.startswith("models") else f"{origin}: {key}: {message}")
+    return ConfigurationError("\n".join(told))
+
+
+def _known_keys(section: Sequence[str]) -> list[str]:
+    """The keys of a section of the file."""
+    if list(section) == ["workflow"]:
+        return sorted(set(Context.model_fields) - set(_NOT_OF_THE_WORKFLOW))
+    sections: dict[str, type[Section]] = {"data": Data, "run": Run}
+    return sorted(sections[section[0]].model_fields if section else Experiment.model_fields)

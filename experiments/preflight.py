@@ -17,6 +17,7 @@ async def check_servers(context: Context) -> None:
     Raises:
         ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
     """
+    listed: dict[str, list[str]] = {}
     for role, text in context.models.items():
         spec = ModelSpec.parse(text)
         if spec.provider == OFFLINE:
@@ -27,7 +28,9 @@ async def check_servers(context: Context) -> None:
             raise ModelSpecError(f"models.{role}: {error}") from error
         if spec.base_url is None or spec.provider != "openai":
             continue
-        served = await asyncio.to_thread(_served_models, spec.base_url)
+        if spec.base_url not in listed:
+            listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url)
+        served = listed[spec.base_url]
         if served and spec.name not in served:
             raise ModelSpecError(
                 f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"

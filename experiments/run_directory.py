@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -16,6 +17,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cases import Case
+from evaluation.clinical_workflow import Answers
 from experiments.configuration import ConfigurationError, Experiment
 
 _PACKAGES = (
@@ -47,7 +49,7 @@ class Result(BaseModel):
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")
-    answers: dict[str, Any] = Field(default_factory=dict, description="What the workflow decided.")
+    answers: Answers | None = Field(None, description="What the workflow decided; None if it did not get that far.")
 
     @property
     def scored(self) -> bool:
@@ -60,14 +62,20 @@ class Result(BaseModel):
         return self.termination in ("completed", "unparseable_answer")
 
 
+class RunStoppedError(RuntimeError):
+    """The run directory can no longer be written; what was finished before is kept."""
+
+
 class RunDirectory:
     """The files of one run. Only one process writes it at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.run = ""
         self.traces = path / "traces"
         self.checkpoints = path / "checkpoints.sqlite"
         self._results = path / "results.jsonl"
+        self._pseudo_cases = path / "pseudo_cases.jsonl"
         self._lock = FileLock(str(path / ".lock"))
 
     @contextlib.contextmanager
@@ -79,43 +87,43 @@ class RunDirectory:
         """
         try:
             self.traces.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigurationError(f"--out {self.path}: cannot be made: {error}") from error
-        try:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise ConfigurationError(
                 f"{self.path}: another process is running here; wait for it or choose another --out"
             ) from None
+        except OSError as error:
+            raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
         try:
-            self._check_manifest(manifest_of(experiment, cases))
+            try:
+                self._check_manifest(manifest_of(experiment, cases))
+                for file in (self._results, self._pseudo_cases, *self.traces.glob("*.jsonl")):
+                    _drop_cut_line(file)
+            except OSError as error:
+                raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
             yield self
         finally:
             self._lock.release()
 
     def results(self) -> list[Result]:
         """The results so far, without a last line that a kill has cut off."""
-        if not self._results.exists():
-            return []
         results = []
-        for line in self._results.read_text("utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                try:
-                    results.append(Result.model_validate_json(line))
-                except ValidationError as error:
-                    raise ConfigurationError(f"{self._results}: a line is not a result: {line[:80]!r}") from error
+        for line in _whole_lines(self._results):
+            try:
+                results.append(Result.model_validate_json(line))
+            except ValidationError as error:
+                raise ConfigurationError(f"{self._results}: a line is not a result: {line[:80]!r}") from error
         return results
 
     def keep(self, results: Iterable[Result]) -> None:
         """Replace the results by these: when a run is taken up, what is to be tried again is taken out."""
-        _write(self._results, "".join(result.model_dump_json() + "\n" for result in results))
+        with self._writing():
+            _write(self._results, "".join(result.model_dump_json() + "\n" for result in results))
 
     def add(self, result: Result) -> None:
         """Append one result so that it survives a power cut."""
-        with self._results.open("a", encoding="utf-8") as out:
-            out.write(result.model_dump_json() + "\n")
-            out.flush()
-            os.fsync(out.fileno())
+        with self._writing():
+            _append(self._results, result)
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""
@@ -126,31 +134,39 @@ class RunDirectory:
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``, whole or not at all."""
-        _write(self.path / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        with self._writing():
+            _write(self.path / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
     def remember(self, course: BaseModel) -> None:
         """Keep a pseudo-case, so that a run that is taken up remembers what it had learnt."""
-        with (self.path / "pseudo_cases.jsonl").open("a", encoding="utf-8") as out:
-            out.write(course.model_dump_json() + "\n")
-            out.flush()
-            os.fsync(out.fileno())
+        with self._writing():
+            _append(self._pseudo_cases, course)
 
     def remembered(self) -> list[str]:
         """The pseudo-cases kept so far, as JSON."""
-        path = self.path / "pseudo_cases.jsonl"
-        if not path.exists():
-            return []
-        return [line for line in path.read_text("utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        return _whole_lines(self._pseudo_cases)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunStoppedError(
+                f"{self.path}: cannot be written: {error}; mend that and run the same command again to go on"
+            ) from error
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         path = self.path / "manifest.json"
         if not path.exists():
+            # Pseudo-cases are filed under this name; a later run in the same place must not find them.
+            self.run = manifest["run"] = uuid.uuid4().hex
             _write(path, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
             return
         try:
             before = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise ConfigurationError(f"{path}: is not a manifest ({error}); choose another --out") from error
+            self.run = before["run"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigurationError(f"{path}: is not a manifest ({error!r}); choose another --out") from error
         fixed = ("configuration", "data", "prompts")
         changes = [change for part in fixed for change in _differences(before.get(part), manifest[part], part)]
         if changes:
@@ -162,15 +178,23 @@ class RunDirectory:
 
 def manifest_of(experiment: Experiment, cases: Sequence[Case]) -> dict[str, Any]:
     """What a result rests on: configuration, versions, prompts and data."""
-    data = hashlib.sha256("\n".join(case.model_dump_json() for case in cases).encode()).hexdigest()
     return {
         "configuration": experiment.identity,
-        "data": {"cases": len(cases), "fingerprint": data[:32]},
+        "data": {"cases": len(cases), "fingerprint": _fingerprint(cases)},
         "prompts": prompt_hashes(),
         "seed": experiment.seed,
         "versions": {package: _version(package) for package in _PACKAGES},
         "git": _git_state(),
     }
+
+
+def _fingerprint(cases: Sequence[Case]) -> str:
+    """A hash of the cases and their pictures."""
+    digest = hashlib.sha256("\n".join(case.model_dump_json() for case in cases).encode())
+    for case in cases:
+        for image in case.examinations.images:
+            digest.update(hashlib.sha256(Path(case.folder, image.file).read_bytes()).digest())
+    return digest.hexdigest()[:32]
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -214,6 +238,37 @@ def _git_state() -> dict[str, Any] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return {"commit": commit.stdout.strip(), "changed": bool(status.stdout.strip())}
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """The lines of a file, none if there is no file; a last one that a kill has cut off is left out.
+
+    Only a line feed ends a line: the text in it may hold the other separators that ``splitlines`` knows.
+    """
+    if not path.exists():
+        return []
+    *lines, _ = path.read_bytes().split(b"\n")
+    return [line.decode("utf-8") for line in lines]
+
+
+def _drop_cut_line(path: Path) -> None:
+    """Take a cut last line away, so that the next one does not stick to it."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        if not file.seek(0, os.SEEK_END):
+            return
+        file.seek(-1, os.SEEK_END)
+        if file.read() != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def _append(path: Path, record: BaseModel) -> None:
+    with path.open("a", encoding="utf-8") as out:
+        out.write(record.model_dump_json() + "\n")
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from cases import Case
-from evaluation.clinical_workflow import score_clinical_workflow
+from evaluation.clinical_workflow import Answers, score_clinical_workflow
 from experiments.checkpoints import open_checkpoints
-from experiments.configuration import Experiment, select_cases
+from experiments.configuration import Experiment, own_sub_departments, select_cases
 from experiments.preflight import check_servers
-from experiments.run_directory import Result, RunDirectory
+from experiments.run_directory import Result, RunDirectory, RunStoppedError
 from experiments.summary import summarise_results
 from graphs.clinical_workflow import builder
 from models import AskError
 from models.trace import Trace, read_calls
 from nodes.context import Context
-from retrieval import CaseMemoryError, EmbeddingModelError, RememberedCase, open_memory
+from nodes.librarian import add_to_memory
+from retrieval import CaseMemoryError, EmbeddingModelError, Memory, RememberedCase, open_memory
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 OnResult = Callable[[Result, int, int], None]
@@ -43,15 +43,21 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
         CaseFileError: the case file cannot be used.
         ModelSpecError: a model cannot be used.
         CaseMemoryError: the case memory cannot be opened.
+        EmbeddingModelError: the embedding model cannot be loaded.
+        RunStoppedError: the run directory could no longer be written; run it again to go on.
     """
     cases = select_cases(experiment.data)
     context = experiment.context
+    if context.sub_departments is None:
+        context = context.model_copy(update={"sub_departments": own_sub_departments(experiment.data)})
     await check_servers(context)
+    memory = await _memory_of(context)
     with RunDirectory(out).opened(experiment, cases) as directory:
         done = [result for result in directory.results() if result.final]
         directory.keep(done)
-        if context.retrieval:
-            context = await _with_memory(context, directory, {result.case_id for result in done})
+        context = context.model_copy(update={"run": directory.run})
+        if memory and context.grow != "off":
+            await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, done)
         finished = {(result.case_id, result.epoch) for result in done}
         tasks = [
             (position, case, epoch)
@@ -66,45 +72,42 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
 
             async def work() -> None:
                 for position, case, epoch in queue:
+                    trace_file = str(directory.trace_file(case.id, epoch))
+                    # Epochs are to differ where a model samples: each gets a seed of its own.
                     seen = context.model_copy(
-                        update={
-                            "position": position,
-                            "trace_file": str(directory.trace_file(case.id, epoch)),
-                        }
+                        update={"position": position, "trace_file": trace_file, "seed": experiment.seed + epoch}
                     )
-                    result = await _run_case(graph, checkpointer, case, epoch, seen, directory)
+                    result = await _run_case(graph, case, epoch, seen, directory)
                     directory.add(result)
+                    if result.final:  # one that is tried again goes on where it failed
+                        await checkpointer.adelete_thread(_thread(case, epoch))
                     done.append(result)
                     if on_result:
                         on_result(result, len(done), total)
 
             # Pseudo-cases in the order of the run mean that no case starts before the one ahead of it has finished.
             workers = 1 if context.grow == "in_order" else experiment.run.concurrency
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(workers, len(tasks))):
-                    group.create_task(work())
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(workers, len(tasks))):
+                        group.create_task(work())
+            except ExceptionGroup as group_of_errors:
+                raise group_of_errors.exceptions[0] from None
         summary = summarise_results(done)
         directory.write_summary(summary)
     return summary
 
 
-async def _run_case(
-    graph: Graph,
-    checkpointer: BaseCheckpointSaver[str],
-    case: Case,
-    epoch: int,
-    context: Context,
-    directory: RunDirectory,
-) -> Result:
+def _thread(case: Case, epoch: int) -> str:
+    return f"{case.id}#{epoch}"
+
+
+async def _run_case(graph: Graph, case: Case, epoch: int, context: Context, directory: RunDirectory) -> Result:
     """One case to its end; whatever goes wrong is its termination reason, never a lost case."""
     started = time.perf_counter()
-    thread = f"{case.id}#{epoch}"
-    config: Any = {"configurable": {"thread_id": thread}}
     outcome: dict[str, Any]
     try:
-        under_way = await graph.aget_state(config)
-        entry = None if under_way.next else {"case": case}
-        final = await graph.ainvoke(entry, config, context=context, durability="async")
+        final = await _run_graph(graph, case, _thread(case, epoch), context)
         scores = await score_clinical_workflow(case, final, context)
         outcome = {
             "termination": "completed",
@@ -114,6 +117,8 @@ async def _run_case(
         }
         if context.grow != "off":
             directory.remember(final["follow_up"].course)
+    except RunStoppedError:
+        raise
     except AskError as error:
         outcome = {"termination": error.reason, "error": " ".join([str(error), *getattr(error, "__notes__", [])])}
     except (CaseMemoryError, EmbeddingModelError) as error:
@@ -124,7 +129,6 @@ async def _run_case(
             "termination": "internal_error",
             "error": f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})",
         }
-    await checkpointer.adelete_thread(thread)
     trace = _trace(Path(context.trace_file or ""))
     return Result(
         case_id=case.id,
@@ -138,35 +142,45 @@ async def _run_case(
     )
 
 
+async def _run_graph(graph: Graph, case: Case, thread: str, context: Context) -> dict[str, Any]:
+    """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    reached = await graph.aget_state(config)
+    if reached.values and not reached.next:
+        if context.grow != "off":
+            await add_to_memory(reached.values["follow_up"].course, context)
+        return dict(reached.values)
+    entry = None if reached.next else {"case": case}
+    final: dict[str, Any] = await graph.ainvoke(entry, config, context=context, durability="async")
+    return final
+
+
 def _outcome(final: dict[str, Any]) -> dict[str, Any]:
     """What a result line keeps of the final state."""
     return {
         "stages": {record.stage: record.ended for record in final["decisions"]},
         "rounds": {record.stage: len(record.rounds) for record in final["decisions"]},
-        "answers": {
-            "referral": final["referral"].model_dump(mode="json"),
-            "orders": [*final["physical_orders"], *final["auxiliary_orders"]],
-            "reports": final.get("reports", {}),
-            "diagnosis": final["diagnosis"].names,
-            "treatment": final["treatment"].items,
-        },
+        "answers": Answers.of(final),
     }
 
 
 def _trace(file: Path) -> Trace:
     if not file.is_file():
         return Trace()
-    with file.open(encoding="utf-8") as lines:
+    # Newlines as written; a line cut off inside a letter is left out like any other.
+    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
         return read_calls(lines)
 
 
-async def _with_memory(context: Context, directory: RunDirectory, finished: Sequence[str] | set[str]) -> Context:
-    """Open the memory before the first case, and give it back the pseudo-cases of a run that is taken up."""
-    run = str(directory.path.resolve())
-    memory = (await asyncio.to_thread(open_memory, context.memory, context.embedding)).for_run(run)
-    if context.grow != "off":
-        courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
-        kept = [course for course in courses if course.id in finished]
-        if kept:
-            await asyncio.to_thread(memory.add, kept)
-    return context.model_copy(update={"run": run})
+async def _memory_of(context: Context) -> Memory | None:
+    """The case memory, opened before anything is written; None if the workflow uses none."""
+    if not context.retrieval and context.grow == "off":
+        return None
+    return await asyncio.to_thread(open_memory, context.memory, context.embedding)
+
+
+def _give_back(memory: Memory, directory: RunDirectory, done: Sequence[Result]) -> None:
+    """Give the memory back the pseudo-cases of a run that is taken up."""
+    finished = {result.case_id for result in done}
+    courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
+    memory.add(course for course in courses if course.id in finished)

@@ -31,7 +31,7 @@ def summarise_results(results: Sequence[Result]) -> dict[str, Any]:
     """
     ordered = sorted(results, key=lambda result: (result.case_id, result.epoch))
     scored = [result for result in ordered if result.scored]
-    scores = [StageScores.model_validate({**result.scores, "unscored": result.unscored}) for result in scored]
+    scores = [_stage_scores(result) for result in scored]
     cases = [result.case_id for result in scored]
     costs = [result.cost for result in ordered]
     models: dict[str, set[str]] = {}
@@ -53,6 +53,12 @@ def summarise_results(results: Sequence[Result]) -> dict[str, Any]:
         "seconds": sum(result.seconds for result in ordered),
         "models": {role: sorted(names) for role, names in sorted(models.items())},
     }
+
+
+def _stage_scores(result: Result) -> StageScores:
+    """The scores of a case; of a judge that failed, the kind of failure, as the details differ from case to case."""
+    reasons = {stage: ": ".join(reason.split(": ")[:2]) for stage, reason in result.unscored.items()}
+    return StageScores.model_validate({**result.scores, "unscored": reasons})
 
 
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
@@ -88,3 +94,15 @@ def summary_table(summary: dict[str, Any]) -> Group:
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
     return Group(table, *(Text(note) for note in notes))
+
+
+def case_scores(results: Sequence[Result]) -> dict[str, dict[str, list[float]]]:
+    """Every score of every case over its epochs, by name; ``average`` is the mean of a case's own columns."""
+    scores: dict[str, dict[str, list[float]]] = {name: {} for name in TITLES}
+    for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
+        known = {name: value for name, value in result.scores.items() if value is not None}
+        if known:
+            known["average"] = sum(known.values()) / len(known)
+        for name, value in known.items():
+            scores[name].setdefault(result.case_id, []).append(value)
+    return scores

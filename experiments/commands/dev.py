@@ -1,33 +1,71 @@
 """``wardround dev``: the LangGraph development server, for Studio."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 BAD_INPUT = 2
 
+# What the server and its command line would send by themselves: usage statistics, a look for newer versions on PyPI,
+# and, where a key of LangSmith is set for tracing, the number of runs every five minutes.
+SILENT = {
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_NO_VERSION_CHECK": "true",
+    "LANGSMITH_CONTROL_PLANE_API_KEY": "",
+    "LANGGRAPH_CLOUD_LICENSE_KEY": "",
+}
+UNTRACED = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}  # unless switched on
+
 
 def dev(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface.")] = 2024,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")
+    ] = 2024,
     browser: Annotated[bool, typer.Option(help="Open Studio in a browser; its page is hosted by LangChain.")] = False,
 ) -> None:
-    """Serve the graphs to LangGraph Studio, on the loopback interface only."""
-    import os
-    import shutil
-    import sys
+    """Serve the graphs to LangGraph Studio, on the loopback interface only; Ctrl-C stops the server.
 
-    config = Path(__file__).resolve().parents[2] / "langgraph.json"
+    Finished and waiting runs are kept in .langgraph_api/ of the current directory.
+    """
+    import os
+    import sys
+    from importlib.util import find_spec
+
+    if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
+        _refuse("the development server is not installed: pip install 'wardround[studio]'")
+    root = Path(__file__).resolve().parents[2]
+    config = root / "langgraph.json"
     if not config.is_file():
-        typer.echo(f"error: {config} is missing; run from a checkout of the repository", err=True)
-        raise typer.Exit(BAD_INPUT)
-    beside = Path(sys.executable).with_name("langgraph")
-    command = str(beside) if beside.exists() else shutil.which("langgraph")
-    if command is None:
-        typer.echo("error: the development server is not installed: pip install 'wardround[studio]'", err=True)
-        raise typer.Exit(BAD_INPUT)
-    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
-        os.environ.setdefault(name, "false")
-    os.environ.setdefault("LANGGRAPH_CLI_NO_ANALYTICS", "1")
-    arguments = ["dev", "--config", str(config), "--host", "127.0.0.1", "--port", str(port), "--no-reload"]
-    os.execv(command, [command, *arguments, *([] if browser else ["--no-browser"])])
+        _refuse(f"{config} is missing; run from a checkout of the repository")
+    os.environ.update({**UNTRACED, **os.environ, **SILENT})
+    # The server looks for modules in the current directory too: ours come first, whatever folders are there.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(_free(port)), "--no-reload"]
+    if not browser:
+        arguments.append("--no-browser")
+    typer.echo(
+        "Research software: not for care. This server sends nothing anywhere by itself; Studio's page is hosted by "
+        "LangChain and talks to it from your browser.",
+        err=True,
+    )
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "langgraph_cli", "dev", *arguments])
+
+
+def _free(port: int) -> int:
+    """The port, if nobody listens there: the server itself would quietly take another."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            _refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
+        bound: int = probe.getsockname()[1]
+        return bound
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(BAD_INPUT)

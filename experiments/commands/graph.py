@@ -1,12 +1,26 @@
 """``wardround graph``: a graph as Mermaid or PNG."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+if TYPE_CHECKING:
+    from langchain_core.runnables.graph import Graph
+
 BAD_INPUT = 2
-GRAPHS = ("clinical_workflow", "referral", "history_taking", "interview", "examination", "diagnosis", "treatment")
+GRAPHS = (
+    "clinical_workflow",
+    "referral",
+    "history_taking",
+    "interview",
+    "examination",
+    "diagnosis",
+    "treatment",
+    "consultation",
+    "one_step",
+    "patients.ai_hospital",
+)
 
 
 def graph(
@@ -20,20 +34,37 @@ def graph(
     import importlib
 
     if name not in GRAPHS:
-        typer.echo(f"error: there is no graph {name!r}; one of {', '.join(GRAPHS)}", err=True)
-        raise typer.Exit(BAD_INPUT)
+        _refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
     drawn = importlib.import_module(f"graphs.{name}").graph.get_graph(xray=depth)
     if out is None:
         typer.echo(drawn.draw_mermaid())
         return
     try:
-        if out.suffix == ".png":
-            drawn.draw_png(str(out))
+        if out.suffix.lower() == ".png":
+            out.write_bytes(_png(drawn))
         else:
             out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:
-        typer.echo("error: a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz-dev)", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        _refuse("a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
     except OSError as error:
-        typer.echo(f"error: {out} cannot be written: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        _refuse(f"{out} cannot be written: {error}")
+
+
+def _png(drawn: "Graph") -> bytes:
+    """The picture, with the names of subgraphs on their boxes."""
+    from langchain_core.runnables.graph import LabelsDict
+    from langchain_core.runnables.graph_png import PngDrawer
+
+    class Drawer(PngDrawer):
+        def add_subgraph(self, viz: Any, nodes: list[list[str]], parent_prefix: list[str] | None = None) -> None:
+            super().add_subgraph(viz, nodes, parent_prefix)
+            for box in viz.subgraphs():
+                box.graph_attr.update(label=box.name.removeprefix("cluster_").split(":")[-1], fontname="arial")
+
+    labels = LabelsDict(nodes={node.id: node.name for node in drawn.nodes.values()}, edges={})
+    return Drawer(labels=labels).draw(drawn) or b""
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(BAD_INPUT)

@@ -48,6 +48,7 @@ def query(
 ) -> None:
     """The nearest remembered cases."""
     from cases.vocabulary import DEPARTMENTS
+    from experiments.commands.printing import printable
     from retrieval import CaseMemoryError, EmbeddingModelError, feature_text, open_memory
 
     try:
@@ -57,7 +58,8 @@ def query(
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from None
     for neighbour in found:
-        typer.echo(f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n")
+        told = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
+        typer.echo(printable(told))
     if not found:
         typer.echo("no case remembered there")
 

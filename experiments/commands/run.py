@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 SOME_FAILED = 1
 BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 def run(
@@ -44,6 +45,7 @@ def run(
 
     from cases import CaseFileError
     from experiments.configuration import ConfigurationError, parse_models, parse_settings, read_experiment
+    from experiments.run_directory import RunStoppedError, default_directory
     from models import ModelSpecError
     from retrieval import CaseMemoryError, EmbeddingModelError
 
@@ -62,7 +64,6 @@ def run(
         settings = parse_settings(set_ or [])
         read = read_experiment(experiment, {**overrides, **settings}, parse_models(models or []))
 
-        from experiments.run_directory import default_directory
         from experiments.runner import run_experiment
         from experiments.summary import summary_table
 
@@ -72,6 +73,12 @@ def run(
     except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from None
+    except RunStoppedError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(SOME_FAILED) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     Console().print(summary_table(summary))
     typer.echo(f"Run directory: {directory}")
     if summary["failed"]:
@@ -113,12 +120,14 @@ class _progress:
 
     def report(self, result: "Result", done: int, total: int) -> None:
         """One more case is done."""
+        from experiments.commands.printing import printable
+
         self._failed += not result.scored
         said = f"{done - self._failed} cases done" + (f", {self._failed} failed" if self._failed else "")
         self._bar.update(self._task, description=said, completed=done, total=total)
         if not self._console.is_terminal:
-            self._console.print(
-                f"{done}/{total} {result.case_id} epoch {result.epoch}: {result.termination}", markup=False
-            )
+            said = f"{done}/{total} {result.case_id} epoch {result.epoch}: {result.termination}"
+            self._console.print(printable(said), markup=False, soft_wrap=True)
         elif not result.scored:
-            self._console.print(f"{result.case_id}: {result.termination}: {result.error}", markup=False)
+            said = f"{result.case_id}: {result.termination}: {result.error}"
+            self._console.print(printable(said), markup=False)

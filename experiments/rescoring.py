@@ -1,0 +1,75 @@
+"""Scoring a finished run again, with other judges: no doctor and no patient is asked anything."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from evaluation.clinical_workflow import Answers, score_clinical_workflow
+from experiments.configuration import ConfigurationError, Experiment, select_cases
+from experiments.preflight import check_servers
+from experiments.run_directory import Result, RunDirectory, manifest_of
+from experiments.summary import summarise_results
+from models import ModelSettings
+from nodes.context import Context
+
+_AT_ONCE = 8
+
+
+def read_run(path: Path) -> tuple[Experiment, list[Result]]:
+    """What was run in a run directory, and its results.
+
+    Raises:
+        ConfigurationError: there is no run, or its files cannot be read.
+    """
+    manifest = path / "manifest.json"
+    try:
+        experiment = Experiment.model_validate(json.loads(manifest.read_text("utf-8"))["configuration"])
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        raise ConfigurationError(f"{path}: is not a run directory: {manifest.name} cannot be read ({error})") from error
+    results = RunDirectory(path).results()
+    if not results:
+        raise ConfigurationError(f"{path}: holds no results yet; run it first")
+    return experiment, results
+
+
+async def rescore(path: Path, models: Mapping[str, str]) -> tuple[list[Result], dict[str, Any]]:
+    """Judge the answers of a run again.
+
+    Args:
+        path: the run directory; it is only read.
+        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``).
+
+    Returns:
+        The results with their new scores, and their summary.
+
+    Raises:
+        ConfigurationError: no run, or its cases are no longer what they were.
+        CaseFileError: the case file cannot be read.
+        ModelSpecError: a model cannot be used.
+    """
+    experiment, results = read_run(path)
+    cases = select_cases(experiment.data)
+    written = json.loads((path / "manifest.json").read_text("utf-8"))["data"]
+    if (now := manifest_of(experiment, cases)["data"]) != written:
+        raise ConfigurationError(f"{path}: its cases have changed since ({written} then, {now} now)")
+    context = Context.model_validate({"models": {"default": "offline", **models}})
+    await check_servers(context)
+    by_id = {case.id: case for case in cases}
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def again(result: Result) -> Result:
+        if not result.scored:
+            return result
+        async with gate:
+            settings: ModelSettings = context
+            scores = await score_clinical_workflow(by_id[result.case_id], result.answers or Answers(), settings)
+        return result.model_copy(
+            update={"scores": scores.model_dump(exclude={"unscored"}), "unscored": dict(scores.unscored)}
+        )
+
+    judged = list(await asyncio.gather(*(again(result) for result in results)))
+    return judged, summarise_results(judged)

@@ -1,0 +1,294 @@
+"""`wardround dev`: what LangGraph Studio finds when it connects, asked through the SDK over HTTP."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cases import load_cases
+from experiments.cli import app
+from nodes.context import Context
+
+pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
+sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")
+
+ROOT = Path(__file__).parents[2]
+COURSE = ["referral", "history_taking", "examination", "diagnosis", "treatment"]
+
+# Loaded at the server's start: notes every look-up of a name and every connection that leaves the machine.
+WITNESS = """
+import sys
+
+def note(event, arguments):
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = arguments[0]
+    else:
+        return
+    if isinstance(host, bytes):
+        host = host.decode()
+    if host not in (None, "", "127.0.0.1", "::1", "localhost"):
+        with open(FILE, "a") as out:
+            out.write(f"{event} {arguments[-1] if host is None else host}\\n")
+
+with open(FILE, "a") as out:
+    out.write("watching\\n")
+sys.addaudithook(note)
+"""
+
+
+@dataclass
+class Server:
+    """A running `wardround dev`."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+    contacts: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait_until_up(self, seconds: float = 90) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/ok", timeout=5) as reply:
+                if reply.status == 200:
+                    return
+            time.sleep(0.2)
+        raise AssertionError(f"the server did not come up:\n{self.log.read_text('utf-8', 'replace')[-4000:]}")
+
+    def stop(self, with_signal: signal.Signals) -> None:
+        self.process.send_signal(with_signal)
+        self.process.wait(30)
+
+    def is_listening(self, host: str = "127.0.0.1") -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(2)
+            return probe.connect_ex((host, self.port)) == 0
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    contacts = folder / "contacts"
+    witness = folder / "witness"
+    witness.mkdir()
+    (witness / "sitecustomize.py").write_text(f"FILE = {str(contacts)!r}\n{WITNESS}", "utf-8")
+    # A folder of the user's with the name of one of ours, and a key that is meant for tracing alone.
+    (folder / "graphs").mkdir()
+    (folder / "graphs" / "__init__.py").write_text("raise RuntimeError('the wrong graphs')", "utf-8")
+    quiet = ("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OTEL_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(quiet)}
+    environment |= {"PYTHONPATH": str(witness), "LANGSMITH_API_KEY": "not-a-key", "NO_COLOR": "1"}
+    command = [str(Path(sys.executable).with_name("wardround")), "dev", "--port", str(port)]
+    log = folder / "server.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+    server = Server(process, port, log, contacts)
+    try:
+        server.wait_until_up()
+        yield server
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("studio")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Any:
+    return sdk.get_sync_client(url=server.url)
+
+
+@pytest.fixture(scope="module")
+def workflow(client: Any) -> str:
+    (assistant,) = client.assistants.search(graph_id="clinical_workflow")
+    return str(assistant["assistant_id"])
+
+
+@pytest.fixture
+def thread(client: Any) -> str:
+    return str(client.threads.create()["thread_id"])
+
+
+def stream(client: Any, thread: str, **options: Any) -> list[Any]:
+    return list(client.runs.stream(thread, "clinical_workflow", stream_mode="updates", **options))
+
+
+def stages_of(parts: list[Any]) -> list[str]:
+    return [stage for part in parts if part.event == "updates" for stage in part.data]
+
+
+def error_of(parts: list[Any]) -> str:
+    (data,) = [part.data for part in parts if part.event == "error"]
+    return f"{data['error']}: {data['message']}"
+
+
+def test_the_graphs_of_langgraph_json_are_served(client: Any) -> None:
+    declared = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["graphs"]
+    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(declared)
+
+
+def test_the_context_is_served_as_a_form(client: Any, workflow: str) -> None:
+    fields = client.assistants.get_schemas(workflow)["context_schema"]["properties"]
+    assert fields.keys() == Context.model_fields.keys()
+    defaults = Context().model_dump(mode="json")
+    for name, field in Context.model_fields.items():
+        assert fields[name].get("description") == field.description, name
+        assert fields[name]["default"] == defaults[name], name
+    assert fields["feedback"]["enum"] == ["downstream", "same_stage", "off"]
+    assert fields["orders"]["enum"] == ["group", "dialogue"]
+    assert fields["grow"]["enum"] == ["off", "in_order", "as_finished"]
+    assert fields["retrieval"]["type"] == "boolean"
+    assert (fields["general_agents"]["minimum"], fields["general_agents"]["maximum"]) == (1, 9)
+    assert fields["models"]["default"] == {"default": "offline"}
+
+
+def test_every_switch_of_the_workflow_is_described_and_placed_at_nodes_that_exist(client: Any, workflow: str) -> None:
+    nodes = {node["id"] for node in client.assistants.get_graph(workflow)["nodes"]}
+    assert nodes >= set(COURSE)
+    fields = client.assistants.get_schemas(workflow)["context_schema"]["properties"]
+    for name in set(Context.model_fields) - set(Context.__base__.model_fields):  # type: ignore[union-attr]
+        assert fields[name]["description"], name
+        assert fields[name]["langgraph_nodes"], name
+        assert nodes.issuperset(fields[name]["langgraph_nodes"]), name
+
+
+def test_the_input_is_a_case_or_the_id_of_one(client: Any, workflow: str) -> None:
+    schema = client.assistants.get_schemas(workflow)["input_schema"]
+    assert list(schema["properties"]) == ["case_id", "case"]
+    assert all(field["description"] for field in schema["properties"].values())
+    assert not schema.get("required")
+
+
+def test_a_run_streams_each_stage_and_ends_with_diagnosis_and_treatment(client: Any, thread: str) -> None:
+    parts = stream(client, thread, input={"case_id": "surgery-03"})
+    assert [part.data for part in parts if part.event == "error"] == []
+    assert stages_of(parts) == ["admit", "refine", *COURSE, "follow_up"]
+    state = client.threads.get_state(thread)
+    assert state["next"] == []
+    values = state["values"]
+    assert values["case_id"] == "surgery-03"
+    assert values["diagnosis"]["names"]
+    assert values["treatment"]["items"]
+    assert {record["ended"] for record in values["decisions"]} <= {"agreed", "exhausted"}
+    assert len(values["trace"]["calls"]) > 50
+
+
+def test_the_form_switches_things_off(client: Any, thread: str) -> None:
+    context = {"retrieval": False, "feedback": "off", "general_agents": 1, "interactive": False}
+    parts = stream(client, thread, input={"case_id": "surgery-03"}, context=context)
+    assert stages_of(parts) == ["admit", *COURSE, "follow_up"]
+    values = client.threads.get_state(thread)["values"]
+    assert {record["ended"] for record in values["decisions"]} == {"not_judged"}
+    assert {call["role"] for call in values["trace"]["calls"]}.isdisjoint({"feedback", "refiner", "patient"})
+
+
+def test_a_whole_case_is_taken_as_json_with_its_pictures(client: Any, thread: str) -> None:
+    case = next(case for case in load_cases() if case.examinations.images)
+    parts = stream(client, thread, input={"case": case.model_dump(mode="json")})
+    assert stages_of(parts)[-1] == "follow_up", parts[-1]
+    assert client.threads.get_state(thread)["values"]["case_id"] == case.id
+
+
+def test_a_person_can_take_a_role(client: Any, thread: str) -> None:
+    context = {"models": {"default": "offline", "patient": "human"}, "max_turns": 2, "retrieval": False}
+    options = {"context": context, "stream_mode": "updates"}
+    list(client.runs.stream(thread, "clinical_workflow", input={"case_id": "surgery-03"}, **options))
+    (task,) = client.threads.get_state(thread)["tasks"]
+    (question,) = task["interrupts"]
+    assert question["value"]["role"] == "patient"
+    (field,) = question["value"]["schema"]["required"]
+    answer = {field: "It does not hurt at all, it is only there."}
+    list(client.runs.stream(thread, "clinical_workflow", command={"resume": answer}, **options))
+    values = client.threads.get_state(thread)["values"]
+    assert values["diagnosis"]["names"]
+    assert answer[field] in [turn["text"] for turn in values["dialogue"]]
+
+
+def test_an_unknown_case_id_is_answered_with_close_ones(client: Any, thread: str) -> None:
+    error = error_of(stream(client, thread, input={"case_id": "surgery-3"}))
+    assert "there is no case 'surgery-3' in builtin" in error
+    assert "surgery-03" in error
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ({"feedback": "upstream"}, "feedback"),
+        ({"models": {"patients": "offline"}}, "patient"),
+        ({"orders": "dialogue", "interactive": False}, "interactive = true"),
+    ],
+)
+def test_a_wrong_context_is_an_error_that_names_the_field(
+    client: Any, thread: str, context: dict[str, Any], said: str
+) -> None:
+    assert said in error_of(stream(client, thread, input={"case_id": "surgery-03"}, context=context))
+
+
+def test_nothing_blocked_the_event_loop_and_nothing_left_the_machine(client: Any, server: Server, thread: str) -> None:
+    """Blocking calls are errors on this server; here they are looked for in all that the tests above left behind."""
+    chinese = next(case.id for case in load_cases() if case.language == "zh")
+    parts = stream(client, thread, input={"case_id": chinese}, context={"max_backtracks": 1, "orders": "dialogue"})
+    assert "review" in stages_of(parts)
+    log = server.log.read_text("utf-8", "replace")
+    assert "BlockingError" not in log
+    assert "blocking call" not in log.lower()
+    assert "skipping metadata loop" in log
+    assert set(server.contacts.read_text("utf-8").splitlines()) == {"watching"}
+
+
+def test_only_the_loopback_interface_is_served(server: Server) -> None:
+    assert server.is_listening("127.0.0.1")
+    assert not server.is_listening("127.0.0.2")  # a server of all interfaces answers here too
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminate"])
+def test_a_signal_stops_the_server(tmp_path: Path, with_signal: signal.Signals) -> None:
+    with serving(tmp_path) as running:
+        running.stop(with_signal)
+        assert not running.is_listening()
+
+
+def test_without_the_studio_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "langgraph_api" else find_spec(name, *rest)
+    )
+    refused = CliRunner().invoke(app, ["dev"])
+    assert refused.exit_code == 2
+    assert refused.stderr == "error: the development server is not installed: pip install 'wardround[studio]'\n"
+
+
+def test_a_port_in_use_is_refused() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        refused = CliRunner().invoke(app, ["dev", "--port", str(port)])
+    assert refused.exit_code == 2
+    assert f"port {port} cannot be used" in refused.stderr
+    assert "--port" in refused.stderr
