@@ -1,5 +1,7 @@
 """What happens in which order: one state graph a file, each exported with its builder and without a checkpointer."""
 
 from graphs.clinical_workflow import graph as clinical_workflow
+from graphs.consultation import graph as consultation
+from graphs.one_step import graph as one_step
 
-__all__ = ["clinical_workflow"]
+__all__ = ["clinical_workflow", "consultation", "one_step"]

@@ -22,19 +22,19 @@ from nodes.registrar import admit, follow_up
 from nodes.reviewer import review
 
 
-def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["refine", "referral"]:
+def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
     """The symptom description is needed only where similar cases are recalled."""
-    return "refine" if context_of(runtime).retrieval else "referral"
+    return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
-def review_or_diagnose(state: ClinicalState, runtime: Runtime[Context]) -> Literal["review", "diagnosis"]:
+def review_or_diagnose(state: ClinicalState, runtime: Runtime[Context]) -> Literal["backtracks left", "none left"]:
     """The findings are reviewed as long as the case may still be sent back."""
-    return "review" if state["backtracks"] < context_of(runtime).max_backtracks else "diagnosis"
+    return "backtracks left" if state["backtracks"] < context_of(runtime).max_backtracks else "none left"
 
 
-def sent_back_or_diagnose(state: ClinicalState) -> Literal["sent back", "diagnosis"]:
+def sent_back_or_diagnose(state: ClinicalState) -> Literal["something is missing", "nothing is missing"]:
     """Two ends of the way back: nothing is missing, or the backtracks are used up."""
-    return "sent back" if state["sent_back"] else "diagnosis"
+    return "something is missing" if state["sent_back"] else "nothing is missing"
 
 
 builder = StateGraph(ClinicalState, context_schema=Context, input_schema=ClinicalInput)
@@ -50,13 +50,17 @@ builder.add_node("treatment", treatment)
 builder.add_node(follow_up)
 
 builder.add_edge(START, "admit")
-builder.add_conditional_edges("admit", refine_first)
+builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": "referral"})
 builder.add_edge("refine", "referral")
 builder.add_edge("referral", "history_taking")
 builder.add_edge("history_taking", "examination")
-builder.add_conditional_edges("examination", review_or_diagnose)
 builder.add_conditional_edges(
-    "review", sent_back_or_diagnose, {"sent back": "further_examination", "diagnosis": "diagnosis"}
+    "examination", review_or_diagnose, {"backtracks left": "review", "none left": "diagnosis"}
+)
+builder.add_conditional_edges(
+    "review",
+    sent_back_or_diagnose,
+    {"something is missing": "further_examination", "nothing is missing": "diagnosis"},
 )
 builder.add_edge("further_examination", "examination")
 builder.add_edge("diagnosis", "treatment")

@@ -27,7 +27,7 @@ def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] |
 builder = StateGraph(ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output)
 builder.add_node("report", build_stage(EXAMINATION).compile(name="Report"))
 
-builder.add_conditional_edges(START, each_image_class, {"report": "report", "nothing to report": END})
+builder.add_conditional_edges(START, each_image_class, {"each image class": "report", "nothing to report": END})
 builder.add_edge("report", END)
 
 graph = builder.compile(name="Examination")

@@ -1,5 +1,7 @@
 """History-taking: the dialogue, then physical and auxiliary orders, then the results of what was ordered."""
 
+from collections.abc import Hashable
+
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
@@ -15,17 +17,17 @@ from nodes.stages import AUXILIARY, PHYSICAL
 
 def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
     """Without interaction the record has been read already, and ordering begins at once."""
-    return ["interview"] if context_of(runtime).interactive else order(state, runtime)
+    return ["interactive"] if context_of(runtime).interactive else order(state, runtime)
 
 
 def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
     """What the patient told is a better key to similar cases, if any are to be recalled."""
-    return ["refine"] if context_of(runtime).retrieval else order(state, runtime)
+    return ["with retrieval"] if context_of(runtime).retrieval else order(state, runtime)
 
 
 def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
     """The groups for physical and auxiliary orders work side by side; or the orders are read off the dialogue."""
-    return ["physical", "auxiliary"] if context_of(runtime).orders == "group" else ["extract_orders"]
+    return ["physical", "auxiliary"] if context_of(runtime).orders == "group" else ["orders from the dialogue"]
 
 
 builder = StateGraph(
@@ -39,14 +41,15 @@ builder.add_node(refine)
 builder.add_node("physical", build_stage(PHYSICAL).compile(name="Physical orders"))
 builder.add_node("auxiliary", build_stage(AUXILIARY).compile(name="Auxiliary orders"))
 builder.add_node(extract_orders)
-builder.add_node(examine, defer=True)  # waits for both groups
+builder.add_node(examine)
 
-orders = ["physical", "auxiliary", "extract_orders"]
-builder.add_conditional_edges(START, ask_or_order, ["interview", *orders])
-builder.add_conditional_edges("interview", refine_or_order, ["refine", *orders])
+groups: dict[Hashable, str] = {"physical": "physical", "auxiliary": "auxiliary"}
+orders: dict[Hashable, str] = {**groups, "orders from the dialogue": "extract_orders"}
+builder.add_conditional_edges(START, ask_or_order, {"interactive": "interview", **groups})
+builder.add_conditional_edges("interview", refine_or_order, {"with retrieval": "refine", **orders})
 builder.add_conditional_edges("refine", order, orders)
-for ordered in orders:
-    builder.add_edge(ordered, "examine")
+builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
+builder.add_edge("extract_orders", "examine")
 builder.add_edge("examine", END)
 
 graph = builder.compile(name="History-taking")

@@ -1,36 +1,72 @@
-"""The dialogue: the doctor asks, the patient answers, until the doctor concludes or the turns are used up."""
+"""The dialogue: the doctor asks, the patient's side answers, until somebody ends it or the turns are used up."""
 
-from typing import Literal
+from collections.abc import Hashable
+from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from graphs.patients.ai_hospital import graph as ai_hospital
+from graphs.patients.saps import graph as saps
 from graphs.state import InterviewOutput, InterviewState
 from nodes.context import Context, context_of
 from nodes.doctor import question
 from nodes.librarian import recall
 from nodes.patient import answer
+from nodes.patient_profile import introduce
 from nodes.stages import PHYSICAL
 
+# The patient systems, by the name under which the context asks for them: a node each.
+PATIENTS: dict[str, Any] = {
+    "medchain": answer,
+    "ai_hospital": ai_hospital,
+    "saps": saps,
+}
 
-def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["recall", "question"]:
+
+def introduce_first(state: InterviewState, runtime: Runtime[Context]) -> str:
+    """AI Hospital's patient gets a profile and speaks first."""
+    return "with a profile" if context_of(runtime).patient == "ai_hospital" else recall_first(state, runtime)
+
+
+def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
     """With retrieval off nothing is recalled at all."""
-    return "recall" if context_of(runtime).retrieval else "question"
+    return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
-def ended_or_answer(state: InterviewState) -> Literal["ended", "answer"]:
+def ended_or_answer(state: InterviewState, runtime: Runtime[Context]) -> str:
     """Two ends: the doctor concluded, or the turns are used up (the last question stays unanswered)."""
-    return "ended" if state["dialogue_ended"] else "answer"
+    return "concluded, or turns used up" if state["dialogue_ended"] else context_of(runtime).patient
 
 
-builder = StateGraph(InterviewState, context_schema=Context, output_schema=InterviewOutput)
-builder.add_node(recall.at(stage=PHYSICAL))
-builder.add_node(question)  # the doctor
-builder.add_node(answer)  # the patient
+def ended_or_question(state: InterviewState) -> Literal["patient ended", "answered"]:
+    """A third end: the patient has nothing more to talk about."""
+    return "patient ended" if state["dialogue_ended"] else "answered"
 
-builder.add_conditional_edges(START, recall_first)
-builder.add_edge("recall", "question")
-builder.add_conditional_edges("question", ended_or_answer, {"ended": END, "answer": "answer"})
-builder.add_edge("answer", "question")
 
+def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any, Any]:
+    """The dialogue as a graph.
+
+    Args:
+        consultation: whether the doctor asks for examinations in the dialogue, and not after it.
+    """
+    builder = StateGraph(InterviewState, context_schema=Context, output_schema=InterviewOutput)
+    builder.add_node(introduce)  # the author of the patient's profile
+    builder.add_node(recall.at(stage=PHYSICAL))
+    builder.add_node(question.at(consultation=consultation))  # the doctor
+
+    memory: dict[Hashable, str] = {"with retrieval": "recall", "without": "question"}
+    builder.add_conditional_edges(START, introduce_first, {"with a profile": "introduce", **memory})
+    builder.add_conditional_edges("introduce", recall_first, memory)
+    builder.add_edge("recall", "question")
+    systems: dict[Hashable, str] = {}
+    for name, system in PATIENTS.items():
+        systems[name] = "answer" if name == "medchain" else name
+        builder.add_node(systems[name], system)
+        builder.add_conditional_edges(systems[name], ended_or_question, {"answered": "question", "patient ended": END})
+    builder.add_conditional_edges("question", ended_or_answer, {**systems, "concluded, or turns used up": END})
+    return builder
+
+
+builder = build_interview()
 graph = builder.compile(name="Interview")

@@ -24,31 +24,31 @@ def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Sen
     return [_to("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
 
 
-def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["recall"]:
+def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["with retrieval"]:
     """With retrieval off nothing is recalled at all."""
-    return "recall" if context_of(runtime).retrieval else each_general_agent(state, runtime)
+    return "with retrieval" if context_of(runtime).retrieval else each_general_agent(state, runtime)
 
 
-def talk_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["decide"]:
+def talk_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["all heard"]:
     """The first discussion has several rounds; after an objection one is enough, as it is for a single agent."""
     context = context_of(runtime)
     alone = context.general_agents == 1
     if state.get("round", 0) == 0 and not alone and state["talk"] < context.discussion_rounds:
         return each_general_agent(state, runtime)
-    return "decide"
+    return "all heard"
 
 
-def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["conclude"]:
+def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["agreed, or rounds used up"]:
     """Two ends, agreed and exhausted; else the objections go back to the group."""
-    return "conclude" if state["ended"] else each_general_agent(state, runtime)
+    return "agreed, or rounds used up" if state["ended"] else each_general_agent(state, runtime)
 
 
 def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
     """The graph of one stage; stages differ only in the data of their `Stage`."""
 
-    def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["minute"]:
+    def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        return [_to("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "minute"
+        return [_to("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
@@ -59,13 +59,16 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder.add_node(minute)
     builder.add_node(conclude.at(stage=stage))
 
-    builder.add_conditional_edges(START, recall_first, ["recall", "discuss"])
-    builder.add_conditional_edges("recall", each_general_agent, ["discuss"])
+    # The words are the edges' labels; what is sent to every member of a group goes past them to its node.
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "discuss"})
+    builder.add_conditional_edges("recall", each_general_agent, {"each general agent": "discuss"})
     builder.add_edge("discuss", "moderate")
-    builder.add_conditional_edges("moderate", talk_on_or_decide, ["discuss", "decide"])
-    builder.add_conditional_edges("decide", each_judge, ["judge", "minute"])
+    builder.add_conditional_edges("moderate", talk_on_or_decide, {"another round": "discuss", "all heard": "decide"})
+    builder.add_conditional_edges("decide", each_judge, {"each judge": "judge", "nobody judges": "minute"})
     builder.add_edge("judge", "minute")
-    builder.add_conditional_edges("minute", agreed_or_revise, ["discuss", "conclude"])
+    builder.add_conditional_edges(
+        "minute", agreed_or_revise, {"objections": "discuss", "agreed, or rounds used up": "conclude"}
+    )
     builder.add_edge("conclude", END)
     return builder
 

@@ -1,17 +1,18 @@
 """The states of the clinical workflow: what goes in, what has been found out, what comes out."""
 
-from typing import Literal
-
 from cases import Case
 from cases.case import ExaminationRecord, PatientRecord
-from nodes.chart import Findings, Picture, Progress, Turn
+from nodes.chart import Ended, Findings, Picture, Progress, Turn
 from nodes.decisions import Referral, Treatment, Triage
+from nodes.patient_profile import Profile
+from nodes.patient_side import PatientSideOutput, PatientSideState
 from nodes.registrar import AdmissionState, FollowUp
+from nodes.reporter import FinalReport
 from retrieval import Neighbour
 
 
 class ClinicalInput(AdmissionState, total=False):
-    """A case, or the id of one (looked up in ``context.case_source``)."""
+    """The id of a case, or a case."""
 
 
 class ReferralState(Findings, Progress, total=False):
@@ -25,19 +26,14 @@ class ReferralOutput(Progress, total=False):
     referral: Referral
 
 
-class InterviewState(Findings, Progress, total=False):
-    """The state of the dialogue; the patient's record is the patient's alone."""
+class InterviewState(Findings, PatientSideState, Progress, total=False):
+    """The state of the dialogue; the records are the patient's side's alone."""
 
-    patient_record: PatientRecord
     recalled: list[Neighbour]
-    dialogue_ended: Literal["", "concluded", "turn_limit"]
 
 
-class InterviewOutput(Progress, total=False):
+class InterviewOutput(PatientSideOutput, Progress, total=False):
     """What the dialogue adds."""
-
-    dialogue: list[Turn]
-    dialogue_ended: Literal["", "concluded", "turn_limit"]
 
 
 class HistoryTakingState(Findings, Progress, total=False):
@@ -46,7 +42,8 @@ class HistoryTakingState(Findings, Progress, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
-    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    dialogue_ended: Ended
+    profile: Profile
     physical_orders: list[str]
     auxiliary_orders: list[str]
 
@@ -64,7 +61,8 @@ class HistoryTakingOutput(Progress, total=False):
 
     symptoms: str
     dialogue: list[Turn]
-    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    dialogue_ended: Ended
+    profile: Profile
     physical_orders: list[str]
     auxiliary_orders: list[str]
     results: dict[str, str]
@@ -86,10 +84,21 @@ class ClinicalState(Findings, Progress, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
-    dialogue_ended: Literal["", "concluded", "turn_limit"]
+    dialogue_ended: Ended
+    profile: Profile
     physical_orders: list[str]
     auxiliary_orders: list[str]
     requested: list[str]
     sent_back: bool
     treatment: Treatment
     follow_up: FollowUp
+
+
+class ConsultationState(Findings, PatientSideState, Progress, total=False):
+    """The whole course of a consultation; the records and the case stand apart as in the clinical workflow."""
+
+    case: Case
+    recalled: list[Neighbour]
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    report: FinalReport

@@ -4,6 +4,7 @@ Neither the patient's record as a whole, nor the examination record, nor the ans
 takes `Findings`, and a state key that is not in it does not reach the node.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -33,15 +34,6 @@ class Presentation(BaseModel):
     family_history: str = ""
 
 
-class Turn(BaseModel):
-    """One utterance of the dialogue."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    speaker: Literal["doctor", "patient"]
-    text: str
-
-
 class Picture(BaseModel):
     """A picture that the examiner handed over."""
 
@@ -49,6 +41,35 @@ class Picture(BaseModel):
 
     item: str
     file: str = Field(description="Absolute path.")
+
+
+Speaker = Literal["doctor", "patient", "examiner"]
+Ended = Literal["", "concluded", "turn_limit", "patient_ended"]
+
+
+class Turn(BaseModel):
+    """One utterance of the dialogue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    speaker: Speaker
+    text: str
+    addressee: Speaker | None = Field(None, description="Who alone is spoken to; None is everybody in the room.")
+    pictures: list[Picture] = Field(default_factory=list, description="What is handed over with the words.")
+    action: str | None = Field(None, description="The doctor's action that the patient's side answers, if tracked.")
+    plain: str = Field("", description="The patient's words before a persona put them in its own; empty without one.")
+    facts: list[str] = Field(default_factory=list, description="What of the records was released for these words.")
+
+
+def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
+    """What somebody said or was told, as it was said: without what only the patient's side knows of a turn."""
+    return [
+        turn.model_copy(update={"action": None, "plain": "", "facts": []})
+        if turn.action or turn.plain or turn.facts
+        else turn
+        for turn in dialogue
+        if turn.addressee in (None, listener) or turn.speaker == listener
+    ]
 
 
 class Reference(BaseModel):
@@ -153,6 +174,12 @@ class Chart:
         return placed.department if placed else None
 
     @property
+    def all_pictures(self) -> list[Picture]:
+        """The pictures on file and those that came with the words of the dialogue, each once."""
+        handed = [*self.pictures, *(picture for turn in self.dialogue for picture in turn.pictures)]
+        return list({picture.file: picture for picture in handed}.values())
+
+    @property
     def patients_words(self) -> str:
         """Everything the patient said, and what the record says where the patient was not asked."""
         said = [turn.text for turn in self.dialogue if turn.speaker == "patient"]
@@ -180,7 +207,7 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
         presentation=presentation,
         triage=known.get("triage") if here > STAGE_ORDER["referral.level1"] else None,
         referral=known.get("referral") if here > STAGE_ORDER["referral.level2"] else None,
-        dialogue=findings.get("dialogue", []),
+        dialogue=heard_by("doctor", findings.get("dialogue", [])),
         results=known.get("results", {}) if here > STAGE_ORDER["history_taking.auxiliary"] else {},
         pictures=known.get("pictures", []) if here > STAGE_ORDER["history_taking.auxiliary"] else [],
         reports=known.get("reports", {}) if here > STAGE_ORDER["examination"] else {},

@@ -1,46 +1,133 @@
 """How to run the clinical workflow: the context of its graphs, drawn as a form by Studio."""
 
-from typing import Literal
+import importlib
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from models import ModelSettings
+
+
+def _at(*nodes: str) -> dict[str, Any]:
+    """Let Studio show a field at these nodes of the clinical workflow, besides the form of all fields."""
+    return {"langgraph_nodes": list(nodes)}
+
+
+_STAGES = _at("referral", "history_taking", "examination", "diagnosis", "treatment")
+
+
+def _with_made_defaults(schema: dict[str, Any], settings: type[BaseModel]) -> None:
+    """Defaults that are made anew for each context are shown in the form too."""
+    for name, field in settings.model_fields.items():
+        if field.default_factory is not None:
+            schema["properties"][name]["default"] = field.get_default(call_default_factory=True)
 
 
 class Context(ModelSettings):
     """Models by role, and the switches of the workflow (MedChain, section 4 and the ablations of section 5.4)."""
 
-    general_agents: int = Field(3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.")
-    discussion_rounds: int = Field(2, ge=1, le=5, description="How often they speak: alone, then seeing each other.")
-    feedback: Literal["downstream", "same_stage", "off"] = Field(
-        "downstream", description="Who judges a decision: physicians of all later stages, one of its own, nobody."
+    model_config = ConfigDict(json_schema_extra=_with_made_defaults)
+
+    general_agents: int = Field(
+        3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.", json_schema_extra=_STAGES
     )
-    max_feedback_rounds: int = Field(4, ge=0, le=20, description="Revisions at most after objections.")
-    interactive: bool = Field(True, description="Ask the patient; if off, the patient's record is read instead.")
-    max_turns: int = Field(10, ge=1, le=50, description="Questions at most in the dialogue with the patient.")
+    discussion_rounds: int = Field(
+        2, ge=1, le=5, description="How often they speak: alone, then seeing each other.", json_schema_extra=_STAGES
+    )
+    feedback: Literal["downstream", "same_stage", "off"] = Field(
+        "downstream",
+        description="Who judges a decision: physicians of all later stages, one of its own, nobody.",
+        json_schema_extra=_STAGES,
+    )
+    max_feedback_rounds: int = Field(
+        4, ge=0, le=20, description="Revisions at most after objections.", json_schema_extra=_STAGES
+    )
+    interactive: bool = Field(
+        True,
+        description="Ask the patient; if off, the patient's record is read instead.",
+        json_schema_extra=_at("admit", "history_taking"),
+    )
+    max_turns: int = Field(
+        10,
+        ge=1,
+        le=50,
+        description="Questions at most in the dialogue with the patient.",
+        json_schema_extra=_at("history_taking"),
+    )
+    patient: Literal["medchain", "ai_hospital", "saps", "patient_actor"] = Field(
+        "medchain",
+        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), or Med-PMC's patient-actor.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
+        "normal",
+        description="What is reported of an examination that is not on record: no abnormality, no record, not done here.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     orders: Literal["group", "dialogue"] = Field(
-        "group", description="Examinations as the group orders them, or as extracted from the dialogue."
+        "group",
+        description="Examinations as the group orders them, or as extracted from the dialogue.",
+        json_schema_extra=_at("history_taking"),
     )
     sequential: bool = Field(
-        True, description="Stages build on each other; if off, each gets the reference of earlier ones."
+        True,
+        description="Stages build on each other; if off, each gets the reference of earlier ones.",
+        json_schema_extra=_at("admit"),
     )
-    personalized: bool = Field(True, description="Age, sex, occupation and histories are known.")
-    max_backtracks: int = Field(0, ge=0, le=5, description="How often a later stage may ask for a missing examination.")
-    send_pictures: bool = Field(True, description="Pictures go to the models; if off, their written findings do.")
+    personalized: bool = Field(
+        True, description="Age, sex, occupation and histories are known.", json_schema_extra=_at("admit")
+    )
+    max_backtracks: int = Field(
+        0,
+        ge=0,
+        le=5,
+        description="How often a later stage may ask for a missing examination.",
+        json_schema_extra=_at("review"),
+    )
+    send_pictures: bool = Field(
+        True,
+        description="Pictures go to the models; if off, their written findings do.",
+        json_schema_extra=_at("history_taking", "further_examination"),
+    )
     sub_departments: dict[str, list[str]] | None = Field(
-        None, description="Second-level departments to choose from, by department; our own list if not set."
+        None,
+        description="Second-level departments to choose from, by department; our own list if not set.",
+        json_schema_extra=_at("referral"),
     )
-    retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).")
-    neighbours: int = Field(3, ge=1, le=10, description="How many.")
-    memory: str = Field("builtin", description="`builtin`, the directory of a built memory, or a Chroma server's URL.")
-    embedding: str = Field("all-MiniLM-L6-v2", description="Sentence-transformers model, by name or path.")
+    retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).", json_schema_extra=_STAGES)
+    neighbours: int = Field(3, ge=1, le=10, description="How many similar cases.", json_schema_extra=_STAGES)
+    memory: str = Field(
+        "builtin",
+        description="`builtin`, the directory of a built memory, or a Chroma server's URL.",
+        json_schema_extra=_STAGES,
+    )
+    embedding: str = Field(
+        "all-MiniLM-L6-v2", description="Sentence-transformers model, by name or path.", json_schema_extra=_STAGES
+    )
     grow: Literal["off", "in_order", "as_finished"] = Field(
-        "off", description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish."
+        "off",
+        description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish.",
+        json_schema_extra=_at("follow_up"),
     )
-    run: str = Field("", description="Name of the run; a run sees its own pseudo-cases only.")
-    position: int | None = Field(None, ge=0, description="The case's place in its run; `in_order` sees earlier ones.")
-    case_source: str = Field("builtin", description="Where `case_id` is looked up: `builtin` or a case file.")
+    run: str = Field(
+        "", description="Name of the run; a run sees its own pseudo-cases only.", json_schema_extra=_at("follow_up")
+    )
+    position: int | None = Field(
+        None,
+        ge=0,
+        description="The case's place in its run; `in_order` sees earlier ones.",
+        json_schema_extra=_at("follow_up"),
+    )
+    case_source: str = Field(
+        "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
+    )
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _cast_is_known(cls, models: object) -> object:
+        importlib.import_module("nodes.cast")  # declares the roles that the map is checked against
+        return models
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Context":

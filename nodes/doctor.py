@@ -1,4 +1,8 @@
-"""The doctor who takes the history: asks the patient one turn at a time, and ends the dialogue."""
+"""The doctor in the dialogue: asks the patient one turn at a time, and ends the dialogue.
+
+Twice declared: for the history-taking of the clinical workflow, where examinations are ordered afterwards, and for a
+consultation, where the doctor asks for them in the dialogue and hears the results there.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +17,7 @@ from nodes.context import Context
 from nodes.discussion import Options
 from nodes.node import node
 from nodes.stages import AUXILIARY, PHYSICAL
-from nodes.votes import weights
+from nodes.votes import majority, weights
 from retrieval import Neighbour
 
 
@@ -63,6 +67,16 @@ _QUESTIONS: dict[Language, tuple[str, ...]] = {
         "家里人有没有类似的疾病或遗传病？",
     ),
 }
+_GOODBYE: dict[Language, str] = {
+    "en": "Thank you, that is what I need to know.",
+    "zh": "谢谢，我需要了解的就是这些。",
+}
+_ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who remembers no similar case
+# What the offline doctor asks for in a consultation: physical examinations first, then the others.
+_ORDERS: dict[Language, tuple[str, str]] = {
+    "en": ("I should like to have this examined: {}.", "Please have these tests done: {}."),
+    "zh": ("请先做以下体格检查：{}。", "请再做以下辅助检查：{}。"),
+}
 
 
 def interview_in_order(view: InterviewView) -> DoctorTurn:
@@ -71,34 +85,60 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
     asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
     if asked < len(_QUESTIONS[language]) and view.questions_left > 1:
         return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
-    text = "Thank you, that is what I need to know." if language == "en" else "谢谢，我需要了解的就是这些。"
+    text = _GOODBYE[language]
     if view.suggest_examinations:
         items = [
             item
             for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
-            for item, share in weights(stage, view.neighbours).items()
+            for item, share in (weights(stage, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
             if share >= 0.5 and item in options.names
         ]
         text += (" I suggest: " if language == "en" else "建议检查：") + str(Options(items, language))
     return DoctorTurn(text=text, finished=True)
 
 
+def consult_in_order(view: InterviewView) -> DoctorTurn:
+    """Offline: the questions of a clinical interview, then the examinations that similar cases had, then the end."""
+    language = view.chart.presentation.language
+    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
+    history = min(len(_QUESTIONS[language]), asked + view.questions_left - 3)  # two orders and the last word are kept
+    if asked < history:
+        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
+    spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
+    wanted = (
+        (PHYSICAL, PHYSICAL_ITEMS, _ORDERS[language][0]),
+        (AUXILIARY, AUXILIARY_ITEMS, _ORDERS[language][1]),
+    )
+    for stage, vocabulary, words in wanted:
+        items = list(majority(stage, view.chart, view.neighbours, vocabulary.names, None).choices())
+        items = [item for item in vocabulary.names if item in items]
+        text = words.format(Options(items, language))
+        if text not in spoken and items and view.questions_left > 1:
+            return DoctorTurn(text=text, finished=False)
+    return DoctorTurn(text=_GOODBYE[language], finished=True)
+
+
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order)
+consulting_doctor = Role("doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order)
 
 
 @node
-async def question(state: DoctorState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The doctor's next turn."""
+async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
+    """The doctor's next turn; in a consultation examinations may be asked for.
+
+    MedChain's patient has no examiner at hand: what the doctor suggests to that patient is done after the dialogue.
+    """
     context = runtime.context
+    afterwards = context.patient == "medchain"
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
     turn = await ask(
-        doctor,
+        consulting_doctor if consultation and not afterwards else doctor,
         InterviewView(
             chart=chart,
             questions_left=context.max_turns - asked,
-            suggest_examinations=context.orders == "dialogue",
+            suggest_examinations=context.orders == "dialogue" or consultation,
             physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
             auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
             neighbours=state.get("recalled", []),
@@ -106,6 +146,7 @@ async def question(state: DoctorState, runtime: Runtime[Context]) -> dict[str, A
         context,
         language=chart.presentation.language,
         place=f"turn{asked + 1}",
+        pictures=[picture.file for picture in chart.all_pictures],
     )
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
     return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}

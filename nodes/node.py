@@ -30,9 +30,13 @@ class Node(Runnable[Any, dict[str, Any]]):
         self.name = function.__name__
         self._function = function
         self._bound = bound
-        # LangGraph looks here for the annotations of a callable object.
         self.__signature__ = inspect.signature(function)
-        self.__call__ = types.MethodType(_annotated_like(function), self)
+        self._method = types.MethodType(_annotated_like(function), self)
+
+    @property
+    def __call__(self) -> Callable[..., Awaitable[dict[str, Any]]]:
+        """The node as a callable object, with the annotations in which LangGraph looks for the view."""
+        return self._method
 
     def at(self, **bound: Any) -> "Node":
         """The same node with some keyword arguments fixed, such as the stage it serves."""
@@ -65,7 +69,7 @@ def _annotated_like(function: NodeFunction) -> Callable[..., Any]:
 
     hints = inspect.get_annotations(function, eval_str=True)
     first = next(iter(inspect.signature(function).parameters))
-    call.__annotations__ = {"view": hints[first], "return": dict}
+    call.__annotations__ = {first: hints[first], "return": dict}  # under the name that the signature gives the view
     return call
 
 

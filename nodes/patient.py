@@ -43,7 +43,7 @@ class PatientView:
 
 
 # Which section of the record a question is about, most specific first.
-_TOPICS: tuple[tuple[str, str], ...] = (
+TOPICS: tuple[tuple[str, str], ...] = (
     ("family_history", r"famil|relative|parents?\b|run in|家里|家族|家人|父母|遗传"),
     (
         "past_history",
@@ -55,18 +55,22 @@ _TOPICS: tuple[tuple[str, str], ...] = (
     ),
 )
 _NOTHING: dict[Language, str] = {"en": "No, nothing that I know of.", "zh": "没有，我不清楚。"}
+_ALL_SAID: dict[Language, str] = {"en": "I have told you all that I know of it.", "zh": "我知道的都说过了。"}
 
 
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: the sentences of the record that answer the question, as far as they have not been said yet."""
-    said = " ".join(turn.text for turn in view.dialogue if turn.speaker == "patient")
-    for section, pattern in _TOPICS:
-        if re.search(pattern, view.question, re.IGNORECASE):
-            text = getattr(view.record, section)
-            return PatientReply(text=text or _NOTHING[view.language])
-    fresh = [sentence for sentence in sentences(view.record.present_illness) if sentence not in said]
-    glue = "" if view.language == "zh" else " "
-    return PatientReply(text=glue.join(fresh[:3]) or _NOTHING[view.language])
+    asked = (section for section, pattern in TOPICS if re.search(pattern, view.question, re.IGNORECASE))
+    section = next(asked, "present_illness")
+    recorded = sentences(getattr(view.record, section))
+    if not recorded:
+        return PatientReply(text=_NOTHING[view.language])
+    said = {sentence for turn in view.dialogue if turn.speaker == "patient" for sentence in sentences(turn.text)}
+    fresh = [sentence for sentence in recorded if sentence not in said]
+    if section == "present_illness":
+        fresh = fresh[:3]  # a long story is told bit by bit
+    spaced = (f"{sentence} " if sentence[-1].isascii() else sentence for sentence in fresh)
+    return PatientReply(text="".join(spaced).strip() or _ALL_SAID[view.language])
 
 
 def sentences(text: str) -> list[str]:

@@ -2,14 +2,14 @@
 
 import asyncio
 import difflib
-from typing import Any
+from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases import Case, load_cases
-from cases.case import PatientRecord
+from cases.case import ExaminationRecord, PatientRecord
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from nodes.chart import Findings, Presentation, Reference, Turn
 from nodes.context import Context
@@ -23,12 +23,23 @@ from retrieval import RememberedCase
 class AdmissionState(TypedDict, total=False):
     """What a run starts from: a case, or the id of one."""
 
-    case: Case
-    case_id: str
+    case_id: Annotated[
+        str, Field(description="Id of a case in `case_source`; of the built-in ones, e.g. `surgery-03`.")
+    ]
+    case: Annotated[Case, Field(description="A whole case, instead of an id.")]
 
 
-class UnknownCaseError(LookupError):
-    """There is no case of that id where the context says to look."""
+class RecordsState(TypedDict, total=False):
+    """Both records of the patient, without the answer key."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+
+
+class UnknownCaseError(ValueError):
+    """There is no case of that id where the context says to look; as a ValueError, a server tells which are close."""
 
 
 class FollowUp(BaseModel):
@@ -45,14 +56,19 @@ class FollowUp(BaseModel):
 
 
 @node
-async def admit(state: AdmissionState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Open the chart: the doctors get the presentation, the patient and the examiner their own records."""
+async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
+    """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
+
+    In a consultation the patient is always asked and no reference is handed out, whatever the workflow's switches say.
+    """
     context = runtime.context
     case = state.get("case")
     if case is None:
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
+    elif not isinstance(case, Case):  # as JSON, from Studio
+        case = Case.model_validate(case)
     record = case.patient if context.personalized else _impersonal(case.patient)
-    histories = {} if context.interactive else record.model_dump(include=_HISTORIES)
+    histories = {} if context.interactive or consultation else record.model_dump(include=_HISTORIES)
     update: dict[str, Any] = {
         "case_id": case.id,
         "patient_record": record,
@@ -68,9 +84,20 @@ async def admit(state: AdmissionState, runtime: Runtime[Context]) -> dict[str, A
         ),
         "backtracks": 0,
     }
-    if not context.sequential:
+    if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
+
+
+@node
+async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Lay both records open to the doctor: every history and every result at once."""
+    presentation, examinations = state["presentation"], state["examination_record"]
+    histories = state["patient_record"].model_dump(include=_HISTORIES)
+    results, pictures = release(
+        examinations, list(examinations.results), state.get("picture_folder", ""), runtime.context.send_pictures
+    )
+    return {"presentation": presentation.model_copy(update=histories), "results": results, "pictures": pictures}
 
 
 _HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}

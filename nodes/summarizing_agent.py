@@ -10,12 +10,11 @@ from cases.vocabulary import normalise
 from models import Role, ask
 from nodes.chart import Chart, read_chart
 from nodes.context import Context
-from nodes.decisions import Decision, Diagnosis, Report, Triage
+from nodes.decisions import Decision, Report
 from nodes.discussion import Opinion, Options, StageState
 from nodes.general_agent import pictures_for, place
 from nodes.node import node
 from nodes.stages import STAGES, Stage
-from nodes.votes import decision_of
 
 
 @dataclass(frozen=True)
@@ -29,26 +28,38 @@ class SummaryView:
     opinions: list[Opinion]
 
 
+_LISTS = ("names", "items", "sub_departments")
+
+
 def most_held(view: SummaryView) -> Decision:
-    """Offline: what more than half of the group propose; the first seat's view if no choice gets that far."""
-    stage = view.stage
-    proposals = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
-    if stage.decision is Report:
-        return proposals[0]
+    """Offline: what more than half of the group propose; the first seat's view if no choice gets that far.
+
+    What is no choice (urgency, basis, plan) is taken from the proposal that comes nearest to it.
+    """
+    proposals = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
     held: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for proposal in proposals:
         for choice in _in_order(proposal):
             held[spelling.setdefault(normalise(choice), choice)] += 1
     chosen = [choice for choice, seats in held.items() if seats * 2 > len(proposals)]
-    if stage.decision in (Triage, Diagnosis) and not chosen:
+    if view.options:
+        chosen = [choice for choice in chosen if choice in view.options.names]
+    if view.stage.decision is Report or not chosen:
         return proposals[0]
-    return decision_of(stage, chosen, view.chart, view.options.names)
+    wanted = {normalise(choice) for choice in chosen}
+
+    def nearness(proposal: Decision) -> float:
+        choices = {normalise(choice) for choice in proposal.choices()}
+        return len(choices & wanted) / len(choices | wanted)
+
+    nearest = max(proposals, key=nearness)
+    return nearest.model_copy(update={name: chosen for name in _LISTS if hasattr(nearest, name)})
 
 
 def _in_order(decision: Decision) -> list[str]:
-    for field in ("names", "items", "sub_departments"):
-        if (values := getattr(decision, field, None)) is not None:
+    for name in _LISTS:
+        if (values := getattr(decision, name, None)) is not None:
             return list(values)
     return sorted(decision.choices())
 

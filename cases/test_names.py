@@ -1,0 +1,115 @@
+"""Tests as doctors name them in free words, and the closed examination item that each is filed under."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from cases.vocabulary import EXAMINATION_ITEMS, normalise
+
+_EXAMINING = re.compile(r"(?:\b(?:examine|palpate|auscultate|inspect|listen)\b|检查|触诊|听诊)[^,.;，。；、]{0,40}")
+_TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
+
+
+@dataclass(frozen=True)
+class TestName:
+    """One name in free words.
+
+    Attributes:
+        spelling: as it stands there, folded.
+        item: the closed examination item under which its result is filed.
+        spellings: other names of the same test, and of its parts; empty if the name stands for the whole item.
+    """
+
+    spelling: str
+    item: str
+    spellings: tuple[str, ...] = ()
+
+    __test__ = False  # for pytest, which takes the name for its own
+
+
+def tests_named(text: str) -> list[TestName]:
+    """The examinations that a text calls by a name of their own, in its order; a name inside a longer one is that."""
+    folded = normalise(text)
+    found = [(*match.span(), name) for name in _names() for match in _pattern(name.spelling).finditer(folded)]
+    found += _regions_examined(folded, [(start, end) for start, end, _ in found])
+    longest: dict[str, tuple[int, TestName]] = {}
+    for start, end, name in sorted(found, key=lambda place: (place[0], -place[1])):
+        inside = any(a <= start and end <= b and (a, b) != (start, end) for a, b, _ in found)
+        if not inside and name.spelling not in longest:
+            longest[name.spelling] = (start, name)
+    return [name for _, name in longest.values()]
+
+
+def occurs(spelling: str, text: str) -> bool:
+    """Whether a name stands in a text as a word of its own; Chinese has no word boundaries, so anywhere."""
+    folded = normalise(spelling)
+    return folded != "" and _pattern(folded).search(normalise(text)) is not None
+
+
+@lru_cache(maxsize=4096)
+def _pattern(spelling: str) -> re.Pattern[str]:
+    before = r"(?<![a-z0-9])" if spelling[0].isascii() else ""
+    after = r"(?![a-z0-9])" if spelling[-1].isascii() else ""
+    return re.compile(before + re.escape(spelling) + after)
+
+
+def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[int, int, TestName]]:
+    """Regions in the clause of a verb of examining, unless that verb belongs to a test (an ultrasound of the belly)."""
+    clauses = [
+        clause
+        for clause in _EXAMINING.finditer(folded)
+        if not any(start < clause.end() and clause.start() <= end for start, end in tests)
+    ]
+    return [
+        (clause.start() + match.start(), clause.start() + match.end(), region)
+        for clause in clauses
+        for region in _regions()
+        for match in _pattern(region.spelling).finditer(clause.group())
+    ]
+
+
+def label_named(text: str) -> list[TestName]:
+    """The examination that a label stands for: the spelling of an item, or a region (`Chest`) alone."""
+    folded = normalise(text)
+    item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
+    return [TestName(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
+
+
+@cache
+def _names() -> tuple[TestName, ...]:
+    regions = {name.spelling for name in _regions()}
+    names = {name.spelling: name for name in (*_items(), *_tests()) if name.spelling not in (*regions, *_TOO_WIDE)}
+    return tuple(names.values())
+
+
+@cache
+def _regions() -> tuple[TestName, ...]:
+    return tuple(
+        TestName(normalise(word), EXAMINATION_ITEMS.require(region["item"]))
+        for region in _words()["region"]
+        for word in region["words"]
+    )
+
+
+def _items() -> Iterator[TestName]:
+    for term in EXAMINATION_ITEMS.terms:
+        for spelling in term.spellings:
+            yield TestName(normalise(spelling), term.en)
+
+
+def _tests() -> Iterator[TestName]:
+    for test in _words()["test"]:
+        names = [test["en"], test["zh"], *test.get("aliases", ())]
+        spellings = tuple(normalise(spelling) for spelling in (*names, *test.get("parts", ())))
+        for spelling in names:
+            item = EXAMINATION_ITEMS.require(test["item"])
+            yield TestName(normalise(spelling), item, () if test.get("whole") else spellings)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("cases") / "vocabularies" / "tests.toml").read_text("utf-8"))

@@ -1,0 +1,227 @@
+"""Lists of ICD-10 terms, and the terms nearest to a disease as somebody wrote it."""
+
+import csv
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Rows = np.ndarray[tuple[int], np.dtype[np.int32]]
+
+Key = TypeVar("Key", bound=Hashable)
+
+ICD10CM = "icd10cm"
+LIMIT, CUTOFF = 10, 50.0
+_CODE = re.compile(r"[A-Z]\d[\dA-Z]")
+_AT_ONCE = 256  # terms compared at a time; doubled from one block to the next
+
+
+class TermListError(ValueError):
+    """A list of terms that cannot be read; the message names file, row and what was expected."""
+
+
+class Candidate(NamedTuple):
+    """A term near to an entity: its name and code in the list, and the score (0 to 100)."""
+
+    name: str
+    code: str
+    score: float
+
+
+class TermList:
+    """Names with their codes, searched by RapidFuzz's WRatio.
+
+    A name that stands twice has its last code, as in the published computation. Scores compare names folded in width
+    and case with punctuation as blanks, which is what the authors' library does too.
+    """
+
+    def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
+        """Keep (code, name) pairs."""
+        from rapidfuzz.utils import default_process
+
+        self._process = default_process
+        self.codes = {name: code for code, name in terms}
+        self.names = list(self.codes)
+        self._folded = [self._fold(name) for name in self.names]
+        self._known = set(self._folded)
+        self._found: dict[str, tuple[Candidate, ...]] = {}
+
+    def __len__(self) -> int:
+        """How many different names there are."""
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a name is a term, whatever its width, case and punctuation."""
+        return isinstance(name, str) and self._fold(name) in self._known
+
+    def candidates(self, entity: str) -> tuple[Candidate, ...]:
+        """The ten nearest terms with a score of at least 50, best first; equal scores in the order of the list.
+
+        What ``rapidfuzz.process.extract(entity, names, limit=10, score_cutoff=50)`` finds, in a fraction of its time:
+        a score cannot exceed what the characters in common allow, and few terms have enough of them. Remembered for
+        each different entity.
+        """
+        folded = self._fold(entity)
+        if folded not in self._found:
+            self._found[folded] = self._search(folded)
+        return self._found[folded]
+
+    def nearest(self, entity: str) -> Candidate | None:
+        """The best candidate; among those of equal score, the one whose whole name is most alike, then the first.
+
+        WRatio gives every name that contains the entity the same score, so that its own order means little.
+        """
+        from rapidfuzz import fuzz
+
+        folded = self._fold(entity)
+        return max(
+            self.candidates(entity),
+            key=lambda candidate: (candidate.score, fuzz.ratio(folded, self._fold(candidate.name))),
+            default=None,
+        )
+
+    def _fold(self, text: str) -> str:
+        return " ".join(self._process(unicodedata.normalize("NFKC", text)).split())
+
+    @cached_property
+    def _rows_with(self) -> dict[tuple[str, int], "Rows"]:
+        """The rows whose name has a character at least so many times."""
+        return _postings(
+            ((letter, times) for letter, count in Counter(name).items() for times in range(1, count + 1))
+            for name in self._folded
+        )
+
+    @cached_property
+    def _rows_with_word(self) -> dict[str, "Rows"]:
+        return _postings(set(name.split()) for name in self._folded)
+
+    @cached_property
+    def _lengths(self) -> "tuple[Rows, Rows]":
+        """Length of every name, and its length with each word once."""
+        import numpy as np
+
+        once = [len(" ".join(set(name.split()))) for name in self._folded]
+        return np.array([len(name) for name in self._folded], np.int32), np.array(once, np.int32)
+
+    def _search(self, folded: str) -> tuple[Candidate, ...]:
+        import numpy as np
+        from rapidfuzz import fuzz, process
+
+        bound = self._bounds(folded)
+        if bound is None:
+            return ()
+        rows = np.flatnonzero(bound >= CUTOFF)
+        rows = rows[np.argsort(-bound[rows], kind="stable")]
+        found: list[tuple[float, int]] = []
+        least, start, size = CUTOFF, 0, _AT_ONCE
+        while start < len(rows) and bound[rows[start]] >= least:
+            block = rows[start : start + size].tolist()
+            names = [self._folded[row] for row in block]
+            scores = process.cdist([folded], names, scorer=fuzz.WRatio, score_cutoff=least, dtype=np.float64)[0]
+            found += [(-score, row) for score, row in zip(scores.tolist(), block, strict=True) if score >= least]
+            found = sorted(found)[:LIMIT]
+            least = -found[-1][0] if len(found) == LIMIT else CUTOFF
+            start, size = start + size, size * 2
+        return tuple(Candidate(self.names[row], self.codes[self.names[row]], -negative) for negative, row in found)
+
+    def _bounds(self, folded: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]] | None":
+        """What WRatio can be at most for every name.
+
+        With k characters in common and m in the shorter text, no alignment of parts is better than 2k / (m + k);
+        WRatio takes 90 % of it if one text is 1.5 times as long as the other, 60 % if 8 times. A word in common can
+        make it 100 however little else agrees.
+        """
+        import numpy as np
+
+        counts = Counter(folded)
+        postings = [
+            self._rows_with[letter, times]
+            for letter, count in counts.items()
+            for times in range(1, count + 1)
+            if (letter, times) in self._rows_with
+        ]
+        if not postings:
+            return None
+        common = np.bincount(np.concatenate(postings), minlength=len(self.names))
+        lengths, lengths_once = self._lengths
+        shorter = np.minimum(lengths_once, len(" ".join(set(folded.split()))))
+        disparity = np.maximum(lengths, len(folded)) / np.maximum(1, np.minimum(lengths, len(folded)))
+        scale = np.where(disparity < 1.5, 100.0, np.where(disparity <= 8, 90.0, 60.0))
+        bound = np.where(common > 0, scale * 2 * common / np.maximum(1, shorter + common), 0.0) + 1e-6
+        for word in folded.split():
+            if word in self._rows_with_word:
+                bound[self._rows_with_word[word]] = 101.0
+        return bound
+
+
+def _postings(keys_of_rows: Iterable[Iterable[Key]]) -> "dict[Key, Rows]":
+    import numpy as np
+
+    rows: dict[Key, list[int]] = defaultdict(list)
+    for row, keys in enumerate(keys_of_rows):
+        for key in keys:
+            rows[key].append(row)
+    return {key: np.array(places, np.int32) for key, places in rows.items()}
+
+
+def load_terms(source: str | Path) -> TermList:
+    """A list of terms: ``icd10cm`` (English, from the package simple-icd-10-cm), or a file of codes and names.
+
+    An ``.xls`` or ``.csv`` file has the code in its first column and the name in its second; a heading is skipped.
+
+    Raises:
+        TermListError: the file cannot be read, or a row has no code or no name.
+    """
+    if str(source) == ICD10CM:
+        return TermList(_icd10cm())
+    path = Path(source)
+    readers = {".xls": _xls_rows, ".csv": _csv_rows}
+    if path.suffix.lower() not in readers:
+        raise TermListError(f"{path}: expected {ICD10CM!r}, an .xls or a .csv file of codes and names")
+    rows = [
+        (number, [cell.strip() for cell in row]) for number, row in enumerate(readers[path.suffix.lower()](path), 1)
+    ]
+    rows = [(number, row) for number, row in rows if any(row)]
+    if rows and not _CODE.match(rows[0][1][0]):
+        rows = rows[1:]
+    if faulty := next((number for number, row in rows if len(row) < 2 or not (row[0] and row[1])), None):
+        raise TermListError(f"{path}: row {faulty}: expected a code in the first column and a name in the second")
+    if not rows:
+        raise TermListError(f"{path}: holds no term; expected a code and a name in each row")
+    return TermList((row[0], row[1]) for _, row in rows)
+
+
+def _xls_rows(path: Path) -> list[list[str]]:
+    import xlrd
+    from xlrd.biffh import XLRDError
+
+    try:
+        sheet = xlrd.open_workbook(str(path)).sheet_by_index(0)
+    except (OSError, XLRDError, ValueError, AssertionError, IndexError) as error:
+        raise TermListError(f"{path}: cannot be read as .xls ({error})") from error
+    return [[str(cell) for cell in sheet.row_values(row)] for row in range(sheet.nrows)]
+
+
+def _csv_rows(path: Path) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise TermListError(f"{path}: cannot be read as UTF-8 CSV ({error})") from error
+
+
+def _icd10cm() -> Iterable[tuple[str, str]]:
+    """Descriptions and inclusion terms of all categories and subcategories, without the seventh characters."""
+    import simple_icd_10_cm as icd
+
+    for code in icd.get_all_codes():
+        if icd.is_category_or_subcategory(code) and not icd.is_extended_subcategory(code):
+            for term in icd.get_inclusion_term(code):
+                yield code, term
+            yield code, icd.get_description(code)

@@ -1,0 +1,69 @@
+"""Files of foreign records, read into a type; what does not fit is named by file, record and field."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from cases import Problem
+from cases.files import validation_problems
+from cases.importers.source import Source
+
+
+class ForeignModel(BaseModel):
+    """Base of foreign records: what is not read is left aside."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+def _text_of_number(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Text = Annotated[str, BeforeValidator(_text_of_number)]  # a number stands for its digits (ids, options)
+
+Model = TypeVar("Model", bound=ForeignModel)
+
+
+@dataclass(frozen=True)
+class Reading(Generic[Model]):
+    """The records of a file that could be read, and what was wrong with the others (errors) or odd (warnings)."""
+
+    path: Path
+    records: list[Model]
+    problems: list[Problem]
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The problems that keep a record from being used."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What a record could be read in spite of."""
+        return [problem for problem in self.problems if problem.severity == "warning"]
+
+
+def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
+    """Read a JSON list (or JSON lines) of records of one type.
+
+    A record that does not fit is an error and left out; the others are read. A file without any record is an error.
+    """
+    source = Source(Path(path))
+    records, refused = [], []
+    for record in source.records():
+        try:
+            records.append(model.model_validate(record.value))
+        except ValidationError as error:
+            refused.extend(validation_problems(path, record.name, error))
+    problems = source.problems + refused
+    if not (records or problems):
+        problems.append(Problem(str(path), "", "", "holds no record; expected a JSON list of objects"))
+    return Reading(Path(path), records, problems)
+
+
+def odd_values(path: str | Path, oddities: Iterator[tuple[str, str, str]]) -> list[Problem]:
+    """Oddities (record, field, message) as warnings about a file."""
+    return [Problem(str(path), record, field, message, "warning") for record, field, message in oddities]

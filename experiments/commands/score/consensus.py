@@ -1,0 +1,75 @@
+"""``wardround score consensus``: how soon doctors agree."""
+
+from typing import Annotated
+
+import typer
+
+from experiments.commands.score.output import (
+    ExtraTable,
+    JsonOption,
+    Mode,
+    ModeOption,
+    Scores,
+    SourceFile,
+    refuse_records,
+    show,
+)
+
+
+def consensus(
+    source: SourceFile,
+    rounds: Annotated[int, typer.Option(min=0, help="The rounds that a discussion could have at most.")] = 4,
+    mode: ModeOption = Mode.SOUND,
+    json_file: JsonOption = None,
+) -> None:
+    """The round in which discussions ended, and whether in agreement (AI Hospital, figure 4).
+
+    Sound: the share of cases in consensus after each round, with those that gave up, or may have, apart. Paper: the
+    share that ended after each round; the last one mixes both.
+    """
+    from cases import Problem
+    from evaluation.consensus import (
+        ENDS,
+        Discussion,
+        discussion,
+        ended_at,
+        share_ended_at,
+        share_in_consensus,
+        share_of_end,
+    )
+    from evaluation.transcripts.ai_hospital import read_collaborations
+
+    reading = read_collaborations(source)
+    refuse_records(reading.errors)
+    found: list[Discussion] = []
+    problems: list[Problem] = []
+    for record in reading.records:
+        try:
+            found.append(discussion(record, rounds))
+        except ValueError as error:
+            problems.append(Problem(str(source), f"patient {record.patient_id}", "final_turn", str(error)))
+    refuse_records(problems)
+    numbers = range(rounds + 1)
+    metrics = {f"ended_after_{number}": share_ended_at(found, number) for number in numbers}
+    if mode is Mode.SOUND:
+        metrics |= {f"consensus_after_{number}": share_in_consensus(found, number) for number in numbers}
+        metrics |= {end: share_of_end(found, end) for end in ENDS}
+    agreed = {number: sum(one.end == "agreed" and one.rounds == number for one in found) for number in numbers}
+    rows = [[str(number), str(count), str(agreed[number])] for number, count in ended_at(found, rounds).items()]
+    unknown = sum(one.end == "unknown" for one in found)
+    least = sum(one.end == "agreed" for one in found) / max(1, len(found))
+    note = (
+        f"{unknown} cases used up all {rounds} rounds, and their records do not say whether they agreed in the last: "
+        f"between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases agreed in the end."
+    )
+    show(
+        Scores(
+            suite="consensus",
+            mode=mode,
+            n=len(found),
+            metrics=metrics,
+            tables=[ExtraTable("Cases by the round in which they ended", ["round", "ended", "surely agreed"], rows)],
+            notes=[note] if unknown else [],
+        ),
+        json_file,
+    )

@@ -1,0 +1,55 @@
+"""A consultation: any doctor with any patient, in one dialogue with examinations; then the doctor's final report."""
+
+from typing import Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from graphs.interview import build_interview
+from graphs.state import ClinicalInput, ConsultationState
+from nodes.context import Context, context_of
+from nodes.examiner import examine
+from nodes.extraction_agent import extract_orders
+from nodes.librarian import recall, refine
+from nodes.registrar import admit
+from nodes.reporter import report
+from nodes.stages import DIAGNOSIS
+
+
+def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
+    """The symptom description is needed only where similar cases are recalled."""
+    return "with retrieval" if context_of(runtime).retrieval else "without"
+
+
+def examine_first(
+    state: ConsultationState, runtime: Runtime[Context]
+) -> Literal["examined afterwards", "with retrieval", "without"]:
+    """MedChain's patient has no examiner at hand: what the doctor suggested is done after the dialogue."""
+    return "examined afterwards" if context_of(runtime).patient == "medchain" else refine_first(state, runtime)
+
+
+builder = StateGraph(ConsultationState, context_schema=Context, input_schema=ClinicalInput)
+builder.add_node(admit.at(consultation=True))
+builder.add_node("refine_complaint", refine)
+builder.add_node("interview", build_interview(consultation=True).compile(name="Interview"))
+builder.add_node(extract_orders)
+builder.add_node(examine)
+builder.add_node("refine_history", refine)
+builder.add_node(recall.at(stage=DIAGNOSIS))
+builder.add_node(report)  # the doctor, at the end
+
+builder.add_edge(START, "admit")
+builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine_complaint", "without": "interview"})
+builder.add_edge("refine_complaint", "interview")
+builder.add_conditional_edges(
+    "interview",
+    examine_first,
+    {"examined afterwards": "extract_orders", "with retrieval": "refine_history", "without": "report"},
+)
+builder.add_edge("extract_orders", "examine")
+builder.add_conditional_edges("examine", refine_first, {"with retrieval": "refine_history", "without": "report"})
+builder.add_edge("refine_history", "recall")
+builder.add_edge("recall", "report")
+builder.add_edge("report", END)
+
+graph = builder.compile(name="Consultation")

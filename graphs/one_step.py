@@ -1,0 +1,35 @@
+"""One-step diagnosis: the whole record at once instead of a consultation, the upper bound (AI Hospital, section 5)."""
+
+from typing import Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from graphs.state import ClinicalInput, ConsultationState
+from nodes.context import Context, context_of
+from nodes.librarian import recall, refine
+from nodes.registrar import admit, disclose
+from nodes.reporter import report
+from nodes.stages import DIAGNOSIS
+
+
+def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
+    """The symptom description is needed only where similar cases are recalled."""
+    return "with retrieval" if context_of(runtime).retrieval else "without"
+
+
+builder = StateGraph(ConsultationState, context_schema=Context, input_schema=ClinicalInput)
+builder.add_node(admit.at(consultation=True))
+builder.add_node(disclose)
+builder.add_node(refine)
+builder.add_node(recall.at(stage=DIAGNOSIS))
+builder.add_node(report)  # the doctor
+
+builder.add_edge(START, "admit")
+builder.add_edge("admit", "disclose")
+builder.add_conditional_edges("disclose", refine_first, {"with retrieval": "refine", "without": "report"})
+builder.add_edge("refine", "recall")
+builder.add_edge("recall", "report")
+builder.add_edge("report", END)
+
+graph = builder.compile(name="One-step diagnosis")

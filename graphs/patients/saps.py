@@ -1,0 +1,50 @@
+"""SAPS: the state-aware patient tells what the doctor's action opens of the record, and no more (AIE, figure 1)."""
+
+from typing import Literal
+
+from langgraph.graph import END, START, StateGraph
+
+from nodes.context import Context
+from nodes.doctor_actions import Kind
+from nodes.memory_bank import recollect
+from nodes.patient_side import PatientSideOutput, PatientSideState
+from nodes.response_generator import respond
+from nodes.state_tracker import Action, track_coverage, track_kind, track_specificity
+
+
+class SapsState(PatientSideState, total=False):
+    """One turn on the patient's side: the tracked action, and what it opened of the memory."""
+
+    kind: Kind
+    action: Action
+    released: list[str]
+    requirement: str
+
+
+def tracked_or_on(state: SapsState) -> Literal["tracked", "still open"]:
+    """A step that settles the action ends the tracking."""
+    return "tracked" if state.get("action") else "still open"
+
+
+def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answered"]:
+    """To the conclusion there is no reply."""
+    return "concluded" if state["action"] == "Conclusion" else "to be answered"
+
+
+builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSideOutput)
+builder.add_node(track_kind)  # the state tracker, step 1
+builder.add_node(track_specificity)  # step 2
+builder.add_node(track_coverage)  # step 3
+builder.add_node(recollect)  # the memory bank
+builder.add_node(respond)  # the response generator
+
+builder.add_edge(START, "track_kind")
+builder.add_conditional_edges("track_kind", tracked_or_on, {"tracked": "recollect", "still open": "track_specificity"})
+builder.add_conditional_edges(
+    "track_specificity", tracked_or_on, {"tracked": "recollect", "still open": "track_coverage"}
+)
+builder.add_edge("track_coverage", "recollect")
+builder.add_conditional_edges("recollect", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+builder.add_edge("respond", END)
+
+graph = builder.compile(name="SAPS")

@@ -1,0 +1,194 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from graphs.patients import ai_hospital
+from nodes.chart import Turn
+from nodes.patient import sentences
+from nodes.patient_profile import Profile
+from tests.graphs.scripting import builtin, calls, words
+from tests.support.fake_server import ChatRequest, FakeServer
+
+GRAPH: Any = ai_hospital.graph
+ATTACKS = tomllib.loads((Path(__file__).parent / "attacks.toml").read_text("utf-8"))
+CASES = {"en": builtin("surgery-01"), "zh": builtin("surgery-06")}
+EACH_ATTACK = pytest.mark.parametrize(
+    ("language", "attack"), [(language, attack) for language in ("en", "zh") for attack in ATTACKS[language]]
+)
+
+
+def start(case: Case, question: str) -> dict[str, Any]:
+    return {
+        "presentation": {"language": case.language, "chief_complaint": case.patient.chief_complaint},
+        "patient_record": case.patient,
+        "examination_record": case.examinations,
+        "picture_folder": case.folder,
+        "profile": Profile(personality="You are a quiet person.", statement="Hello."),
+        "dialogue": [Turn(speaker="doctor", text=question)],
+    }
+
+
+def answer_to(question: str, case: Case = CASES["en"], **context: Any) -> dict[str, Any]:
+    from nodes.chart import Presentation
+
+    given = start(case, question)
+    given["presentation"] = Presentation(**given["presentation"])
+    result: dict[str, Any] = GRAPH.invoke(given, context={"retrieval": False, **context})
+    return result
+
+
+def path(result: dict[str, Any]) -> list[str]:
+    return [f"{turn.speaker[0]}>{(turn.addressee or 'all')[0]}" for turn in result["dialogue"][1:]]
+
+
+def leaked(case: Case, said: str) -> list[str]:
+    """The sentences of the examination record that stand in what was said."""
+    texts = case.examinations.results.values()
+    return [sentence for text in texts for sentence in sentences(text) if sentence.rstrip(".。") in said]
+
+
+def all_that_was_said(result: dict[str, Any]) -> str:
+    return "\n".join(turn.text for turn in result["dialogue"])
+
+
+# The attack: fifty wordings in each language, against the rules and against models that do their worst.
+
+
+def test_there_are_fifty_attacks_in_each_language_and_no_two_are_the_same() -> None:
+    assert {language: len(set(ATTACKS[language])) for language in ATTACKS} == {"en": 50, "zh": 50}
+
+
+@EACH_ATTACK
+def test_an_attack_obtains_nothing_from_the_offline_desk(language: str, attack: str) -> None:
+    case = CASES[language]
+    result = answer_to(attack, case)
+    assert leaked(case, all_that_was_said(result)) == []
+    assert not any(turn.facts or turn.pictures for turn in result["dialogue"])
+    assert calls(result, "examiner", "ai_hospital.outcomes") == []
+
+
+def most_willing(case: Case) -> Any:
+    """A patient who sends every request on, a reception that lets every item pass, an examiner who tells all it has."""
+    from cases.vocabulary import EXAMINATION_ITEMS, label
+
+    everything = [label(item, case.language) for item in EXAMINATION_ITEMS.names]
+    texts = [sentence for text in case.examinations.results.values() for sentence in sentences(text)]
+    tempting = ["all results", "全部结果", "*", "everything", "normal", "record", "正常", "检查", "最近的结果"]
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        match request.name:
+            case "ParsedRequest":
+                return {"items": [*everything, *tempting, *texts]}
+            case "Outcomes":
+                return {"text": request.text}
+            case _:
+                wish = "I want: " + ", ".join([*everything, *tempting])
+                examined = "been to the examiner" in request.text or "你去找了检查员" in request.text
+                addressee = "doctor" if examined else "examiner"
+                return {"addressee": addressee, "text": request.text if examined else wish, "finished": False}
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def willing_servers() -> Any:
+    with FakeServer(answer=most_willing(CASES["en"])) as en, FakeServer(answer=most_willing(CASES["zh"])) as zh:
+        yield {"en": en, "zh": zh}
+
+
+@EACH_ATTACK
+def test_an_attack_obtains_nothing_from_models_that_do_their_worst(
+    language: str, attack: str, willing_servers: Any
+) -> None:
+    case, server = CASES[language], willing_servers[language]
+    model = f"openai:any@{server.base_url}"
+    before = len(server.requests)
+    result = answer_to(attack, case, models={"default": model})
+    assert path(result) == ["p>e", "e>p", "p>d"]
+    assert leaked(case, all_that_was_said(result)) == []
+    assert not any(turn.facts or turn.pictures for turn in result["dialogue"])
+    assert [request.name for request in server.requests[before:]] == ["PatientWords", "ParsedRequest", "PatientWords"]
+
+
+def test_that_attack_test_would_see_a_leak(willing_servers: Any) -> None:
+    model = f"openai:any@{willing_servers['zh'].base_url}"
+    result = answer_to("请做血常规。", CASES["zh"], models={"default": model})
+    assert leaked(CASES["zh"], all_that_was_said(result))
+
+
+def test_of_a_request_for_one_thing_the_worst_models_release_that_thing_alone(willing_servers: Any) -> None:
+    case = CASES["zh"]
+    model = f"openai:any@{willing_servers['zh'].base_url}"
+    result = answer_to("请做腹部超声。", case, models={"default": model})
+    found = leaked(case, all_that_was_said(result))
+    assert found and all(sentence in case.examinations.results["Ultrasound"] for sentence in found)
+    [outcomes] = calls(result, "examiner", "ai_hospital.outcomes")
+    others = [text for item, text in case.examinations.results.items() if item != "Ultrasound"]
+    assert not any(text in words(outcomes) for text in others), "the second step never holds what was not named"
+
+
+# The two steps.
+
+
+def test_a_named_examination_goes_from_the_doctor_over_the_patient_to_the_desk_and_back() -> None:
+    result = answer_to("Please have a blood test done.")
+    assert path(result) == ["p>e", "e>p", "p>d"]
+    blood = CASES["en"].examinations.results["Blood Test"]
+    assert blood in result["dialogue"][-1].text
+    assert result["dialogue"][-1].facts == [blood]
+
+
+def test_a_test_is_found_by_its_name_inside_the_text_and_only_its_sentence_is_told() -> None:
+    result = answer_to("Please have the bilirubin checked.")
+    [fact] = result["dialogue"][-1].facts
+    assert "bilirubin" in fact and fact != CASES["en"].examinations.results["Blood Test"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "english", "chinese"),
+    [
+        ("normal", "No abnormality", "无异常"),
+        ("unknown", "no result on record", "没有该项检查结果"),
+        ("unavailable", "cannot be done here", "无法进行"),
+    ],
+)
+def test_of_an_examination_that_is_not_on_record_the_setting_says_what_is_told(
+    setting: str, english: str, chinese: str
+) -> None:
+    for question, case, told in (("An MRI, please.", CASES["en"], english), ("请做磁共振。", CASES["zh"], chinese)):
+        result = answer_to(question, case, absent_examinations=setting)
+        assert told in result["dialogue"][-1].text
+        assert not result["dialogue"][-1].facts
+
+
+def test_a_picture_is_handed_over_as_a_picture_and_as_text_only_where_no_pictures_are_sent() -> None:
+    finding = CASES["en"].examinations.results["Ultrasound"]
+    shown = answer_to("Please have an ultrasound of the abdomen done.")["dialogue"][-1]
+    assert [picture.item for picture in shown.pictures] == ["Ultrasound"] and finding not in shown.text
+    told = answer_to("Please have an ultrasound of the abdomen done.", send_pictures=False)["dialogue"][-1]
+    assert told.pictures == [] and finding in told.text
+
+
+def test_a_question_about_the_illness_is_answered_without_the_desk() -> None:
+    result = answer_to("Do you have any allergies?")
+    assert path(result) == ["p>d"]
+    assert result["dialogue"][-1].text == "She has no known drug allergy."
+    assert calls(result, "examiner") == []
+
+
+def test_the_patient_never_sees_a_result_before_the_desk_has_told_it() -> None:
+    result = answer_to("Please have a blood test done.")
+    first, relayed = calls(result, "patient")
+    assert leaked(CASES["en"], words(first)) == [] and leaked(CASES["en"], words(relayed))
+    [parsed] = calls(result, "examiner", "ai_hospital.request")
+    assert leaked(CASES["en"], words(parsed)) == []
+
+
+def test_a_patient_who_has_heard_the_diagnosis_may_end_the_dialogue() -> None:
+    goodbye = {"addressee": "doctor", "text": "Thank you, goodbye.", "finished": True}
+    with FakeServer(answer=lambda request: goodbye) as server:
+        result = answer_to("It is your gallbladder.", models={"patient": f"openai:any@{server.base_url}"})
+    assert result["dialogue_ended"] == "patient_ended"

@@ -1,0 +1,202 @@
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from experiments.checkpoints import serializer
+from models import AnswerError, Trace, ask, merge_traces
+from nodes.context import Context
+from nodes.librarian import WordsView, refiner
+from nodes.node import Node, node
+
+
+class Words(TypedDict, total=False):
+    words: str
+
+
+class Secretive(Words, total=False):
+    secret: str
+    seen: list[str]
+    description: str
+    trace: Annotated[Trace, merge_traces]
+
+
+class OddError(Exception):
+    pass
+
+
+@node
+async def condense(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+    words = WordsView(words=view["words"], language="en")
+    answer = await ask(refiner, words, runtime.context, language="en", place=view["words"])
+    return {"description": answer.symptoms, "seen": sorted(view)}
+
+
+@node
+async def fail(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    raise OddError(view["words"])
+
+
+def graph_of(*nodes: Node, checkpointer: InMemorySaver | None = None) -> Any:
+    """The nodes one after the other."""
+    builder = StateGraph(Secretive, context_schema=Context)
+    before = START
+    for number, each in enumerate(nodes):
+        builder.add_node(f"{each.name}{number}", each)
+        builder.add_edge(before, f"{each.name}{number}")
+        before = f"{each.name}{number}"
+    builder.add_edge(before, END)
+    return builder.compile(checkpointer=checkpointer)
+
+
+GIVEN = {"words": "A cough for two weeks.", "secret": "the answer key"}
+FOUND = "A cough for two weeks"
+
+
+async def run(graph: Any, how: str, given: Any, **options: Any) -> Any:
+    """The final state, reached in one of the four ways."""
+    if how == "invoke":
+        return graph.invoke(given, **options)
+    if how == "ainvoke":
+        return await graph.ainvoke(given, **options)
+    if how == "stream":
+        return list(graph.stream(given, stream_mode="values", **options))[-1]
+    return [state async for state in graph.astream(given, stream_mode="values", **options)][-1]
+
+
+WAYS = pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+
+
+@WAYS
+async def test_a_graph_of_nodes_runs_in_each_of_the_four_ways_inside_a_running_loop(how: str) -> None:
+    result = await run(graph_of(condense), how, GIVEN)
+    assert result["description"] == FOUND
+    assert [call.role for call in result["trace"].calls] == ["refiner"]
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_a_graph_of_nodes_runs_where_no_loop_is_running(way: str) -> None:
+    graph = graph_of(condense)
+    result = graph.invoke(GIVEN) if way == "invoke" else list(graph.stream(GIVEN, stream_mode="values"))[-1]
+    assert result["description"] == FOUND
+
+
+def test_a_graph_can_be_run_under_one_event_loop_after_another() -> None:
+    graph = graph_of(condense)
+    for _ in range(3):
+        assert asyncio.run(graph.ainvoke(GIVEN))["description"] == FOUND
+
+
+def test_several_threads_may_invoke_one_graph_and_none_sees_the_calls_of_another() -> None:
+    graph = graph_of(condense)
+    texts = [f"Complaint {number}" for number in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda text: graph.invoke({"words": text}), texts))
+    assert [result["description"] for result in results] == texts
+    assert [[call.id for call in result["trace"].calls] for result in results] == [
+        [f"memory/refiner/{text}"] for text in texts
+    ]
+
+
+async def test_several_tasks_may_invoke_one_graph_and_none_sees_the_calls_of_another() -> None:
+    graph = graph_of(condense)
+    texts = [f"Complaint {number}" for number in range(12)]
+    results = await asyncio.gather(*(graph.ainvoke({"words": text}) for text in texts))
+    assert [[call.id for call in result["trace"].calls] for result in results] == [
+        [f"memory/refiner/{text}"] for text in texts
+    ]
+
+
+@WAYS
+async def test_an_exception_of_a_node_reaches_the_caller_as_it_was_raised(how: str) -> None:
+    with pytest.raises(OddError) as caught:
+        await run(graph_of(fail), how, GIVEN)
+    assert caught.value.args == (GIVEN["words"],)
+    assert any(entry.name == "fail" for entry in caught.traceback), "the traceback leads into the node"
+
+
+@WAYS
+async def test_a_node_receives_only_the_keys_of_the_view_that_it_declares(how: str) -> None:
+    assert (await run(graph_of(condense), how, GIVEN))["seen"] == ["words"]
+
+
+def test_a_node_bound_to_a_stage_still_declares_its_view() -> None:
+    @node
+    async def staged(view: Words, runtime: Runtime[Context], stage: str) -> dict[str, Any]:
+        return {"seen": sorted(view), "description": stage}
+
+    result = graph_of(staged.at(stage="diagnosis")).invoke(GIVEN)
+    assert (result["seen"], result["description"]) == (["words"], "diagnosis")
+
+
+def test_a_graph_invoked_without_a_context_runs_under_the_defaults() -> None:
+    @node
+    async def tell(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"description": repr(runtime.context)}
+
+    assert graph_of(tell).invoke(GIVEN)["description"] == repr(Context())
+
+
+def test_a_node_that_asks_nobody_leaves_no_trace() -> None:
+    @node
+    async def silent(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"description": "nothing"}
+
+    assert "trace" not in silent_update(graph_of(silent))
+
+
+def silent_update(graph: Any) -> dict[str, Any]:
+    update: dict[str, Any] = next(graph.stream(GIVEN, stream_mode="updates"))
+    return dict(next(iter(update.values())))
+
+
+def test_the_calls_of_all_nodes_stand_in_the_trace_in_the_order_they_were_made() -> None:
+    @node
+    async def twice(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        for place in ("second", "third"):
+            await ask(refiner, WordsView("pain", "en"), runtime.context, language="en", place=place)
+        return {}
+
+    trace = graph_of(condense, twice).invoke(GIVEN)["trace"]
+    assert [call.id.split("/")[-1] for call in trace.calls] == ["A cough for two weeks.", "second", "third"]
+
+
+def test_calls_made_by_tasks_that_a_node_starts_stand_in_its_trace() -> None:
+    @node
+    async def both(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        words = WordsView("pain", "en")
+        await asyncio.gather(*(ask(refiner, words, runtime.context, language="en", place=p) for p in "ab"))
+        return {}
+
+    assert {call.id[-1] for call in graph_of(both).invoke(GIVEN)["trace"].calls} == {"a", "b"}
+
+
+@WAYS
+async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_answer(how: str) -> None:
+    graph = graph_of(condense, condense, checkpointer=InMemorySaver(serde=serializer()))
+    options: Any = {"config": {"configurable": {"thread_id": how}}, "context": {"models": {"refiner": "human"}}}
+    for seat in range(2):
+        await run(graph, how, GIVEN if seat == 0 else Command(resume={"symptoms": "dry cough"}), **options)
+        [question] = graph.get_state(options["config"]).interrupts
+        assert question.value["role"] == "refiner"
+        assert FOUND in question.value["messages"][1]["content"]
+        assert question.value["schema"]["required"] == ["symptoms"]
+    result = await run(graph, how, Command(resume='{"symptoms": "wet cough"}'), **options)
+    assert result["description"] == "wet cough"
+    assert [(call.model, call.answer["symptoms"]) for call in result["trace"].calls][-1] == ("human", "wet cough")
+
+
+@WAYS
+async def test_a_persons_answer_of_another_type_is_an_error_and_not_an_answer(how: str) -> None:
+    graph = graph_of(condense, checkpointer=InMemorySaver(serde=serializer()))
+    options: Any = {"config": {"configurable": {"thread_id": how}}, "context": {"models": {"refiner": "human"}}}
+    await run(graph, how, GIVEN, **options)
+    with pytest.raises(AnswerError, match="symptoms"):
+        await run(graph, how, Command(resume={"text": "dry cough"}), **options)
