@@ -48,7 +48,7 @@ class TermList:
         self._process = default_process
         self.codes = {name: code for code, name in terms}
         self.names = list(self.codes)
-        self._folded = [self._fold(name) for name in self.names]
+        self._folded = [self.fold(name) for name in self.names]
         self._known = set(self._folded)
         self._found: dict[str, tuple[Candidate, ...]] = {}
 
@@ -58,16 +58,16 @@ class TermList:
 
     def __contains__(self, name: object) -> bool:
         """Whether a name is a term, whatever its width, case and punctuation."""
-        return isinstance(name, str) and self._fold(name) in self._known
+        return isinstance(name, str) and self.fold(name) in self._known
 
     def candidates(self, entity: str) -> tuple[Candidate, ...]:
         """The ten nearest terms with a score of at least 50, best first; equal scores in the order of the list.
 
         What ``rapidfuzz.process.extract(entity, names, limit=10, score_cutoff=50)`` finds, in a fraction of its time:
-        a score cannot exceed what the characters in common allow, and few terms have enough of them. Remembered for
-        each different entity.
+        a score cannot exceed what the characters in common allow, and few Chinese terms have enough of them; English
+        ones share letters and words with all others, and are searched nearly all. Remembered for each entity.
         """
-        folded = self._fold(entity)
+        folded = self.fold(entity)
         if folded not in self._found:
             self._found[folded] = self._search(folded)
         return self._found[folded]
@@ -79,14 +79,15 @@ class TermList:
         """
         from rapidfuzz import fuzz
 
-        folded = self._fold(entity)
+        folded = self.fold(entity)
         return max(
             self.candidates(entity),
-            key=lambda candidate: (candidate.score, fuzz.ratio(folded, self._fold(candidate.name))),
+            key=lambda candidate: (candidate.score, fuzz.ratio(folded, self.fold(candidate.name))),
             default=None,
         )
 
-    def _fold(self, text: str) -> str:
+    def fold(self, text: str) -> str:
+        """A text as it is compared: width and case folded, punctuation as single blanks."""
         return " ".join(self._process(unicodedata.normalize("NFKC", text)).split())
 
     @cached_property
@@ -123,8 +124,8 @@ class TermList:
         while start < len(rows) and bound[rows[start]] >= least:
             block = rows[start : start + size].tolist()
             names = [self._folded[row] for row in block]
-            scores = process.cdist([folded], names, scorer=fuzz.WRatio, score_cutoff=least, dtype=np.float64)[0]
-            found += [(-score, row) for score, row in zip(scores.tolist(), block, strict=True) if score >= least]
+            scores = process.cdist([folded], names, scorer=fuzz.WRatio, score_cutoff=CUTOFF, dtype=np.float64)[0]
+            found += [(-score, row) for score, row in zip(scores.tolist(), block, strict=True) if score]
             found = sorted(found)[:LIMIT]
             least = -found[-1][0] if len(found) == LIMIT else CUTOFF
             start, size = start + size, size * 2

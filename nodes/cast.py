@@ -1,6 +1,6 @@
 """The whole cast: importing it declares every role, so that a model map can be checked."""
 
-from evaluation import judges
+from evaluation import disease_entities, distractors, judges, medpmc_judges, mvme_judges, pairwise
 from nodes import (
     ai_hospital_patient,
     doctor,
@@ -21,6 +21,8 @@ from nodes import (
 
 __all__ = [
     "ai_hospital_patient",
+    "disease_entities",
+    "distractors",
     "doctor",
     "examination_desk",
     "extraction_agent",
@@ -28,7 +30,10 @@ __all__ = [
     "general_agent",
     "judges",
     "librarian",
+    "medpmc_judges",
     "memory_bank",
+    "mvme_judges",
+    "pairwise",
     "patient",
     "patient_profile",
     "reporter",

@@ -37,7 +37,7 @@ def collaboration(final_turn: int, agreed: bool | None = None, *critiques: str) 
     ],
 )
 def test_only_at_the_limit_can_doctors_have_given_up(record: Collaboration, end: str) -> None:
-    assert discussion(record) == Discussion(record.final_turn, end)  # type: ignore[arg-type]
+    assert discussion(record) == Discussion(record.final_turn, end)
 
 
 def test_more_rounds_than_allowed_are_a_fault() -> None:

@@ -84,8 +84,8 @@ async def test_offline_the_splitter_is_the_rule_and_its_text_is_fenced() -> None
 @settings(max_examples=200)
 @given(TEXTS)
 def test_candidates_are_those_of_a_full_search(text: str) -> None:
-    names = [TERMS._fold(name) for name in TERMS.names]
-    wanted = process.extract(TERMS._fold(text), names, scorer=fuzz.WRatio, limit=10, score_cutoff=50)
+    names = [TERMS.fold(name) for name in TERMS.names]
+    wanted = process.extract(TERMS.fold(text), names, scorer=fuzz.WRatio, limit=10, score_cutoff=50)
     assert [(one.name, one.score) for one in TERMS.candidates(text)] == [
         (TERMS.names[row], pytest.approx(score)) for _, score, row in wanted if score
     ]
@@ -138,9 +138,9 @@ def test_scores_are_in_range_whatever_the_order_of_cases(
     pairs: list[tuple[list[str], list[str]]], rule: str, random: Random
 ) -> None:
     cases = [DiseaseCase(str(place), *pair) for place, pair in enumerate(pairs)]
-    found = agreement(cases, TERMS, rule)  # type: ignore[arg-type]
+    found = agreement(cases, TERMS, rule)
     random.shuffle(cases)
-    assert agreement(cases, TERMS, rule) == found  # type: ignore[arg-type]
+    assert agreement(cases, TERMS, rule) == found
     assert all(one.mean is None or 0 <= one.mean <= 100 for one in (found.recall, found.precision, found.f1))
 
 
@@ -217,9 +217,9 @@ def test_the_one_step_outputs_come_within_two_points_of_the_published_numbers_in
 @released
 def test_the_fast_search_finds_what_the_full_one_does_in_the_real_list() -> None:
     terms = load_terms(BEIJING)
-    folded = [terms._fold(name) for name in terms.names]
+    folded = [terms.fold(name) for name in terms.names]
     reports = read_reports(EVALUATIONS).records
     names = sorted({name for one in reports for name in split_diseases(sections(one.report)["diagnosis"])})
     for name in Random(5).sample(names, 25):
-        wanted = process.extract(terms._fold(name), folded, scorer=fuzz.WRatio, limit=10, score_cutoff=50)
+        wanted = process.extract(terms.fold(name), folded, scorer=fuzz.WRatio, limit=10, score_cutoff=50)
         assert [one.name for one in terms.candidates(name)] == [terms.names[row] for _, _, row in wanted]
