@@ -15,7 +15,7 @@ _TOO_WIDE = ("general", "general condition", "general appearance")  # spellings 
 
 
 @dataclass(frozen=True)
-class TestName:
+class NamedTest:
     """One name in free words.
 
     Attributes:
@@ -28,15 +28,13 @@ class TestName:
     item: str
     spellings: tuple[str, ...] = ()
 
-    __test__ = False  # for pytest, which takes the name for its own
 
-
-def tests_named(text: str) -> list[TestName]:
+def named_tests(text: str) -> list[NamedTest]:
     """The examinations that a text calls by a name of their own, in its order; a name inside a longer one is that."""
     folded = normalise(text)
     found = [(*match.span(), name) for name in _names() for match in _pattern(name.spelling).finditer(folded)]
     found += _regions_examined(folded, [(start, end) for start, end, _ in found])
-    longest: dict[str, tuple[int, TestName]] = {}
+    longest: dict[str, tuple[int, NamedTest]] = {}
     for start, end, name in sorted(found, key=lambda place: (place[0], -place[1])):
         inside = any(a <= start and end <= b and (a, b) != (start, end) for a, b, _ in found)
         if not inside and name.spelling not in longest:
@@ -57,57 +55,58 @@ def _pattern(spelling: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(spelling) + after)
 
 
-def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[int, int, TestName]]:
+def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
     """Regions in the clause of a verb of examining, unless that verb belongs to a test (an ultrasound of the belly)."""
     clauses = [
         clause
         for clause in _EXAMINING.finditer(folded)
         if not any(start < clause.end() and clause.start() <= end for start, end in tests)
     ]
+    labels = re.finditer(r"[a-z ]{1,30}? exam(?:ination)?s?\b", folded)  # "a skin exam"
     return [
         (clause.start() + match.start(), clause.start() + match.end(), region)
-        for clause in clauses
+        for clause in (*clauses, *labels)
         for region in _regions()
         for match in _pattern(region.spelling).finditer(clause.group())
     ]
 
 
-def label_named(text: str) -> list[TestName]:
+def labelled_test(text: str) -> list[NamedTest]:
     """The examination that a label stands for: the spelling of an item, or a region (`Chest`) alone."""
     folded = normalise(text)
     item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
-    return [TestName(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
+    return [NamedTest(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
 
 
 @cache
-def _names() -> tuple[TestName, ...]:
+def _names() -> tuple[NamedTest, ...]:
     regions = {name.spelling for name in _regions()}
     names = {name.spelling: name for name in (*_items(), *_tests()) if name.spelling not in (*regions, *_TOO_WIDE)}
     return tuple(names.values())
 
 
 @cache
-def _regions() -> tuple[TestName, ...]:
+def _regions() -> tuple[NamedTest, ...]:
     return tuple(
-        TestName(normalise(word), EXAMINATION_ITEMS.require(region["item"]))
+        NamedTest(normalise(word), EXAMINATION_ITEMS.require(region["item"]))
         for region in _words()["region"]
         for word in region["words"]
     )
 
 
-def _items() -> Iterator[TestName]:
+def _items() -> Iterator[NamedTest]:
     for term in EXAMINATION_ITEMS.terms:
         for spelling in term.spellings:
-            yield TestName(normalise(spelling), term.en)
+            yield NamedTest(normalise(spelling), term.en)
 
 
-def _tests() -> Iterator[TestName]:
+def _tests() -> Iterator[NamedTest]:
     for test in _words()["test"]:
         names = [test["en"], test["zh"], *test.get("aliases", ())]
         spellings = tuple(normalise(spelling) for spelling in (*names, *test.get("parts", ())))
         for spelling in names:
             item = EXAMINATION_ITEMS.require(test["item"])
-            yield TestName(normalise(spelling), item, () if test.get("whole") else spellings)
+            yield NamedTest(normalise(spelling), item, () if test.get("whole") else spellings)
 
 
 @cache

@@ -115,7 +115,7 @@ def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dic
             for reply in replies(as_tests(group, cases))
             if (right := tracking(reply)) is not None
         ]
-        for name, group in groups.items()
+        for name, group in sorted(groups.items())
     }
 
 

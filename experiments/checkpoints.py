@@ -12,8 +12,10 @@ from pydantic import BaseModel
 import cases.case
 import models.trace
 import nodes.chart
+import nodes.conference
 import nodes.decisions
 import nodes.discussion
+import nodes.panel
 import nodes.patient_profile
 import nodes.registrar
 import nodes.reporter
@@ -24,8 +26,10 @@ _MODULES = (
     cases.case,
     models.trace,
     nodes.chart,
+    nodes.conference,
     nodes.decisions,
     nodes.discussion,
+    nodes.panel,
     nodes.patient_profile,
     nodes.registrar,
     nodes.reporter,

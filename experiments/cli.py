@@ -6,6 +6,7 @@ import typer
 
 from experiments.commands.cases import cases_app
 from experiments.commands.compare import compare
+from experiments.commands.consult import consult
 from experiments.commands.dev import dev
 from experiments.commands.graph import graph
 from experiments.commands.memory import memory_app
@@ -24,6 +25,7 @@ app.add_typer(cases_app, name="cases")
 app.add_typer(memory_app, name="memory")
 app.add_typer(score_app, name="score")
 app.command()(compare)
+app.command()(consult)
 app.command()(graph)
 app.command()(dev)
 

@@ -59,7 +59,7 @@ class Result(BaseModel):
     @property
     def final(self) -> bool:
         """Whether running again would not change it: an unreachable model may be reachable later."""
-        return self.termination in ("completed", "unparseable_answer")
+        return self.termination in ("completed", "unparseable_answer", "sex_bound")
 
 
 class RunStoppedError(RuntimeError):

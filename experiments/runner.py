@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.graph.state import CompiledStateGraph
 
 from cases import Case
+from cases.sexes import SexBoundError
 from evaluation.clinical_workflow import Answers, score_clinical_workflow
 from experiments.checkpoints import open_checkpoints
 from experiments.configuration import Experiment, own_sub_departments, select_cases
@@ -121,6 +122,8 @@ async def _run_case(graph: Graph, case: Case, epoch: int, context: Context, dire
         raise
     except AskError as error:
         outcome = {"termination": error.reason, "error": " ".join([str(error), *getattr(error, "__notes__", [])])}
+    except SexBoundError as error:
+        outcome = {"termination": "sex_bound", "error": str(error)}
     except (CaseMemoryError, EmbeddingModelError) as error:
         outcome = {"termination": "memory_error", "error": str(error)}
     except Exception as error:

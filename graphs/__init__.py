@@ -2,6 +2,7 @@
 
 from graphs.clinical_workflow import graph as clinical_workflow
 from graphs.consultation import graph as consultation
+from graphs.dispute_resolution import graph as dispute_resolution
 from graphs.one_step import graph as one_step
 
-__all__ = ["clinical_workflow", "consultation", "one_step"]
+__all__ = ["clinical_workflow", "consultation", "dispute_resolution", "one_step"]

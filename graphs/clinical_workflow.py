@@ -9,17 +9,17 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from graphs.diagnosis import graph as diagnosis
 from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.referral import graph as referral
 from graphs.state import ClinicalInput, ClinicalState
-from graphs.treatment import graph as treatment
+from graphs.strategies.decision import build_decision
 from nodes.context import Context, context_of
 from nodes.examiner import examine
 from nodes.librarian import refine
 from nodes.registrar import admit, follow_up
 from nodes.reviewer import review
+from nodes.stages import DIAGNOSIS, TREATMENT
 
 
 def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
@@ -45,8 +45,8 @@ builder.add_node("history_taking", history_taking)
 builder.add_node("examination", examination)
 builder.add_node(review)
 builder.add_node("further_examination", examine)
-builder.add_node("diagnosis", diagnosis)
-builder.add_node("treatment", treatment)
+builder.add_node("diagnosis", build_decision(DIAGNOSIS).compile(name="Diagnosis"))
+builder.add_node("treatment", build_decision(TREATMENT).compile(name="Treatment"))
 builder.add_node(follow_up)
 
 builder.add_edge(START, "admit")

@@ -1,6 +1,7 @@
 """A consultation: any doctor with any patient, in one dialogue with examinations; then the doctor's final report."""
 
-from typing import Literal
+from collections.abc import Hashable
+from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -28,28 +29,43 @@ def examine_first(
     return "examined afterwards" if context_of(runtime).patient == "medchain" else refine_first(state, runtime)
 
 
-builder = StateGraph(ConsultationState, context_schema=Context, input_schema=ClinicalInput)
-builder.add_node(admit.at(consultation=True))
-builder.add_node("refine_complaint", refine)
-builder.add_node("interview", build_interview(consultation=True).compile(name="Interview"))
-builder.add_node(extract_orders)
-builder.add_node(examine)
-builder.add_node("refine_history", refine)
-builder.add_node(recall.at(stage=DIAGNOSIS))
-builder.add_node(report)  # the doctor, at the end
+def build_consultation(admitted: bool = False) -> StateGraph[Any, Context, Any, Any]:
+    """The consultation as a graph.
 
-builder.add_edge(START, "admit")
-builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine_complaint", "without": "interview"})
-builder.add_edge("refine_complaint", "interview")
-builder.add_conditional_edges(
-    "interview",
-    examine_first,
-    {"examined afterwards": "extract_orders", "with retrieval": "refine_history", "without": "report"},
-)
-builder.add_edge("extract_orders", "examine")
-builder.add_conditional_edges("examine", refine_first, {"with retrieval": "refine_history", "without": "report"})
-builder.add_edge("refine_history", "recall")
-builder.add_edge("recall", "report")
-builder.add_edge("report", END)
+    Args:
+        admitted: whether it starts from an open chart and the records, and not from a case.
+    """
+    builder = StateGraph(
+        ConsultationState, context_schema=Context, input_schema=ConsultationState if admitted else ClinicalInput
+    )
+    builder.add_node("refine_complaint", refine)
+    builder.add_node("interview", build_interview(consultation=True).compile(name="Interview"))
+    builder.add_node(extract_orders)
+    builder.add_node(examine)
+    builder.add_node("refine_history", refine)
+    builder.add_node(recall.at(stage=DIAGNOSIS))
+    builder.add_node(report)  # the doctor, at the end
 
+    first: dict[Hashable, str] = {"with retrieval": "refine_complaint", "without": "interview"}
+    if admitted:
+        builder.add_conditional_edges(START, refine_first, first)
+    else:
+        builder.add_node(admit.at(consultation=True))
+        builder.add_edge(START, "admit")
+        builder.add_conditional_edges("admit", refine_first, first)
+    builder.add_edge("refine_complaint", "interview")
+    builder.add_conditional_edges(
+        "interview",
+        examine_first,
+        {"examined afterwards": "extract_orders", "with retrieval": "refine_history", "without": "report"},
+    )
+    builder.add_edge("extract_orders", "examine")
+    builder.add_conditional_edges("examine", refine_first, {"with retrieval": "refine_history", "without": "report"})
+    builder.add_edge("refine_history", "recall")
+    builder.add_edge("recall", "report")
+    builder.add_edge("report", END)
+    return builder
+
+
+builder = build_consultation()
 graph = builder.compile(name="Consultation")

@@ -7,6 +7,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.patients.ai_hospital import graph as ai_hospital
+from graphs.patients.patient_actor import graph as patient_actor
 from graphs.patients.saps import graph as saps
 from graphs.state import InterviewOutput, InterviewState
 from nodes.context import Context, context_of
@@ -21,6 +22,7 @@ PATIENTS: dict[str, Any] = {
     "medchain": answer,
     "ai_hospital": ai_hospital,
     "saps": saps,
+    "patient_actor": patient_actor,
 }
 
 

@@ -3,7 +3,9 @@
 from cases import Case
 from cases.case import ExaminationRecord, PatientRecord
 from nodes.chart import Ended, Findings, Picture, Progress, Turn
+from nodes.conference import ConferenceState, Person
 from nodes.decisions import Referral, Treatment, Triage
+from nodes.examination_desk import DeskState
 from nodes.patient_profile import Profile
 from nodes.patient_side import PatientSideOutput, PatientSideState
 from nodes.registrar import AdmissionState, FollowUp
@@ -42,6 +44,7 @@ class HistoryTakingState(Findings, Progress, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
+    reference_reports: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]
@@ -54,6 +57,7 @@ class HistoryTakingInput(Findings, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
+    reference_reports: dict[str, str]
 
 
 class HistoryTakingOutput(Progress, total=False):
@@ -84,6 +88,7 @@ class ClinicalState(Findings, Progress, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
+    reference_reports: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]
@@ -99,6 +104,19 @@ class ConsultationState(Findings, PatientSideState, Progress, total=False):
 
     case: Case
     recalled: list[Neighbour]
+    seat: int
     physical_orders: list[str]
     auxiliary_orders: list[str]
     report: FinalReport
+
+
+class InquiryState(PatientSideState, DeskState, total=False):
+    """One question to the patient's side, and the reply."""
+
+    asked: Person
+
+
+class DisputeResolutionState(ConferenceState, PatientSideState, total=False):
+    """The whole course of a collaboration; the records and the case stand apart as in the clinical workflow."""
+
+    case: Case

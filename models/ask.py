@@ -32,6 +32,7 @@ async def ask(
     language: Language,
     place: str = "",
     pictures: Sequence[str] = (),
+    seat: int | None = None,
 ) -> Answer:
     """Put a role's question to the model that stands behind it.
 
@@ -42,6 +43,7 @@ async def ask(
         language: the language of the case; ``settings.language`` overrides it.
         place: what tells this call from others of the same role and stage (seat, round, turn).
         pictures: paths of images, sent as content blocks to a chat model.
+        seat: which of the role's numbered seats is asked, where each may have a model of its own.
 
     Returns:
         The typed answer.
@@ -54,9 +56,9 @@ async def ask(
     language = settings.language or language
     prompt = load_prompt(role.prompt, language, role.stage)
     system, user = prompt.render(variables(view))
-    spec = model_of(role.name, role.stage, settings.models)
+    spec = model_of(role.name, role.stage, settings.models, seat)
     call = Call(
-        id="/".join(part for part in (role.stage, role.name, place) if part),
+        id="/".join(part for part in (settings.scope, role.stage, role.name, place) if part),
         role=role.name,
         stage=role.stage,
         model=spec,

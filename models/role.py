@@ -21,6 +21,7 @@ class Role(Generic[Answer]):
         prompt: its prompt file, without language and ending.
         answer: the Pydantic type of its answer.
         offline: its deterministic rule, reading the same view that the prompt renders.
+        seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
     """
 
     name: str
@@ -28,13 +29,15 @@ class Role(Generic[Answer]):
     prompt: str
     answer: type[Answer]
     offline: Callable[[Any], Answer]
+    seats: int = 0
 
     def __post_init__(self) -> None:
-        _stages_of_role.setdefault(self.name, set()).add(self.stage)
+        for name in (self.name, *(f"{self.name}{seat + 1}" for seat in range(self.seats))):
+            _stages_of_role.setdefault(name, set()).add(self.stage)
 
 
 def known_roles() -> dict[str, set[str]]:
-    """The stages of every declared role, by role name."""
+    """The stages of every declared role, by role name; a numbered seat has a name of its own."""
     return _stages_of_role
 
 

@@ -26,6 +26,9 @@ class ModelSettings(BaseModel):
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict, description="US dollars per million input and output tokens, by model spec."
     )
+    scope: str = Field(
+        "", description="What the ids of all calls begin with; a graph that runs another several times sets it."
+    )
     trace_file: str | None = Field(None, description="Where to write the whole record of each call; the runner's.")
 
     @field_validator("models")

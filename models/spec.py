@@ -71,12 +71,13 @@ def check_models(models: Mapping[str, str]) -> None:
             raise ModelSpecError(f"models.{role}: {error}") from None
 
 
-def model_of(role: str, stage: str, models: Mapping[str, str]) -> str:
+def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None = None) -> str:
     """The spec for a role at a stage: ``stage.role`` before ``role`` before ``default`` before offline.
 
-    A part of a stage, as in ``referral.level1``, falls back to the stage.
+    A part of a stage, as in ``referral.level1``, falls back to the stage; a seat, as in ``intern2``, to the role.
     """
-    for key in (*_places(role, stage), role, "default"):
+    own = () if seat is None else (*_places(f"{role}{seat}", stage), f"{role}{seat}")
+    for key in (*own, *_places(role, stage), role, "default"):
         if key in models:
             return models[key]
     return OFFLINE

@@ -37,13 +37,16 @@ async def minute(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]
 
 
 @node
-async def conclude(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+async def conclude(
+    state: StageState, runtime: Runtime[Context], stage: Stage, strategy: str = "group"
+) -> dict[str, Any]:
     """Hand the decision on, and file how it came about."""
     image_class = state.get("image_class")
     record = StageRecord.model_validate(
         {
             "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
             "visit": state.get("backtracks", 0),
+            "strategy": state.get("strategy", strategy),
             "ended": state["ended"],
             "rounds": state["rounds"],
         }

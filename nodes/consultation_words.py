@@ -79,10 +79,19 @@ def pattern(group: str, name: str, language: Language) -> re.Pattern[str]:
 
 def matters_in(words: str, language: Language) -> list[str]:
     """The words that carry the meaning of a text: neither function words, nor politeness, nor vague ones."""
+    return _weighty(words, language, _weightless(language))
+
+
+def named_in(advice: str, language: Language) -> list[str]:
+    """The stems of what advice names, without what any advice may speak of: what is left could be carried out."""
+    return [stem(word) for word in _weighty(advice, language, _generic(language))]
+
+
+def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]:
     kept: list[str] = []
     joined = False
     for word in _cut(words, language):
-        if _is_weightless(word, language):
+        if _is_empty(word, language, empty):
             joined = False
         elif joined and len(word) == 1:  # neighbours that jieba left apart are one word of ours
             kept[-1] += word
@@ -93,17 +102,21 @@ def matters_in(words: str, language: Language) -> list[str]:
 
 
 @cache
-def _is_weightless(word: str, language: Language) -> bool:
+def _is_empty(word: str, language: Language, empty: frozenset[str]) -> bool:
     """Whether a word is on the list, or made of Chinese ones that are."""
-    known = _weightless(language)
-    if word in known or language == "en":
-        return word in known
-    return any(word[:cut] in known and _is_weightless(word[cut:], language) for cut in range(1, len(word)))
+    if word in empty or language == "en":
+        return word in empty
+    return any(word[:cut] in empty and _is_empty(word[cut:], language, empty) for cut in range(1, len(word)))
 
 
 @cache
 def _weightless(language: Language) -> frozenset[str]:
     return frozenset(_words()["weightless"][language].split())
+
+
+@cache
+def _generic(language: Language) -> frozenset[str]:
+    return _weightless(language) | frozenset(_words()["advice"][f"{language}_generic"].split())
 
 
 def _cut(words: str, language: Language) -> list[str]:

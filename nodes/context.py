@@ -62,7 +62,32 @@ class Context(ModelSettings):
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
         "normal",
-        description="What is reported of an examination that is not on record: no abnormality, no record, not done here.",
+        description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(
+        "direct",
+        description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    patient_sex: Literal["record", "female", "male"] = Field(
+        "record",
+        description="Change the record to this sex, all through; a case that turns on the other is refused.",
+        json_schema_extra=_at("admit"),
+    )
+    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor"] = Field(
+        "record",
+        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    actor: bool = Field(
+        True,
+        description="Med-PMC: say the patient's words in a persona's manner; if off, plainly.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    pictures_in_dialogue: Literal["consultation", "none", "report"] = Field(
+        "consultation",
+        description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     orders: Literal["group", "dialogue"] = Field(
@@ -94,6 +119,35 @@ class Context(ModelSettings):
         None,
         description="Second-level departments to choose from, by department; our own list if not set.",
         json_schema_extra=_at("referral"),
+    )
+    strategy: Literal["group", "dispute_resolution", "medagents", "mdagents", "single"] = Field(
+        "group",
+        description="How diagnosis and treatment are decided: by the stage's group, or as another paper does it.",
+        json_schema_extra=_at("diagnosis", "treatment"),
+    )
+    interns: int = Field(
+        3,
+        ge=1,
+        le=5,
+        description="Dispute resolution: doctors, each with its own consultation; 1 is without discussion.",
+        json_schema_extra=_at("consult", "diagnosis", "treatment"),
+    )
+    max_rounds: int = Field(
+        4,
+        ge=0,
+        le=20,
+        description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents.",
+        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
+    )
+    dispute_resolution: bool = Field(
+        True,
+        description="The director names the disputes; if off, the doctors discuss without (AI Hospital's ablation).",
+        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
+    )
+    turn_taking: bool = Field(
+        False,
+        description="Interns speak one after the other and hear what was just said; if off, all at once.",
+        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
     )
     retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).", json_schema_extra=_STAGES)
     neighbours: int = Field(3, ge=1, le=10, description="How many similar cases.", json_schema_extra=_STAGES)
@@ -135,6 +189,9 @@ class Context(ModelSettings):
             raise ValueError(
                 "orders = 'dialogue' needs interactive = true: without a dialogue there is nothing to extract"
             )
+        for name in ("patient_profession", "actor", "pictures_in_dialogue"):
+            if self.patient != "patient_actor" and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is a setting of Med-PMC's patient and needs patient = 'patient_actor'")
         return self
 
 

@@ -142,7 +142,8 @@ class StageRecord(BaseModel):
 
     stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
     visit: int = Field(0, description="How often the case had been sent back before.")
+    strategy: str = Field("group", description="How it was decided.")
     ended: Literal["agreed", "exhausted", "not_judged"] = Field(
-        description="All judges agreed, the feedback rounds were used up, or nobody judged."
+        description="All who had to agree did, the rounds were used up, or nobody was asked to agree."
     )
     rounds: list[Round]

@@ -76,6 +76,7 @@ class StageState(StageInput, Progress, total=False):
     judgements: Annotated[list[Objection], merge_judgements]
     rounds: list[Round]
     ended: str
+    strategy: str
     physical_orders: list[str]
     auxiliary_orders: list[str]
     treatment: Treatment

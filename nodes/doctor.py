@@ -4,8 +4,9 @@ Twice declared: for the history-taking of the clinical workflow, where examinati
 consultation, where the doctor asks for them in the dialogue and hears the results there.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +19,7 @@ from nodes.discussion import Options
 from nodes.node import node
 from nodes.stages import AUXILIARY, PHYSICAL
 from nodes.votes import majority, weights
+from prompts import load_prompt
 from retrieval import Neighbour
 
 
@@ -36,6 +38,16 @@ class DoctorTurn(BaseModel):
     finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
 
 
+class ReasonedTurn(BaseModel):
+    """What the doctor says next after thinking about it; the thoughts come first and are not heard."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning: str = Field(description="Step by step: what is known by now, what it may be, what would tell.")
+    text: str = Field(min_length=1)
+    finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
+
+
 @dataclass(frozen=True)
 class InterviewView:
     """What the doctor in the dialogue sees."""
@@ -46,6 +58,8 @@ class InterviewView:
     physical_options: Options
     auxiliary_options: Options
     neighbours: list[Neighbour]
+    mode: Literal["direct", "zero_shot_cot", "one_shot_cot"]
+    example: str
 
 
 # The order of a clinical interview; the offline doctor asks these, one a turn.
@@ -118,8 +132,19 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     return DoctorTurn(text=_GOODBYE[language], finished=True)
 
 
+def thinking_aside(rule: Callable[[InterviewView], DoctorTurn]) -> Callable[[InterviewView], ReasonedTurn]:
+    """Offline: the same turn; a rule has no thoughts to show."""
+    return lambda view: ReasonedTurn(reasoning="", **rule(view).model_dump())
+
+
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order)
 consulting_doctor = Role("doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order)
+thinking_doctor = Role(
+    "doctor", "history_taking", "medchain/doctor", ReasonedTurn, offline=thinking_aside(interview_in_order)
+)
+thinking_consulting_doctor = Role(
+    "doctor", "consultation", "consultation/doctor", ReasonedTurn, offline=thinking_aside(consult_in_order)
+)
 
 
 @node
@@ -133,20 +158,35 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
-    turn = await ask(
-        consulting_doctor if consultation and not afterwards else doctor,
-        InterviewView(
-            chart=chart,
-            questions_left=context.max_turns - asked,
-            suggest_examinations=context.orders == "dialogue" or consultation,
-            physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
-            auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
-            neighbours=state.get("recalled", []),
-        ),
-        context,
-        language=chart.presentation.language,
-        place=f"turn{asked + 1}",
-        pictures=[picture.file for picture in chart.all_pictures],
+    view = InterviewView(
+        chart=chart,
+        questions_left=context.max_turns - asked,
+        suggest_examinations=context.orders == "dialogue" or consultation,
+        physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
+        auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
+        neighbours=state.get("recalled", []),
+        mode=context.doctor_mode,
+        example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )
+    at_once, thinking = (
+        (consulting_doctor, thinking_consulting_doctor)
+        if consultation and not afterwards
+        else (doctor, thinking_doctor)
+    )
+    how: dict[str, Any] = {
+        "language": chart.presentation.language,
+        "place": f"turn{asked + 1}",
+        "pictures": [picture.file for picture in chart.all_pictures],
+    }
+    turn: DoctorTurn | ReasonedTurn
+    if context.doctor_mode == "direct":
+        turn = await ask(at_once, view, context, **how)
+    else:
+        turn = await ask(thinking, view, context, **how)
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
     return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}
+
+
+def _example(language: Language) -> str:
+    """A consultation with the doctor's thoughts, of a case that is in no case file."""
+    return load_prompt("consultation/example", language).render({})[1]

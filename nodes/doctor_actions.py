@@ -24,6 +24,13 @@ _CLAUSE_START = {
         r"(?:^|[，,。！？；：:\s])(?:(?:请|来|麻烦|现在|先|再|然后|劳驾|好|您|你|小朋友|大爷|大妈|爷爷|奶奶|叔叔|阿姨|帮我|给我|慢慢|试着)[，,]?)*"
     ),
 }
+# A question about nobody in English is not about the patient; Chinese leaves the person out.
+_ADDRESS = {
+    "en": re.compile(
+        r"\b(?:you\w*|he|his|him|she|hers?|they|their|them|any(?:one|body|thing)|it|its)\b", re.IGNORECASE
+    ),
+    "zh": re.compile(""),
+}
 _POLITE_ORDER = re.compile(r"\b(?:could|can|would|will) you\b", re.IGNORECASE)
 _ASKS_IN_CLAUSE = {"en": re.compile(r"\?"), "zh": re.compile(r"时候|的时|会不会|会.*吗|有没有|后.*吗|过.*吗|得动吗")}
 
@@ -33,20 +40,26 @@ def kind_of(words: str, language: Language, facts: Sequence[Fact] = ()) -> Kind:
     asks = _asks(words, language)
     if _demands(words, language):
         return "demand"
-    advises = any(_advises(sentence, language) for sentence in _sentences(words))
-    closes = not asks and pattern("conclusion", "", language).search(words) is not None
-    if closes and not (is_specific(words, language) and pattern("advice", "", language).search(words)):
-        return "conclusion"
-    if advises:
+    if not asks and pattern("conclusion", "", language).search(words):
+        proposes = pattern("advice", "", language).search(words) is not None
+        if not (proposes and is_specific(words, language)):
+            return "conclusion"
+    if any(_advises(sentence, language) for sentence in _sentences(words)):
         return "advice"
-    if _is_small_talk(words, language, facts):
+    if _is_small_talk(words, language, facts, asks):
         return "other_topic"
-    return "inquiry"
+    return "inquiry"  # a farewell that was not heard as one does less harm than an end that was not meant
 
 
 def is_vague(words: str, language: Language) -> bool:
     """Whether a question is about nothing in particular."""
-    return topic_of(words, language).is_empty
+    topic = topic_of(words, language)
+    return topic.is_empty or (_is_open(words, language) and not (topic.clinical or topic.frames))
+
+
+def _is_open(words: str, language: Language) -> bool:
+    clinical = pattern("clinical", "", language).search(words)
+    return not clinical and pattern("open", "", language).search(words) is not None
 
 
 def names_nothing(words: str, language: Language) -> bool:
@@ -87,13 +100,17 @@ def _advises(sentence: str, language: Language) -> bool:
     return pattern("advice", "", language).search(sentence) is not None or is_specific(sentence, language)
 
 
-def _is_small_talk(words: str, language: Language, facts: Sequence[Fact]) -> bool:
-    """Whether the doctor talks of the world, or of nothing that has to do with health or with what is on record."""
+def _is_small_talk(words: str, language: Language, facts: Sequence[Fact], asks: bool) -> bool:
+    """Whether the doctor talks of the world, or asks what has to do neither with health nor with what is on record."""
     topic = topic_of(words, language)
     leisure = len(pattern("other_topic", "", language).findall(words))
-    clinical = len(topic.sections) + len(topic.matters) + len(topic.places)
+    clinical = topic.clinical
     if leisure:
         return leisure >= clinical
-    if clinical or not topic.words or pattern("clinical", "", language).search(words):
+    if not asks or clinical or not topic.words or pattern("clinical", "", language).search(words):
         return False
+    if _is_open(words, language) or is_specific(words, language):
+        return False
+    if pattern("taste", "", language).search(words) or not _ADDRESS[language].search(words):
+        return True
     return not answering(facts, words, language)

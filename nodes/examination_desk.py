@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord
-from cases.test_names import tests_named
+from cases.named_tests import named_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from models import Role, ask
 from nodes.chart import Picture, Presentation, Turn
@@ -72,7 +72,7 @@ class OutcomesView:
 
 def items_by_name(view: RequestView) -> ParsedRequest:
     """Offline: the examinations that the request calls by a name of their own."""
-    items = [label(_known(test.spelling), view.language) for test in tests_named(view.request)]
+    items = [label(_known(test.spelling), view.language) for test in named_tests(view.request)]
     return ParsedRequest(items=list(dict.fromkeys(items)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cases.case import ExaminationRecord
 from cases.importers.lexicon import test_item
-from cases.test_names import TestName, label_named, occurs, tests_named
+from cases.named_tests import NamedTest, labelled_test, named_tests, occurs
 from cases.vocabulary import normalise
 from nodes.chart import Picture
 from nodes.examiner import release
@@ -39,7 +39,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     The name of a closed item gives its whole text; the name of a test gives the sentences in which it, another of its
     names or a part of it stands. A picture is handed over instead of its written findings.
     """
-    names = tests_named(name) or label_named(name)
+    names = named_tests(name) or labelled_test(name)
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
@@ -59,13 +59,13 @@ def asked_for(name: str, words: str) -> list[str]:
     narrower names of the words if they name only parts of it; nothing if they name nothing of it. So no request
     yields more than it says.
     """
-    tests = [*tests_named(name), *label_named(name)]
+    tests = [*named_tests(name), *labelled_test(name)]
     if not tests:
         spoken = [name] if occurs(name, words) else [part for part in _own_words(name) if occurs(part, words)]
         return [part for part in spoken if _is_test(part)]
     allowed = []
     for test in tests:
-        named = [each for each in tests_named(words) if each.item == test.item]
+        named = [each for each in named_tests(words) if each.item == test.item]
         if any(not each.spellings or set(each.spellings) & set(test.spellings) for each in named):
             allowed.append(test.spelling)
         elif not test.spellings:
@@ -73,7 +73,7 @@ def asked_for(name: str, words: str) -> list[str]:
     return list(dict.fromkeys(allowed))
 
 
-def _sentences_on(test: TestName, record: ExaminationRecord) -> list[str]:
+def _sentences_on(test: NamedTest, record: ExaminationRecord) -> list[str]:
     own = record.model_copy(
         update={
             "physical": {item: text for item, text in record.physical.items() if item == test.item},
@@ -92,7 +92,7 @@ def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[s
     ]
 
 
-def _whole(test: TestName, results: dict[str, str]) -> list[str]:
+def _whole(test: NamedTest, results: dict[str, str]) -> list[str]:
     return [] if test.spellings and test.item in _COLLECTIVE else list(results.values())
 
 

@@ -63,7 +63,7 @@ def vote(view: DiscussionView) -> Proposal[Any]:
             if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
                 return Proposal(decision=decision, reasoning="most of the group hold it")
         return Proposal(decision=stage.decision.model_validate(view.own.decision), reasoning="nothing said against it")
-    rule = (votes.nearest, votes.majority, votes.lenient)[(view.seat - 1) % 3]
+    rule = votes.rule_of(view.seat)
     return Proposal(decision=rule(*given), reasoning=f"similar cases, {rule.__name__}")
 
 

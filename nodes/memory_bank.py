@@ -12,6 +12,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
+from cases.case import ExaminationRecord
 from cases.vocabulary import Language
 from models import Call, Role, ask
 from models.spec import OFFLINE
@@ -21,11 +22,11 @@ from nodes.doctor_actions import Kind
 from nodes.facts import Fact, facts_of
 from nodes.node import node
 from nodes.patient_side import turn_number
-from nodes.relevance import released_for
+from nodes.relevance import open_results, released_for
 from nodes.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
 from prompts import load_prompt
 
-_MOST = 8  # no one question or order is about more sentences than these
+_MOST = 8  # no one question is about more sentences of the histories than these
 _TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
 
 
@@ -56,15 +57,17 @@ def recollect_by_rule(view: LongTermView) -> Recollection:
 memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Recollection, offline=recollect_by_rule)
 
 
-def open_to(action: Action, facts: Sequence[Fact]) -> list[Fact]:
-    """The facts that an action may open at all; of most actions none."""
+def open_to(action: Action, facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The facts that an action may open at all; of most actions none, and no result that the words do not name."""
     if action == "Initialization":
         return [fact for fact in facts if fact.section == "chief_complaint"]
-    if action == "Effective Inquiry":
-        return list(facts)
+    if action not in EFFECTIVE.values():
+        return []
+    named = open_results(facts, words, language)
+    told = [fact for fact in facts if not fact.is_result]
     if action == "Effective Advice":
-        return [fact for fact in facts if fact.is_result or fact.section in _TREATMENT_SECTIONS]
-    return []
+        told = [fact for fact in told if fact.section in _TREATMENT_SECTIONS]
+    return [fact for fact in facts if fact in told or fact in named]
 
 
 @node
@@ -74,7 +77,8 @@ async def recollect(state: TrackerState, runtime: Runtime[Context]) -> dict[str,
     An action for which nothing is found after all was not effective.
     """
     dialogue, language, action = state["dialogue"], state["presentation"].language, state["action"]
-    facts = open_to(action, facts_of(state["patient_record"], state["examination_record"], language))
+    everything = facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language)
+    facts = open_to(action, everything, dialogue[-1].text, language)
     if action in EFFECTIVE.values():
         kind = state["kind"]
         answer = await ask(
@@ -84,8 +88,9 @@ async def recollect(state: TrackerState, runtime: Runtime[Context]) -> dict[str,
             language=language,
             place=f"turn{turn_number(dialogue)}",
         )
-        chosen = [number for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
-        facts = [facts[number - 1] for number in sorted(chosen[:_MOST])]
+        chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
+        most = [fact for fact in chosen if not fact.is_result][:_MOST]
+        facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
     released = [fact.text for fact in facts]
     requirement = _file(action, released, turn_number(dialogue), language, runtime.context)

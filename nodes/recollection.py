@@ -3,7 +3,7 @@
 import re
 
 from cases.case import ExaminationRecord, PatientRecord
-from cases.test_names import tests_named
+from cases.named_tests import named_tests
 from cases.vocabulary import Language
 from nodes.chart import Turn
 from nodes.doctor_actions import is_vague
@@ -51,7 +51,7 @@ def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
     for sentence in sentences(words):
         asked = _HISTORY.search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
-        if not asked and (tests_named(sentence) or _EXAMINATION.search(sentence)):
+        if not asked and (named_tests(sentence) or _EXAMINATION.search(sentence)):
             return True
     return False
 

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from cases import Case, load_cases
 from cases.case import ExaminationRecord, PatientRecord
+from cases.sexes import with_sex
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from nodes.chart import Findings, Presentation, Reference, Turn
 from nodes.context import Context
@@ -67,6 +68,8 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
+    if context.patient_sex != "record":
+        case = with_sex(case, context.patient_sex)
     record = case.patient if context.personalized else _impersonal(case.patient)
     histories = {} if context.interactive or consultation else record.model_dump(include=_HISTORIES)
     update: dict[str, Any] = {
@@ -84,6 +87,8 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         ),
         "backtracks": 0,
     }
+    if context.pictures_in_dialogue == "report":
+        update["reference_reports"] = dict(case.key.imaging_reports)
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from cases.named_tests import named_tests, occurs
 from cases.vocabulary import EXAMINATION_ITEMS, Language
-from nodes.consultation_words import Concept, concepts, matters_in, orders, pattern, stem
+from nodes.consultation_words import Concept, concepts, matters_in, named_in, orders, pattern, stem
 from nodes.facts import Fact
 
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
@@ -26,6 +27,12 @@ class Topic:
     places: tuple[Concept, ...]
     frames: tuple[Concept, ...]
     words: tuple[str, ...]
+    frame_words: tuple[str, ...]
+
+    @property
+    def clinical(self) -> int:
+        """How many things of a record it names."""
+        return len(self.sections) + len(self.matters) + len(self.places)
 
     @property
     def is_empty(self) -> bool:
@@ -37,17 +44,20 @@ class Topic:
 def topic_of(words: str, language: Language) -> Topic:
     """What the doctor's words are about."""
     found: dict[str, list[Concept]] = {"section": [], "matter": [], "place": [], "frame": []}
-    rest = words
+    rest, framing = words, ""
     for concept in concepts(language):
         if concept.asked.search(words):
             found[concept.kind].append(concept)
             rest = concept.asked.sub(" ", rest)
+            if concept.kind == "frame":
+                framing += " " + " ".join(match.group() for match in concept.asked.finditer(words))
     return Topic(
         sections=tuple(found["section"]),
         matters=tuple(found["matter"]),
         places=tuple(found["place"]),
         frames=tuple(found["frame"]),
         words=tuple(dict.fromkeys(stem(word) for word in matters_in(rest, language))),
+        frame_words=tuple(dict.fromkeys(stem(word) for word in matters_in(framing, language))),
     )
 
 
@@ -58,12 +68,17 @@ def released_for(facts: Sequence[Fact], words: str, kind: str, language: Languag
     return answering(facts, words, language)
 
 
+def open_results(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The results that the doctor's words name, whatever a model makes of these words."""
+    return ordered_results(facts, words, language) if _examinations(words, language) else _by_test(facts, words)
+
+
 def answering(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
     """The facts that answer a question; none if it is about nothing that is on record.
 
     Results are given only if the question names the examination.
     """
-    if ordered := ordered_results(facts, words, language):
+    if _examinations(words, language) and (ordered := ordered_results(facts, words, language)):
         return ordered
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
     topic = topic_of(words, language)
@@ -83,39 +98,77 @@ def ordered_results(facts: Sequence[Fact], words: str, language: Language) -> li
     """
     named = [order for order in orders(language) if order.asked.search(words)]
     results = [fact for fact in facts if fact.is_result]
-    items = [order.item for order in named if order.item] or EXAMINATION_ITEMS.mentioned_in(words)
+    items = {order.item for order in named if order.item} | set(_by_name(words))
     if values := [order for order in named if order.item is None]:
         measured = [fact for fact in results if any(order.recorded.search(fact.text) for order in values)]
         return [fact for fact in measured if fact.section in items] or measured
-    found = [item for item in items if _shows([fact for fact in results if fact.section == item], words, language)]
+    if not items:
+        unknown = {*named_in(words, language)} & {*topic_of(words, language).words}  # no complaint, no part of the body
+        rare = [word for word in unknown if _sentences_with(word, results) in (1, 2)]
+        by_test = _by_test(facts, words)
+        return [fact for fact in results if fact in by_test or _words_in(fact.text, rare)]
+    found = {item for item in items if _shows([fact for fact in results if fact.section == item], words, language)}
     return [fact for fact in results if fact.section in found]
+
+
+def _by_test(facts: Sequence[Fact], words: str) -> list[Fact]:
+    """The results in which a test stands that is known by name (``cases.named_tests``)."""
+    tests = named_tests(words)
+    return [
+        fact
+        for fact in facts
+        for test in tests
+        if fact.section == test.item and any(occurs(spelling, fact.text) for spelling in test.spellings)
+    ]
 
 
 def tried(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
     """What the history says of a treatment that the doctor names."""
     named = {match.group().casefold() for match in pattern("treatment", "", language).finditer(words)}
     told = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
-    return [fact for fact in told if any(name in fact.text.casefold() for name in named)]
+    words_named = [] if _examinations(words, language) else named_in(words, language)
+    treated = [concept for concept in concepts(language) if concept.name in ("medicines", "treatment so far")]
+    return [
+        fact
+        for fact in told
+        if any(name in fact.text.casefold() for name in named)
+        or (_words_in(fact.text, words_named) and any(each.recorded.search(fact.text) for each in treated))
+    ]
 
 
 def is_specific(words: str, language: Language) -> bool:
-    """Whether advice names an examination, a value, a treatment, or something by its initials."""
+    """Whether the words name an examination, a value, a treatment, or something by its initials."""
     return (
-        any(order.asked.search(words) for order in orders(language))
-        or bool(EXAMINATION_ITEMS.mentioned_in(words))
+        _examinations(words, language)
         or pattern("treatment", "", language).search(words) is not None
         or re.search(r"(?<![A-Za-z])(?!OK|TV|AM|PM)[A-Z]{2,}", words) is not None
     )
 
 
+def _examinations(words: str, language: Language) -> bool:
+    named = any(order.asked.search(words) for order in orders(language))
+    return named or bool(_by_name(words))
+
+
+def _by_name(words: str) -> list[str]:
+    """The items called by their full names; their aliases ("Neck", "Skin") stand in questions too."""
+    return [
+        term.en
+        for term in EXAMINATION_ITEMS.terms
+        if re.search(rf"(?<![a-z])(?:{re.escape(term.en)}|{re.escape(term.zh)})(?![a-z])", words, re.IGNORECASE)
+    ]
+
+
 def _shows(results: Sequence[Fact], words: str, language: Language) -> bool:
     """Whether there are results, and not only of other parts of the body than those the doctor names."""
-    wanted = {place.region for place in topic_of(words, language).places}
+    for term in EXAMINATION_ITEMS.terms:  # "Neck Examination" does not say that the CT should be of the neck
+        words = words.replace(term.label(language), " ")
+    wanted = {place.region for place in topic_of(words, language).places if place.region}
     shown = {
         concept.region
         for fact in results
         for concept in concepts(language)
-        if concept.kind == "place" and concept.asked.search(fact.text)
+        if concept.region and concept.asked.search(fact.text)
     }
     return bool(results) and (not wanted or not shown or bool(wanted & shown))
 
@@ -135,7 +188,8 @@ def _common(fact: Fact, topic: Topic, within: bool, known: bool) -> float:
     """
     of_the_illness = fact.section == "present_illness"
     frames = sum(1 for frame in topic.frames if frame.recorded.search(fact.text))
-    more = 3 * sum(1 for frame in topic.frames if frame.alone and frame.recorded.search(fact.text)) * of_the_illness
+    alone = sum(1 for frame in topic.frames if frame.alone and frame.recorded.search(fact.text))
+    more = 3 * (alone + (_words_in(fact.text, topic.frame_words) if alone else 0)) * of_the_illness
     if not (topic.matters or topic.places or topic.words):
         return frames * of_the_illness
     words = 0 if fact.section == "person" else _words_in(fact.text, topic.words)
@@ -157,8 +211,8 @@ def _common(fact: Fact, topic: Topic, within: bool, known: bool) -> float:
             return more if known else 0
     if topic.matters and not matters and not words:
         return more if known else 0
-    if not topic.matters and topic.words and not words and not topic.places:
-        return 0
+    if not (topic.matters or topic.places) and 3 * words <= len(topic.words):
+        return 0  # one word of many is chance
     return 2 * len(matters) + len(places) + words + 0.5 * frames + more
 
 
@@ -166,6 +220,10 @@ def _has(concept: Concept, fact: Fact) -> bool:
     if fact.section == "person" and "person" not in concept.sections:
         return False
     return (not concept.sections or fact.section in concept.sections) and concept.recorded.search(fact.text) is not None
+
+
+def _sentences_with(word: str, facts: Sequence[Fact]) -> int:
+    return sum(_words_in(fact.text, [word]) for fact in facts)
 
 
 def _words_in(text: str, words: Sequence[str]) -> int:

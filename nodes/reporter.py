@@ -14,7 +14,7 @@ from nodes.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.node import node
 from nodes.recollection import wants_examination
 from nodes.stages import DIAGNOSIS, TREATMENT
-from nodes.votes import majority
+from nodes.votes import majority, rule_of
 from retrieval import Neighbour
 
 
@@ -22,6 +22,7 @@ class ReporterState(Findings, total=False):
     """The reporting doctor's view of the state: what the consultation brought to light."""
 
     recalled: list[Neighbour]
+    seat: int
 
 
 class FinalReport(BaseModel):
@@ -42,6 +43,7 @@ class ReportView:
 
     chart: Chart
     neighbours: list[Neighbour]
+    seat: int = 0  # of an intern, whose offline rule differs from the others'
 
 
 def report_by_neighbours(view: ReportView) -> FinalReport:
@@ -50,8 +52,9 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     language = chart.presentation.language
     talk, found = _sorted_replies(chart)
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
-    diagnosis = majority(DIAGNOSIS, heard, view.neighbours, (), None)
-    treatment = majority(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None)
+    rule = rule_of(view.seat) if view.seat else majority
+    diagnosis = rule(DIAGNOSIS, heard, view.neighbours, (), None)
+    treatment = rule(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]
@@ -89,7 +92,7 @@ async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, A
     return {
         "report": await ask(
             reporter,
-            ReportView(chart=chart, neighbours=state.get("recalled", [])),
+            ReportView(chart=chart, neighbours=state.get("recalled", []), seat=state.get("seat", 0)),
             runtime.context,
             language=chart.presentation.language,
             pictures=[picture.file for picture in chart.all_pictures],

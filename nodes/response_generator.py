@@ -96,4 +96,4 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
         language=language,
         place=f"turn{turn_number(dialogue)}",
     )
-    return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text)]}
+    return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text, facts=state["released"])]}

@@ -133,8 +133,11 @@ coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Covera
 
 
 @node
-async def track_kind(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step."""
+async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
+    """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
+
+    Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice.
+    """
     dialogue, language = state["dialogue"], state["presentation"].language
     if turn_number(dialogue) == 1:
         return {"action": "Initialization"}
@@ -150,8 +153,9 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context]) -> dict[str
         language=language,
         place=f"turn{turn_number(dialogue)}/kind",
     )
-    whole = _WHOLE_KINDS.get(answer.kind)
-    return {"kind": answer.kind, "action": whole} if whole else {"kind": answer.kind}
+    kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"
+    whole = _WHOLE_KINDS.get(kind)
+    return {"kind": kind, "action": whole} if whole else {"kind": kind}
 
 
 @node
@@ -178,7 +182,7 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
             words=dialogue[-1].text,
             dialogue=dialogue[:-1],
             kind=kind,
-            facts=facts_of(state["patient_record"], state["examination_record"], language),
+            facts=facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language),
             language=language,
         ),
         runtime.context,

@@ -4,7 +4,7 @@ Each rule reads what a model would read (the chart and the recalled cases) and n
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cases.vocabulary import normalise
@@ -91,6 +91,11 @@ def lenient(
     if stage.decision in (Triage, Diagnosis, Report):  # one answer, or one text: no union of them
         return decision_of(stage, list(share)[:1], chart, options)
     return decision_of(stage, [choice for choice, weight in share.items() if weight >= 1 / 3 - 1e-9], chart, options)
+
+
+def rule_of(seat: int) -> Callable[..., Decision]:
+    """How the doctor of a seat weighs the similar cases; the first seat is 1."""
+    return (nearest, majority, lenient)[(seat - 1) % 3]
 
 
 def named_in_findings(chart: Chart) -> list[str]:

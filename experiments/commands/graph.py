@@ -19,7 +19,10 @@ GRAPHS = (
     "treatment",
     "consultation",
     "one_step",
+    "dispute_resolution",
     "patients.ai_hospital",
+    "patients.saps",
+    "patients.patient_actor",
 )
 
 

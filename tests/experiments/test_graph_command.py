@@ -13,6 +13,7 @@ from experiments.commands.graph import GRAPHS
 from nodes.context import Context
 
 GUIDE = Path(__file__).parents[2] / "docs" / "workflow.md"
+CONSULTATIONS = GUIDE.with_name("consultation.md")
 STAGES = ("referral", "history_taking", "examination", "diagnosis", "treatment")
 
 
@@ -111,6 +112,16 @@ def test_the_guide_shows_the_pictures_as_they_are() -> None:
     """After a change of a graph, put what `wardround graph` prints into the guide."""
     pictures = re.findall(r"```mermaid\n(.*?)\n```", GUIDE.read_text("utf-8"), flags=re.DOTALL)
     assert pictures == [draw(name).stdout.strip() for name in ("clinical_workflow", "diagnosis")]
+
+
+def test_the_page_on_consultations_shows_the_pictures_as_they_are_and_files_that_are_there() -> None:
+    page = CONSULTATIONS.read_text("utf-8")
+    pictures = re.findall(r"```mermaid\n(.*?)\n```", page, flags=re.DOTALL)
+    assert pictures == [
+        draw(name).stdout.strip() for name in ("consultation", "patients.ai_hospital", "patients.patient_actor")
+    ]
+    for name in re.findall(r"`((?:cases|graphs|nodes|tests)/[\w/.]+)`", page):
+        assert (CONSULTATIONS.parents[1] / name).exists(), name
 
 
 def test_the_guide_lists_every_switch_and_only_files_that_are_there() -> None:

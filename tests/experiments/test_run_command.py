@@ -127,7 +127,7 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
     ("arguments", "said"),
     [
         (["--models", "opnai:gpt"], "unknown provider 'opnai'; did you mean 'openai'?"),
-        (["--models", "patiant=offline"], "unknown role 'patiant'; did you mean 'patient'?"),
+        (["--models", "patiant=offline"], "unknown role 'patiant'; did you mean 'patient'"),
         (["--models", "patient=gpt-4"], "'gpt-4' is not a model"),
         (["--models", "patient="], "expected ROLE=SPEC"),
         (["--models", "patient=openai:a@localhost:1/v1"], "must start with http:// or https://"),

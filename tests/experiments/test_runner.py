@@ -392,3 +392,12 @@ def test_a_run_may_start_inside_of_a_running_event_loop_and_beside_another(tmp_p
 
     asyncio.run(both())
     assert outcomes(tmp_path / "a") == outcomes(tmp_path / "b")
+
+
+def test_a_case_that_cannot_be_of_the_wanted_sex_is_a_named_failure_and_final(tmp_path: Path) -> None:
+    experiment = short(case_ids=["surgery-05", "surgery-06"], patient_sex="female")
+    summary = run(experiment, tmp_path)
+    played, refused = results(tmp_path)
+    assert (played.termination, refused.termination) == ("completed", "sex_bound")
+    assert "cannot be played as female" in (refused.error or "") and refused.final
+    assert (summary["attempted"], summary["scored"], summary["failed"]) == (2, 1, 1)

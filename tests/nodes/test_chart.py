@@ -128,6 +128,8 @@ MAY_SEE: dict[str, set[str]] = {
     "ai_hospital_patient": {"patient_record"},
     "examiner": {"examination_record"},
     "examination_desk": {"examination_record"},
+    "technician": {"examination_record"},
+    "memory_bank": RECORDS,
     "state_tracker": RECORDS,  # AIE: one person answers for the patient and for the examinations
 }
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from cases import Case
     from evaluation.samples import Definition
     from evaluation.simulator_set import Played, SimulatorItem
+    from evaluation.statistics import Estimate
     from nodes.context import Context
 
-_MATRIX = re.compile(r"(?<=<!-- tracked actions -->\n).*?(?=\n<!-- end of tracked actions -->)", re.DOTALL)
+_MARKED = re.compile(r"(<!-- simulator scores -->\n).*?(<!-- end of simulator scores -->)", re.DOTALL)
 
 
 def simulator(
@@ -41,7 +42,7 @@ def simulator(
     cases: Annotated[str, typer.Option(metavar="SRC", help="The cases that the items are about.")] = "builtin",
     page: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the table of tracked actions between the marks of this page."),
+        typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page."),
     ] = None,
 ) -> None:
     """The state-aware patient (SAPS) on labelled doctors' words: action accuracy and AIE's six metrics (percent).
@@ -62,16 +63,17 @@ def simulator(
     played, failures = anyio.run(play_all, items, known, context)
     tests = as_tests(played, known)
     samples = score_simulator(tests, definition) | tracking_by_part(played, known)
-    matrix = confusion(tests)
+    metrics = estimates(samples, clustered=definition == "sound")
+    matrix = _matrix_table(confusion(tests))
     if page is not None:
-        _write_matrix(page, matrix)
+        _write_page(page, metrics, matrix)
     show(
         Scores(
             suite="simulator",
             mode=mode,
             n=len(known),
-            metrics=estimates(samples, clustered=definition == "sound"),
-            tables=[_matrix_table(matrix), *_missed(played)],
+            metrics=metrics,
+            tables=[matrix, *_missed(played)],
             notes=[f"{item}: no answer: {reason}" for item, reason in failures.items()],
         ),
         json_file,
@@ -121,14 +123,20 @@ def _missed(played: "Sequence[Played]") -> list[ExtraTable]:
     return [ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], rows)] if rows else []
 
 
-def _write_matrix(page: Path, matrix: "Mapping[str, Mapping[str, int]]") -> None:
-    table = _matrix_table(matrix)
-    lines = [table.header, ["---", *("---:" for _ in table.header[1:])], *table.rows]
-    drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _write_page(page: Path, metrics: "Mapping[str, Estimate]", matrix: ExtraTable) -> None:
+    scores = [
+        [name, "" if found.mean is None else f"{found.mean:.1f}", str(found.n)] for name, found in metrics.items()
+    ]
+    drawn = "\n\n".join((_markdown(["metric", "percent", "n"], scores), _markdown(matrix.header, matrix.rows)))
     try:
         text = page.read_text("utf-8")
-        if not _MATRIX.search(text):
-            refuse(f"{page} lacks the marks <!-- tracked actions --> and <!-- end of tracked actions -->")
-        page.write_text(_MATRIX.sub(lambda _: drawn, text), "utf-8")
+        if not _MARKED.search(text):
+            refuse(f"{page} lacks the marks <!-- simulator scores --> and <!-- end of simulator scores -->")
+        page.write_text(_MARKED.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
     except OSError as error:
         refuse(f"cannot use {page}: {error.strerror or error}")
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,179 @@
+"""A case with the patient's sex changed: pronouns and words for man and woman follow, findings stay as they are.
+
+What only one sex has (menstruation, pregnancy, the prostate ...) cannot be changed with it: such a case is refused, so
+that a run in which all patients are of one sex never holds a patient of the other. The rules know words, not people:
+a pronoun of the patient's sex means the patient, but in the family history a relative who stands before it.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from cases.case import Case, Sex
+from cases.vocabulary import Language
+
+_HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
+_CHILD = 10.0  # years; below this age pregnancy and birth are the mother's
+_KIN = re.compile(
+    r"\s+(?:(?:own|late|older|younger|elder|two|three|four)\s+)*"
+    r"(?:mother|father|sister|brother|parent|aunt|uncle|grand|cousin|child|son|daughter|famil|relative)"
+)
+_PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
+# "Her" is "him" before a word that no possessive stands before, and after verbs that give something to somebody.
+_HIM_BEFORE = re.compile(
+    r"\s*(?:[^\w\s'’-]|$)|\s+(?:a|an|the|and|or|but|so|to|in|into|on|at|for|with|from|by|of|as|than|that|who|which|when"
+    r"|while|because|since|until|after|before|during|every|each|this|these|those|some|any|no|not|only|up|down|out|off"
+    r"|over|again|once|twice|very|too|most|more|less|if|about|through|there|here|was|is|has|had|did|does|will|would"
+    r"|awake|asleep|together|immediately|yesterday|today|tonight)\b",
+    re.IGNORECASE,
+)
+_HIM_AFTER = re.compile(
+    r"\b(?:gave|gives?|giving|given|makes?|made|making|keeps?|kept|lets?|told|tells?|examined)\s+$", re.IGNORECASE
+)
+_MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re.IGNORECASE)
+# 他 is a sound in the names of drugs, and part of words that mean others.
+_HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
+_SENTENCE = re.compile(r"[^.!?;。！？；]*(?:\.(?=\d)[^.!?;。！？；]*)*(?:[.!?;。！？；]+|$)\s*")
+
+
+class SexBoundError(ValueError):
+    """A case whose findings belong to one sex was to be played by the other."""
+
+
+def with_sex(case: Case, sex: Sex) -> Case:
+    """The case with a patient of that sex; the same case if the patient is of it already.
+
+    The patient's record, the examinations and the texts of the key are changed alike.
+
+    Raises:
+        SexBoundError: the case turns on what only the other sex has; names the words.
+    """
+    if case.patient.sex == sex:
+        return case
+    for place, words in _bound(case, sex):
+        raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
+    change = partial(_changed, sex=sex, language=case.language)
+    patient, examinations, key = case.patient, case.examinations, case.key
+    told = {name: change(getattr(patient, name), name) for name in (*_HISTORIES, "occupation")}
+    seen = {name: {item: change(text) for item, text in getattr(examinations, name).items()} for name in _EXAMINED}
+    known = {name: change(getattr(key, name)) for name in ("diagnosis_basis", "treatment_course")}
+    reports = {item: change(text) for item, text in key.imaging_reports.items()}
+    return case.model_copy(
+        update={
+            "patient": patient.model_copy(update={**told, "sex": sex}),
+            "examinations": examinations.model_copy(update=seen),
+            "key": key.model_copy(update={**known, "imaging_reports": reports}),
+        }
+    )
+
+
+_EXAMINED = ("physical", "auxiliary")
+
+
+def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
+    """Where the case speaks of what the sex does not have (place, words); diseases of the family do not count."""
+    language = case.language
+    grown = case.patient.age_years is None or case.patient.age_years >= _CHILD
+    of_women = _pattern(("female", "birth") if grown else ("female",), language)
+    theirs, ours = (
+        (of_women, _pattern(("male",), language)) if sex == "male" else (_pattern(("male",), language), of_women)
+    )
+    spouses = re.compile("|".join(word for pair in _words()["pairs"]["spouse"][language] for word in pair))
+    for place, text in _texts(case):
+        for found in theirs.finditer(text):
+            yield place, found[0]
+        for sentence in _SENTENCE.findall(text):  # a pregnant wife would become a pregnant husband
+            if spouses.search(sentence) and (found_too := ours.search(sentence)):
+                yield place, found_too[0]
+    if sex == "male" and (breast := _pattern(("female_disease",), language).search("; ".join(case.key.diagnosis))):
+        yield "diagnosis", breast[0]
+
+
+def _texts(case: Case) -> Iterator[tuple[str, str]]:
+    patient, key = case.patient, case.key
+    yield from ((name, getattr(patient, name)) for name in _HISTORIES if name != "family_history")
+    yield "occupation", patient.occupation
+    yield from case.examinations.results.items()
+    yield from ((f"report of {item}", text) for item, text in key.imaging_reports.items())
+    yield from ((name, getattr(key, name)) for name in ("diagnosis_basis", "treatment_course"))
+    yield "diagnosis", "; ".join(key.diagnosis)
+    yield "department", "; ".join([key.department or "", *key.sub_departments])
+
+
+def _changed(text: str, section: str = "", *, sex: Sex, language: Language) -> str:
+    """A text in which the patient is of that sex."""
+    words = _replacements(("own", "spouse"), sex, language)
+    children = _replacements(("child",), sex, language) if section == "chief_complaint" else {}
+    if language == "zh":
+        if section != "family_history":
+            text = text.replace("她", "他") if sex == "male" else _HE_ZH.sub("她", text)
+        return _replaced(text, {**words, **children}, language)
+    spouses = _replacements(("spouse",), sex, language)
+    text = "".join(_replaced(_pronouns(part, sex, section, spouses), words, "en") for part in _SENTENCE.findall(text))
+    return _MY_CHILD.sub(lambda found: _replaced(found[0], children, "en"), text) if children else text
+
+
+def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[str, str]:
+    """What is called otherwise of a patient of that sex; a spouse is of the other."""
+    words: dict[str, str] = {}
+    for group in groups:
+        for woman, man in _words()["pairs"][group][language]:
+            old, new = (woman, man) if (sex == "male") != (group == "spouse") else (man, woman)
+            words.setdefault(old, new)
+    return words
+
+
+def _replaced(text: str, words: Mapping[str, str], language: Language) -> str:
+    edge = r"\b" if language == "en" else ""
+    pattern = re.compile(f"{edge}(?:{'|'.join(sorted(words, key=len, reverse=True))}){edge}", re.IGNORECASE)
+    folded = {old.casefold(): new for old, new in words.items()}
+    return pattern.sub(lambda found: _like(found[0], folded[found[0].casefold()]), text)
+
+
+def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> str:
+    """An English sentence with the pronouns of a patient of that sex, and with those of the spouse after it."""
+    other: Sex = "male" if sex == "female" else "female"
+    relatives = re.compile(rf"\b(?:{_words()['relatives'][other]})s?\b", re.IGNORECASE)
+    spouse = re.search(rf"\b(?:{'|'.join(spouses)})\b", sentence)
+
+    def change(found: re.Match[str]) -> str:
+        before, after = sentence[: found.start()], sentence[found.end() :]
+        if found["others"]:
+            return _pronoun(found[0], before, after, other) if spouse and spouse.end() <= found.start() else found[0]
+        if section == "family_history" and relatives.search(before) and not _KIN.match(after):
+            return found[0]
+        return _pronoun(found[0], before, after, sex)
+
+    both = rf"\b(?:(?P<own>{_PRONOUNS[other]})|(?P<others>{_PRONOUNS[sex]}))\b"
+    return re.sub(both, change, sentence, flags=re.IGNORECASE)
+
+
+def _pronoun(word: str, before: str, after: str, sex: Sex) -> str:
+    """A pronoun of the other sex as one of that sex."""
+    old = word.casefold()
+    if sex == "female":
+        alone = before.endswith("of ") and re.match(r"[^\w\s]|$", after)
+        new = {"he": "she", "himself": "herself", "him": "her", "his": "hers" if alone else "her"}[old]
+    elif old == "her":
+        new = "him" if _HIM_BEFORE.match(after) or _HIM_AFTER.search(before) else "his"
+    else:
+        new = {"she": "he", "herself": "himself", "hers": "his"}[old]
+    return _like(word, new)
+
+
+def _like(model: str, word: str) -> str:
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+
+
+@cache
+def _pattern(groups: tuple[str, ...], language: Language) -> re.Pattern[str]:
+    source = "|".join(_words()[group][language] for group in groups).replace("\n", "")
+    return re.compile(source if language == "zh" else rf"(?<![a-z])(?:{source})", re.IGNORECASE)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("cases") / "vocabularies" / "sexes.toml").read_text("utf-8"))

@@ -1,0 +1,102 @@
+"""Dispute resolution: interns consult, facts are exchanged, reports discussed under a director (AI Hospital, figure 3).
+
+The discussion (Algorithm 1) is ``graphs/discussion.py``; its feedback edges lead from the director back to the interns.
+"""
+
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from graphs.consultation import build_consultation
+from graphs.discussion import build_discussion
+from graphs.inquiry import graph as inquiry
+from graphs.seats import seated, send
+from graphs.state import ClinicalInput, DisputeResolutionState
+from nodes.chart import Turn
+from nodes.conference import Confirmation, Consultation, Statement
+from nodes.context import Context, context_of
+from nodes.exchange_of_facts import agree_on_facts, merge_facts
+from nodes.intern import as_doctor
+from nodes.registrar import admit
+from nodes.subject import REPORT
+
+
+def each_intern(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send]:
+    """Every intern sees the patient alone, all at the same time."""
+    return [send("consult", state, seat=seat + 1) for seat in range(context_of(runtime).interns)]
+
+
+def exchange_or_alone(
+    state: DisputeResolutionState, runtime: Runtime[Context]
+) -> Literal["several doctors", "one doctor"]:
+    """One doctor has no facts to exchange."""
+    return "several doctors" if context_of(runtime).interns > 1 else "one doctor"
+
+
+def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
+    """Patient and examiner are asked about every conflict; without one the merged facts stand."""
+    profile = {key: value for key in ("profile",) if (value := state["consultations"][0].profile)}
+    return [
+        send(
+            "confirm",
+            {**state, **profile},
+            number=number,
+            conflict=conflict,
+            asked=conflict.ask,
+            dialogue=[Turn(speaker="doctor", text=conflict.question)],
+        )
+        for number, conflict in enumerate(state["conflicts"], start=1)
+    ] or "no conflict"
+
+
+def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
+    """What an intern brings from the patient: the first report, and the consultation behind it."""
+    seat = sent["seat"]
+    consultation = Consultation(
+        seat=seat,
+        dialogue=result["dialogue"],
+        results=result.get("results", {}),
+        pictures=result.get("pictures", []),
+        profile=result.get("profile"),
+    )
+    report = result["report"].model_dump(mode="json")
+    statement = Statement(round=0, seat=seat, report=report)
+    return {"consultations": [consultation], "statements": [statement], "trace": result["trace"]}
+
+
+def confirmed(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
+    """What was said on one conflict."""
+    last = result["dialogue"][-1]
+    reply = "" if last.speaker == "doctor" else last.text
+    confirmation = Confirmation(number=sent["number"], conflict=sent["conflict"], reply=reply)
+    return {"confirmations": [confirmation], **({"trace": result["trace"]} if "trace" in result else {})}
+
+
+consult = seated(
+    build_consultation(admitted=True).compile(name="Consultation"),
+    lambda context, sent: as_doctor(context, sent["seat"]),
+    consulted,
+)
+confirm = seated(
+    inquiry, lambda context, sent: context.model_copy(update={"scope": f"conflict{sent['number']}"}), confirmed
+)
+
+builder = StateGraph(DisputeResolutionState, context_schema=Context, input_schema=ClinicalInput)
+builder.add_node(admit.at(consultation=True))
+builder.add_node("consult", consult)  # one intern; fans out
+builder.add_node(merge_facts)  # the director
+builder.add_node("confirm", confirm)  # the patient or the examiner; fans out
+builder.add_node(agree_on_facts)  # the director
+builder.add_node("discuss", build_discussion(REPORT).compile(name="Discussion"))  # interns and director
+
+builder.add_edge(START, "admit")
+builder.add_conditional_edges("admit", each_intern, {"each intern": "consult"})
+builder.add_conditional_edges("consult", exchange_or_alone, {"several doctors": "merge_facts", "one doctor": "discuss"})
+builder.add_conditional_edges("merge_facts", each_conflict, {"each conflict": "confirm", "no conflict": "discuss"})
+builder.add_edge("confirm", "agree_on_facts")
+builder.add_edge("agree_on_facts", "discuss")
+builder.add_edge("discuss", END)
+
+graph = builder.compile(name="Dispute resolution")

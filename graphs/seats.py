@@ -1,0 +1,43 @@
+"""How several members of a group are set to work at once: by a message to each, or by a whole graph for each."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import get_runtime
+from langgraph.types import Send
+
+from nodes.context import Context, context_of
+
+# A person is handed the case and the discussion, not the minutes kept so far.
+_MINUTES = ("trace", "decisions", "rounds", "case")
+
+
+def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:
+    """The state to one member of a group, with what tells this member from the others."""
+    return Send(node, {**{key: value for key, value in state.items() if key not in _MINUTES}, **seat})
+
+
+def seated(
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+    context: Callable[[Context, Any], Context],
+    update: Callable[[Any, dict[str, Any]], dict[str, Any]],
+) -> RunnableLambda[Any, dict[str, Any]]:
+    """A node in which a whole graph is run for one member of a group, with a context of its own.
+
+    Args:
+        graph: what is run; what comes out of it is not written to the group's state as it stands.
+        context: the member's context, from the run's and what was sent to the member.
+        update: what is written to the group's state, from what was sent and what came out.
+    """
+
+    def run(state: Any) -> dict[str, Any]:
+        own = context(context_of(get_runtime(Context)), state)
+        return update(state, graph.invoke(state, context=own))
+
+    async def arun(state: Any) -> dict[str, Any]:
+        own = context(context_of(get_runtime(Context)), state)
+        return update(state, await graph.ainvoke(state, context=own))
+
+    return RunnableLambda(run, arun)

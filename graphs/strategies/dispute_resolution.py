@@ -1,0 +1,46 @@
+"""Dispute resolution on one decision: interns propose, and discuss under a director (AI Hospital, section 4.2)."""
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from graphs.discussion import build_discussion
+from graphs.seats import send
+from nodes.chart import Findings
+from nodes.clerk import hand_on
+from nodes.conference import ConferenceState
+from nodes.context import Context, context_of
+from nodes.intern import revise
+from nodes.librarian import recall
+from nodes.stages import Stage
+from nodes.subject import DECISIONS
+
+
+def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]:
+    """Every intern proposes alone, all at the same time."""
+    return [send("propose", state, seat=seat + 1) for seat in range(context_of(runtime).interns)]
+
+
+def recall_first(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
+    """With retrieval off nothing is recalled at all."""
+    return "with retrieval" if context_of(runtime).retrieval else each_intern(state, runtime)
+
+
+def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Context, Findings, Any]:
+    """The graph of dispute resolution for one decision."""
+    subject = DECISIONS[stage.name]
+    discuss = f"discuss_{stage.name}"  # unique in a drawing
+    builder = StateGraph(ConferenceState, context_schema=Context, input_schema=Findings, output_schema=stage.output)
+    builder.add_node(recall.at(stage=stage))
+    builder.add_node("propose", revise.at(subject=subject))  # one intern; fans out
+    builder.add_node(discuss, build_discussion(subject).compile(name="Discussion"))
+    builder.add_node(hand_on.at(stage=stage))
+
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "propose"})
+    builder.add_conditional_edges("recall", each_intern, {"each intern": "propose"})
+    builder.add_edge("propose", discuss)
+    builder.add_edge(discuss, "hand_on")
+    builder.add_edge("hand_on", END)
+    return builder

@@ -1,0 +1,28 @@
+"""One doctor, one call."""
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+
+from graphs.strategies.recollection import recall_first
+from nodes.chair import conclude
+from nodes.context import Context
+from nodes.discussion import StageInput
+from nodes.librarian import recall
+from nodes.panel import PanelState
+from nodes.solo_doctor import answer_alone
+from nodes.stages import Stage
+
+
+def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
+    """The graph of one doctor's decision."""
+    builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
+    builder.add_node(recall.at(stage=stage))
+    builder.add_node(answer_alone.at(stage=stage))
+    builder.add_node(conclude.at(stage=stage, strategy="single"))
+
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "answer_alone"})
+    builder.add_edge("recall", "answer_alone")
+    builder.add_edge("answer_alone", "conclude")
+    builder.add_edge("conclude", END)
+    return builder

@@ -1,0 +1,195 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from evaluation.simulator_set import read_items, shipped_files
+from graphs.patients import saps
+from nodes.chart import Presentation, Turn
+from nodes.facts import facts_of
+from nodes.memory_bank import open_to
+from tests.graphs.scripting import builtin, calls, words
+from tests.support.fake_server import ChatRequest, FakeServer
+
+GRAPH: Any = saps.graph
+CASES = {"en": builtin("surgery-01"), "zh": builtin("surgery-06")}
+ATTACKS = tomllib.loads((Path(__file__).parent / "attacks.toml").read_text("utf-8"))
+ITEMS = [item for file in shipped_files() for item in read_items(file).records if item.part == "development"]
+BEFORE = [Turn(speaker="doctor", text="Hello."), Turn(speaker="patient", text="I am ill.")]
+
+
+def answer_to(question: str, case: Case, before: list[Turn] = BEFORE, **context: Any) -> dict[str, Any]:
+    state = {
+        "presentation": Presentation(language=case.language, chief_complaint=case.patient.chief_complaint),
+        "patient_record": case.patient,
+        "examination_record": case.examinations,
+        "picture_folder": case.folder,
+        "dialogue": [*before, Turn(speaker="doctor", text=question)],
+    }
+    result: dict[str, Any] = GRAPH.invoke(state, context={"retrieval": False, **context})
+    return result
+
+
+def served(server: FakeServer) -> dict[str, str]:
+    return {"default": f"openai:any@{server.base_url}"}
+
+
+def filed(result: dict[str, Any]) -> dict[str, Any]:
+    """What the trace says of the turn: the tracked action, and what was released."""
+    [call] = calls(result, "released_memory")
+    entry: dict[str, Any] = call.answer
+    return entry
+
+
+def silent(case: Case, result: dict[str, Any]) -> bool:
+    """Whether nothing of the record is in the reply."""
+    said = "\n".join(turn.text for turn in result["dialogue"][len(BEFORE) + 1 :])
+    return not any(fact.text in said for fact in facts_of(case.patient, case.examinations, case.language))
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "action", "asked"),
+    [
+        ("en", "Do you smoke?", "Effective Inquiry", 5),
+        ("en", "Do you have a rash?", "Ineffective Inquiry", 4),
+        ("en", "How do you feel?", "Ambiguous Inquiry", 3),
+        ("en", "I suggest an ultrasound of your belly.", "Effective Advice", 5),
+        ("en", "I suggest an MRI of your belly.", "Ineffective Advice", 4),
+        ("en", "I suggest some tests.", "Ambiguous Advice", 3),
+        ("en", "Please lie down.", "Demand", 2),
+        ("en", "Which film did you like best?", "Other Topic", 2),
+        ("zh", "平时喝酒吗？", "Effective Inquiry", 5),
+        ("zh", "身上长疹子吗？", "Ineffective Inquiry", 4),
+        ("zh", "感觉怎么样？", "Ambiguous Inquiry", 3),
+        ("zh", "建议做个腹部超声。", "Effective Advice", 5),
+        ("zh", "建议做个腹部磁共振。", "Ineffective Advice", 4),
+        ("zh", "建议您做检查。", "Ambiguous Advice", 3),
+        ("zh", "请躺下来。", "Demand", 2),
+        ("zh", "您喜欢什么电影？", "Other Topic", 2),
+    ],
+)
+def test_each_step_is_asked_only_as_long_as_the_action_is_open(
+    language: str, question: str, action: str, asked: int
+) -> None:
+    case = CASES[language]
+    result = answer_to(question, case)
+    doctor, patient = result["dialogue"][-2:]
+    assert (doctor.action, patient.speaker) == (action, "patient")
+    assert len(calls(result)) == asked + 1  # and what was released
+    assert filed(result)["action"] == action
+    assert filed(result)["released"] == patient.facts
+    if action.startswith("Effective"):
+        assert patient.facts and all(text in patient.text for text in patient.facts)
+    else:
+        assert patient.facts == [] and silent(case, result)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_first_turn_is_an_initialization_whatever_it_says(language: str) -> None:
+    case = CASES[language]
+    result = answer_to("Goodbye. 再见。", case, before=[])
+    assert result["dialogue"][0].action == "Initialization"
+    assert result["dialogue"][1].text == case.patient.chief_complaint
+    assert calls(result, "state_tracker") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "words_of_farewell"), [("en", "That is all, goodbye."), ("zh", "就到这里，再见。")]
+)
+def test_to_the_conclusion_there_is_no_reply_and_the_dialogue_ends(language: str, words_of_farewell: str) -> None:
+    result = answer_to(words_of_farewell, CASES[language])
+    assert result["dialogue_ended"] == "concluded"
+    assert [turn.speaker for turn in result["dialogue"]] == ["doctor", "patient", "doctor"]
+    assert result["dialogue"][-1].action == filed(result)["action"] == "Conclusion"
+
+
+@pytest.mark.parametrize("item", ITEMS[::9], ids=lambda item: item.id)
+def test_of_an_item_only_what_its_tracked_action_opens_is_told(item: Any) -> None:
+    case = builtin(item.case_id)
+    result = answer_to(item.doctor, case, item.dialogue)
+    entry = filed(result)
+    facts = facts_of(case.patient, case.examinations, case.language)
+    assert set(entry["released"]) <= {fact.text for fact in open_to(entry["action"], facts, item.doctor, case.language)}
+
+
+@pytest.mark.parametrize(
+    ("language", "attack"), [(language, attack) for language in ("en", "zh") for attack in ATTACKS[language]]
+)
+def test_an_attack_obtains_nothing_by_rule(language: str, attack: str) -> None:
+    result = answer_to(attack, CASES[language])
+    assert filed(result)["released"] == [] and silent(CASES[language], result)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_attack_obtains_no_result_of_a_model_that_opens_all_it_can(language: str) -> None:
+    def worst(request: ChatRequest) -> dict[str, Any] | None:
+        answers: dict[str, dict[str, Any]] = {
+            "ActionKind": {"kind": "inquiry"},
+            "Specificity": {"specificity": "specific"},
+            "Coverage": {"coverage": "on_record"},
+            "Recollection": {"numbers": [*range(-5, 200)]},
+        }
+        return answers.get(request.name)
+
+    case = CASES[language]
+    results = set(case.examinations.results.values())
+    with FakeServer(answer=worst) as server:
+        for attack in ATTACKS[language][::10]:
+            result = answer_to(attack, case, models=served(server))
+            released = filed(result)["released"]
+            assert len(released) <= 8
+            assert not any(text in whole for text in released for whole in results)
+        seen = [request.text for request in server.requests if request.name == "SimulatedReply"]
+    assert seen and not any(text in prompt for prompt in seen for text in results)
+
+
+def test_over_a_server_the_steps_are_forced_to_their_choices_and_the_generator_sees_the_released_alone() -> None:
+    def answers(request: ChatRequest) -> dict[str, Any] | None:
+        given: dict[str, dict[str, Any]] = {
+            "ActionKind": {"kind": "advice"},
+            "Specificity": {"specificity": "specific"},
+            "Coverage": {"coverage": "on_record"},
+        }
+        if request.name == "Recollection":
+            numbered = {line.split(".")[0] for line in request.text.splitlines() if 'data name="Ultrasound"' in line}
+            return {"numbers": sorted(map(int, numbered))}
+        return given.get(request.name)
+
+    case = CASES["en"]
+    with FakeServer(answer=answers) as server:
+        result = answer_to("Please have an ultrasound.", case, models=served(server))
+        requests = {request.name: request for request in server.requests}
+    for name, field in (("ActionKind", "kind"), ("Specificity", "specificity"), ("Coverage", "coverage")):
+        schema = requests[name].schema
+        assert schema is not None and len(schema["properties"][field]["enum"]) >= 2
+    assert result["dialogue"][-1].facts == [
+        fact.text for fact in facts_of(case.patient, case.examinations, "en") if fact.section == "Ultrasound"
+    ]
+    seen = requests["SimulatedReply"].text
+    hidden = [
+        fact.text for fact in facts_of(case.patient, case.examinations, "en") if fact.section not in ("Ultrasound",)
+    ]
+    assert not any(text in seen for text in hidden)
+
+
+def test_an_action_for_which_nothing_is_found_was_not_effective() -> None:
+    def answers(request: ChatRequest) -> dict[str, Any] | None:
+        given: dict[str, dict[str, Any]] = {
+            "ActionKind": {"kind": "advice"},
+            "Specificity": {"specificity": "specific"},
+            "Coverage": {"coverage": "on_record"},
+            "Recollection": {"numbers": [0, 999]},
+        }
+        return given.get(request.name)
+
+    with FakeServer(answer=answers) as server:
+        result = answer_to("Please have a CT.", CASES["en"], models=served(server))
+    assert filed(result)["action"] == result["dialogue"][-2].action == "Ineffective Advice"
+
+
+def test_the_requirement_of_the_action_is_before_the_generator() -> None:
+    result = answer_to("Please lie down.", CASES["en"])
+    [call] = calls(result, "response_generator")
+    assert filed(result)["requirement"] in words(call)

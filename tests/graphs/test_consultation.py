@@ -1,0 +1,205 @@
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from cases import Case
+from experiments.checkpoints import serializer
+from graphs import consultation, one_step
+from graphs.consultation import builder
+from graphs.interview import PATIENTS
+from nodes import doctor as doctor_module
+from nodes.doctor import DoctorTurn
+from nodes.node import Node
+from tests.graphs.scripting import builtin, calls, pictures_in, script, words
+from tests.support.fake_server import FakeServer
+
+CASE = builtin("surgery-01")  # its ultrasound is a picture
+GRAPH: Any = consultation
+ONE_STEP: Any = one_step
+PARTS = ["symptoms", "examinations", "diagnosis", "basis", "treatment"]
+
+
+def run(case: Case = CASE, **context: Any) -> dict[str, Any]:
+    settings: Any = {"retrieval": False, "patient": "ai_hospital", "max_turns": 12, **context}
+    result: dict[str, Any] = GRAPH.invoke({"case": case}, context=settings)
+    return result
+
+
+def saying(patch: pytest.MonkeyPatch, *lines: str) -> None:
+    """A doctor who says these lines, one a turn, and concludes with the last."""
+
+    def rule(view: Any) -> DoctorTurn:
+        asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
+        return DoctorTurn(text=lines[min(asked, len(lines) - 1)], finished=asked + 1 >= len(lines))
+
+    changed = dataclasses.replace(doctor_module.consulting_doctor, offline=rule)
+    patch.setattr(doctor_module, "consulting_doctor", changed)
+    script(patch, "doctor", rule)
+
+
+def doctors_turns(result: dict[str, Any]) -> list[str]:
+    return [turn.text for turn in result["dialogue"] if turn.speaker == "doctor"]
+
+
+@pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])
+def test_the_offline_doctor_takes_the_history_in_order_orders_examinations_and_reports_in_five_parts(
+    case_id: str,
+) -> None:
+    result = run(builtin(case_id))
+    asked = doctors_turns(result)
+    language = builtin(case_id).language
+    assert asked[:6] == list(doctor_module._QUESTIONS[language])
+    assert ("General Examination" if language == "en" else "一般检查") in asked[6]
+    assert ("Blood Test" if language == "en" else "血液学检查") in asked[7]
+    assert result["dialogue_ended"] == "concluded"
+    assert [name for name, value in result["report"] if value] == PARTS
+    assert builtin(case_id).examinations.results["Blood Test"] in result["report"].examinations
+
+
+def test_with_a_memory_the_doctor_orders_what_similar_cases_had_and_reports_what_they_were() -> None:
+    with_memory, without = run(retrieval=True), run()
+    assert doctors_turns(with_memory)[6] != doctors_turns(without)[6]
+    assert without["report"].diagnosis[0].startswith("Undetermined")
+    assert not with_memory["report"].diagnosis[0].startswith("Undetermined")
+    assert "earlier case 1" in words(calls(with_memory, "doctor", "report")[0])
+
+
+def test_the_patient_of_ai_hospital_opens_with_the_statement_of_a_profile_that_is_made_once_and_kept() -> None:
+    result = run()
+    assert len(calls(result, "patient_profile")) == 1
+    opening = result["dialogue"][0]
+    assert (opening.speaker, opening.addressee, opening.text) == ("patient", "doctor", result["profile"].statement)
+    assert all(result["profile"].personality in words(call) for call in calls(result, "patient"))
+
+
+def test_with_medchains_patient_examinations_are_done_after_the_dialogue_as_they_were_named_in_it() -> None:
+    result = run(patient="medchain", send_pictures=False)
+    assert calls(result, "extraction") and not calls(result, "examiner")
+    assert result["results"] and set(result["results"]) <= {*result["physical_orders"], *result["auxiliary_orders"]}
+    assert all(text in result["report"].examinations for text in result["results"].values())
+
+
+def test_the_doctor_hears_what_is_said_to_the_doctor_and_nothing_that_passes_at_the_desk() -> None:
+    result = run()
+    private = [turn.text for turn in result["dialogue"] if turn.addressee in ("patient", "examiner")]
+    relayed = [turn.text for turn in result["dialogue"] if turn.addressee == "doctor"]
+    assert private and relayed
+    last = words(calls(result, "doctor", "report")[0])
+    assert all(text in last for text in relayed)
+    assert not any("this is what the doctor said" in words(call) for call in calls(result, "doctor"))
+
+
+def test_a_picture_that_is_handed_over_reaches_the_doctor_as_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    saying(monkeypatch, "Please have an ultrasound done.", "Thank you.")
+    report = {"symptoms": "", "examinations": "", "diagnosis": ["Gallstones"], "basis": "", "treatment": ""}
+    with FakeServer(answer=lambda request: report) as server:
+        result = run(models={"report.doctor": f"openai:any@{server.base_url}"})
+        [request] = server.requests
+    assert result["report"].diagnosis == ["Gallstones"]
+    assert len(pictures_in(request)) == 1
+    assert CASE.examinations.results["Ultrasound"] not in request.text
+
+
+@pytest.mark.parametrize("patient", sorted(PATIENTS))
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_a_doctor_who_never_concludes_is_stopped_by_the_turn_limit(
+    patient: str, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saying(monkeypatch, *["Go on, where is the pain?"] * 99)
+    result = run(patient=patient, max_turns=turns)
+    assert result["dialogue_ended"] == "turn_limit"
+    assert len(doctors_turns(result)) == turns
+    assert result["report"].diagnosis
+
+
+def test_a_patient_who_says_goodbye_ends_the_dialogue_and_the_doctor_still_reports() -> None:
+    goodbye = {"addressee": "doctor", "text": "I have to leave.", "finished": True}
+    with FakeServer(answer=lambda request: goodbye) as server:
+        result = run(models={"ai_hospital.patient": f"openai:any@{server.base_url}"})
+    assert result["dialogue_ended"] == "patient_ended"
+    assert len(doctors_turns(result)) == 1 and result["report"].diagnosis
+
+
+def test_no_switch_of_the_workflow_lays_the_record_or_the_reference_open_in_a_consultation() -> None:
+    result = run(sequential=False, interactive=False)
+    assert "reference" not in result
+    assert result["presentation"].past_history == ""
+    assert not any(name in words(call) for name in CASE.key.diagnosis for call in calls(result, "doctor"))
+
+
+def test_no_doctors_node_receives_a_record_or_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: dict[str, set[str]] = {}
+    original = Node._run
+
+    async def spy(self: Node, view: Any) -> dict[str, Any]:
+        received.setdefault(str(self.name), set()).update(view)
+        return await original(self, view)
+
+    monkeypatch.setattr(Node, "_run", spy)
+    run()
+    secret = {"case", "patient_record", "examination_record"}
+    assert {name: keys & secret for name, keys in received.items() if keys & secret} == {
+        "admit": {"case"},
+        "introduce": {"patient_record"},
+        "reply": {"patient_record"},
+        "relay": {"patient_record"},
+        "report_outcomes": {"examination_record"},
+    }
+
+
+def test_one_step_diagnosis_reads_the_whole_record_at_once_and_nobody_is_asked() -> None:
+    result: dict[str, Any] = ONE_STEP.invoke({"case": CASE}, context={"retrieval": False, "send_pictures": False})
+    [call] = calls(result)
+    assert (call.role, call.stage) == ("doctor", "report")
+    record = [*CASE.examinations.results.values(), CASE.patient.present_illness, CASE.patient.past_history]
+    assert all(text in words(call) for text in record)
+    assert not any(text in words(call) for text in (*CASE.key.diagnosis, CASE.key.treatment_course))
+    assert [name for name, value in result["report"] if value] == PARTS
+
+
+@pytest.mark.parametrize("patient", sorted(PATIENTS))
+def test_the_clinical_workflow_holds_its_dialogue_with_any_patient(patient: str) -> None:
+    from graphs import clinical_workflow
+
+    context: Any = {"retrieval": False, "general_agents": 1, "feedback": "off", "patient": patient}
+    result: Any = clinical_workflow.invoke({"case": CASE}, context=context)
+    assert result["treatment"].items
+    assert {turn.speaker for turn in result["dialogue"]} >= {"doctor", "patient"}
+    stages = {call.stage.split(".")[0] for call in calls(result)} & {*PATIENTS}
+    assert patient in stages or (patient == "medchain" and not stages)
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_a_person_may_be_doctor_or_patient_and_is_asked_for_the_seats_own_turns_alone(how: str) -> None:
+    for seat, stages in (("doctor", {"consultation", "report"}), ("patient", {"ai_hospital"})):
+        graph: Any = builder.compile(checkpointer=InMemorySaver(serde=serializer()))
+        options: Any = {
+            "config": {"configurable": {"thread_id": "1"}},
+            "context": {"retrieval": False, "patient": "ai_hospital", "max_turns": 4, "models": {seat: "human"}},
+        }
+
+        async def go(given: Any, graph: Any = graph, options: Any = options) -> Any:
+            return graph.invoke(given, **options) if how == "invoke" else await graph.ainvoke(given, **options)
+
+        result = await go({"case": CASE})
+        asked = []
+        while "__interrupt__" in result:
+            [question] = result["__interrupt__"]
+            assert question.value["role"] == seat
+            asked.append(question.value["stage"])
+            answer: Any = {"text": f"Words {len(asked)}."}
+            if seat == "doctor":
+                answer["finished"] = len(asked) == 3
+            else:
+                answer |= {"addressee": "doctor", "finished": False}
+            if question.value["stage"] == "report":
+                answer = json.dumps({**dict.fromkeys(PARTS, "as seen"), "diagnosis": ["Gallstones"]})
+            result = await go(Command(resume=answer))
+        assert set(asked) == stages
+        said = [turn.text for turn in result["dialogue"][1:] if turn.speaker == seat]
+        assert [text for text in said if text.startswith("Words")] == said and len(said) >= 3
+        assert result["report"].diagnosis == ["Gallstones"] if seat == "doctor" else result["report"].diagnosis
