@@ -42,11 +42,19 @@ class SimulatorItem(ForeignModel):
 
 @dataclass(frozen=True)
 class Played:
-    """What a simulator made of an item: the action it tracked, and its reply (empty if it kept silent)."""
+    """What a simulator made of an item.
+
+    Attributes:
+        item: what was put to it.
+        action: the action it tracked; empty if it tracks none.
+        reply: what it said; empty if it kept silent.
+        plain: what it meant, where a persona coloured the words; else empty.
+    """
 
     item: SimulatorItem
     action: str
     reply: str
+    plain: str = ""
 
 
 def shipped_files() -> list[Path]:
@@ -80,7 +88,7 @@ def misfits(items: Iterable[SimulatorItem], cases: Mapping[str, Case]) -> list[P
 
 def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[SimulatorTest]:
     """The replies as AIE's test files hold them, a case a test, for the metrics of ``evaluation.aie_simulator``."""
-    by_case: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+    by_case: dict[str, dict[str, dict[str, dict[str, str | None]]]] = {}
     for one in played:
         code = CODES[one.item.action]
         by_case.setdefault(one.item.case_id, {})[one.item.id] = {
@@ -88,7 +96,7 @@ def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[Simula
                 "human_state": code,
                 "human_answer": " ".join(one.item.expected),
                 "question": one.item.doctor,
-                "state_prediction": CODES[one.action],
+                "state_prediction": CODES.get(one.action),
                 "prediction": one.reply,
             }
         }

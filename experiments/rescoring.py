@@ -8,12 +8,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cases import Case
 from evaluation.clinical_workflow import Answers, score_clinical_workflow
 from experiments.configuration import ConfigurationError, Experiment, select_cases
 from experiments.preflight import check_servers
 from experiments.run_directory import Result, RunDirectory, manifest_of
 from experiments.summary import summarise_results
 from models import ModelSettings
+from models.spec import HUMAN
 from nodes.context import Context
 
 _AT_ONCE = 8
@@ -36,6 +38,26 @@ def read_run(path: Path) -> tuple[Experiment, list[Result]]:
     return experiment, results
 
 
+async def open_run(path: Path, models: Mapping[str, str]) -> tuple[Context, dict[str, Case], list[Result]]:
+    """What asking about a finished run needs: a context of these models, the run's cases by id, and its results.
+
+    Raises:
+        ConfigurationError: no run, its cases are no longer what they were, or a person is among the models.
+        CaseFileError: the case file cannot be read.
+        ModelSpecError: a model cannot be used.
+    """
+    experiment, results = read_run(path)
+    cases = select_cases(experiment.data)
+    written = json.loads((path / "manifest.json").read_text("utf-8"))["data"]
+    if (now := manifest_of(experiment, cases)["data"]) != written:
+        raise ConfigurationError(f"{path}: its cases have changed since ({written} then, {now} now)")
+    if HUMAN in models.values():
+        raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
+    context = Context.model_validate({"models": {"default": "offline", **models}})
+    await check_servers(context)
+    return context, {case.id: case for case in cases}, results
+
+
 async def rescore(path: Path, models: Mapping[str, str]) -> tuple[list[Result], dict[str, Any]]:
     """Judge the answers of a run again.
 
@@ -51,14 +73,7 @@ async def rescore(path: Path, models: Mapping[str, str]) -> tuple[list[Result], 
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
-    experiment, results = read_run(path)
-    cases = select_cases(experiment.data)
-    written = json.loads((path / "manifest.json").read_text("utf-8"))["data"]
-    if (now := manifest_of(experiment, cases)["data"]) != written:
-        raise ConfigurationError(f"{path}: its cases have changed since ({written} then, {now} now)")
-    context = Context.model_validate({"models": {"default": "offline", **models}})
-    await check_servers(context)
-    by_id = {case.id: case for case in cases}
+    context, by_id, results = await open_run(path, models)
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def again(result: Result) -> Result:

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
@@ -76,6 +76,7 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints.sqlite"
         self._results = path / "results.jsonl"
         self._pseudo_cases = path / "pseudo_cases.jsonl"
+        self._options = path / "options.jsonl"
         self._lock = FileLock(str(path / ".lock"))
 
     @contextlib.contextmanager
@@ -85,16 +86,7 @@ class RunDirectory:
         Raises:
             ConfigurationError: another process runs here, or what stands here was run otherwise (differences named).
         """
-        try:
-            self.traces.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise ConfigurationError(
-                f"{self.path}: another process is running here; wait for it or choose another --out"
-            ) from None
-        except OSError as error:
-            raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
-        try:
+        with self._held():
             try:
                 self._check_manifest(manifest_of(experiment, cases))
                 for file in (self._results, self._pseudo_cases, *self.traces.glob("*.jsonl")):
@@ -102,8 +94,6 @@ class RunDirectory:
             except OSError as error:
                 raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
             yield self
-        finally:
-            self._lock.release()
 
     def results(self) -> list[Result]:
         """The results so far, without a last line that a kill has cut off."""
@@ -145,6 +135,44 @@ class RunDirectory:
     def remembered(self) -> list[str]:
         """The pseudo-cases kept so far, as JSON."""
         return _whole_lines(self._pseudo_cases)
+
+    def options(self) -> list[str]:
+        """The multiple-choice options kept so far, a case each, as JSON."""
+        return _whole_lines(self._options)
+
+    @contextlib.contextmanager
+    def adding_options(self) -> Iterator[Callable[[BaseModel], None]]:
+        """Hold the directory, to append options so that they survive a power cut; what is kept is never rewritten.
+
+        Raises:
+            ConfigurationError: another process runs here, or nothing can be written here.
+            RunStoppedError: it can no longer be written.
+        """
+
+        def add(options: BaseModel) -> None:
+            with self._writing():
+                _append(self._options, options)
+
+        with self._held():
+            with self._writing():
+                _drop_cut_line(self._options)
+            yield add
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        try:
+            self.traces.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise ConfigurationError(
+                f"{self.path}: another process is running here; wait for it or choose another --out"
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

@@ -1,22 +1,26 @@
-"""The state-aware patient put to labelled items: one turn each, on the graph that consultations use."""
+"""A patient system put to labelled items: one turn each, on the graphs that consultations use."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Literal
 
 import anyio
+from langgraph.graph import END, START, StateGraph
 
 from cases import Case
 from evaluation.simulator_set import Played, SimulatorItem
-from graphs.patients.saps import SapsState
-from graphs.patients.saps import graph as saps
+from graphs.interview import PATIENTS
 from models.errors import AskError
 from nodes.chart import Presentation, Turn
 from nodes.context import Context
+from nodes.patient_side import PatientSideOutput, PatientSideState
 
+System = Literal["saps", "ai_hospital", "patient_actor", "medchain"]
 _AT_ONCE = 8  # items before the models at a time
 
 
 async def play_all(
-    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context
+    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: System = "saps"
 ) -> tuple[list[Played], dict[str, str]]:
     """Play every item; what got no answer is told by item, with the reason, and left out."""
     played: list[Played | None] = [None] * len(items)
@@ -26,7 +30,7 @@ async def play_all(
     async def one(place: int, item: SimulatorItem) -> None:
         async with limit:
             try:
-                played[place] = await play(item, cases[item.case_id], context)
+                played[place] = await play(item, cases[item.case_id], context, patient)
             except AskError as error:
                 failures[item.id] = f"{error.reason}: {error}"
 
@@ -36,10 +40,10 @@ async def play_all(
     return [done for done in played if done], failures
 
 
-async def play(item: SimulatorItem, case: Case, context: Context) -> Played:
-    """Have the patient answer one item."""
+async def play(item: SimulatorItem, case: Case, context: Context, patient: System = "saps") -> Played:
+    """Have the patient answer one item: in words, pictures being told by their written findings."""
     before = [*item.dialogue, Turn(speaker="doctor", text=item.doctor)]
-    state: SapsState = {
+    state: PatientSideState = {
         "presentation": Presentation(
             language=case.language,
             age_years=case.patient.age_years,
@@ -51,6 +55,19 @@ async def play(item: SimulatorItem, case: Case, context: Context) -> Played:
         "examination_record": case.examinations,
         "dialogue": before,
     }
-    dialogue: list[Turn] = (await saps.ainvoke(state, context=context))["dialogue"]
-    doctor, *reply = dialogue[len(before) - 1 :]
-    return Played(item=item, action=doctor.action or "", reply=reply[0].text if reply else "")
+    in_words = context.model_copy(update={"patient": patient, "send_pictures": False})
+    dialogue: list[Turn] = (await _system(patient).ainvoke(state, context=in_words))["dialogue"]
+    doctor, *after = dialogue[len(before) - 1 :]
+    # What patient and examiner say to each other is not for the doctor's ears.
+    said = [turn for turn in after if turn.addressee in (None, "doctor")]
+    reply = said[-1] if said else Turn(speaker="patient", text="")
+    return Played(item=item, action=doctor.action or "", reply=reply.text, plain=reply.plain)
+
+
+@cache
+def _system(patient: System) -> Any:
+    builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
+    builder.add_node("patient", PATIENTS[patient])
+    builder.add_edge(START, "patient")
+    builder.add_edge("patient", END)
+    return builder.compile(name=patient)

@@ -11,7 +11,7 @@ from langgraph.types import Send
 from nodes.context import Context, context_of
 
 # A person is handed the case and the discussion, not the minutes kept so far.
-_MINUTES = ("trace", "decisions", "rounds", "case")
+_MINUTES = ("trace", "decisions", "rounds", "discussion", "case")
 
 
 def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:

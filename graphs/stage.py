@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.seats import send
 from nodes.chair import conclude, minute, moderate
 from nodes.context import Context, context_of
 from nodes.discussion import StageInput, StageState
@@ -15,13 +16,10 @@ from nodes.librarian import recall
 from nodes.stages import Stage
 from nodes.summarizing_agent import decide
 
-# A person is handed the case and the discussion, not the minutes kept so far.
-_MINUTES = ("trace", "decisions", "rounds")
-
 
 def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Send]:
     """All seats speak at once; they see each other's last views, not the present ones."""
-    return [_to("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
+    return [send("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
 
 
 def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["with retrieval"]:
@@ -48,7 +46,7 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        return [_to("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
+        return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
@@ -71,7 +69,3 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     )
     builder.add_edge("conclude", END)
     return builder
-
-
-def _to(node: str, state: StageState, **seat: Any) -> Send:
-    return Send(node, {**{key: value for key, value in state.items() if key not in _MINUTES}, **seat})

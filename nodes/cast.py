@@ -1,6 +1,6 @@
 """The whole cast: importing it declares every role, so that a model map can be checked."""
 
-from evaluation import disease_entities, distractors, judges, medpmc_judges, mvme_judges, pairwise
+from evaluation import disease_entities, distractors, judges, mcq, medpmc_judges, mvme_judges, pairwise, reply_judges
 from nodes import (
     ai_hospital_patient,
     decision_maker,
@@ -46,6 +46,7 @@ __all__ = [
     "intern",
     "judges",
     "librarian",
+    "mcq",
     "medpmc_judges",
     "memory_bank",
     "moderator",
@@ -55,6 +56,7 @@ __all__ = [
     "patient_actor",
     "patient_profile",
     "recruiter",
+    "reply_judges",
     "report_writer",
     "reporter",
     "response_generator",

@@ -95,6 +95,8 @@ def test_one_role_can_have_a_model_of_its_own(tmp_path: Path) -> None:
         (["--cases", "no-such-file.jsonl"], "no-such-file.jsonl"),
         (["no-such-file.jsonl"], "no-such-file.jsonl"),
         (["--page", "no-such-page.md"], "no-such-page.md"),
+        (["--judged", "medpmc", "--patient", "saps"], "leave out --patient"),
+        (["--patient", "nobody"], "--patient"),
     ],
 )
 def test_what_cannot_be_used_ends_with_code_2(arguments: list[str], message: str) -> None:

@@ -8,6 +8,7 @@ import typer
 from experiments.commands.score.aie import aie, aie_simulator
 from experiments.commands.score.consensus import consensus
 from experiments.commands.score.icd10 import icd10
+from experiments.commands.score.mcq import mcq
 from experiments.commands.score.medchain import medchain
 from experiments.commands.score.medpmc import medpmc
 from experiments.commands.score.mvme import mvme
@@ -20,6 +21,7 @@ score_app = typer.Typer(
     rich_markup_mode=None,
 )
 score_app.command()(medchain)
+score_app.command()(mcq)
 score_app.command()(mvme)
 score_app.command()(icd10)
 score_app.command()(consensus)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from experiments.commands.score.mcq import ask_again_as_mcq, formats_compared
 from experiments.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, show
 from experiments.commands.score.transcripts import (
     Against,
@@ -33,6 +34,12 @@ def aie(
     ] = None,
     against: Against = None,
     human: HumanScores = None,
+    mcq: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC", help="Also ask this model each case as a multiple-choice question.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """The ten doctor metrics of AIE (percent, except turns and length).
 
@@ -56,7 +63,12 @@ def aie(
         tables.append(compared(samples, joined(scored(against)[1])))
     if human:
         tables.append(correlated(samples, human))
-    notes = []
+    notes: list[str] = []
+    metrics = estimates(samples, clustered=definition == "sound")
+    if mcq:
+        answers, notes = ask_again_as_mcq(everything, mcq)
+        metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True)
+        tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
     if definition == "sound" and (without := unanswered(everything)):
         notes.append(f"{len(without)} without one option's letter as diagnosis: unscored in DIAGNOSIS.")
     show(
@@ -64,7 +76,7 @@ def aie(
             suite="aie",
             mode=mode,
             n=len(everything),
-            metrics=estimates(samples, clustered=definition == "sound"),
+            metrics=metrics,
             tables=tables,
             notes=notes,
         ),

@@ -1,9 +1,9 @@
-"""``wardround score simulator``: the state-aware patient on our labelled set."""
+"""``wardround score simulator``: a patient system on our labelled set."""
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,16 +17,20 @@ from experiments.commands.score.output import (
     refuse_records,
     show,
 )
+from experiments.commands.score.simulator_page import REGIONS, judgement_table, matrix_table, scores_table, write_page
 from experiments.commands.score.transcripts import read_files
 
 if TYPE_CHECKING:
     from cases import Case
-    from evaluation.samples import Definition
+    from evaluation.samples import Definition, Sample
     from evaluation.simulator_set import Played, SimulatorItem
-    from evaluation.statistics import Estimate
     from nodes.context import Context
 
-_MARKED = re.compile(r"(<!-- simulator scores -->\n).*?(<!-- end of simulator scores -->)", re.DOTALL)
+_JUDGES = {
+    "medpmc": ("patient_judge", "persona_judge"),
+    "ai_hospital": ("relevance_judge", "consistency_judge", "examination_judge"),
+}
+Patient = Literal["saps", "ai_hospital", "patient_actor", "medchain"]
 
 
 def simulator(
@@ -44,40 +48,86 @@ def simulator(
         Path | None,
         typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page."),
     ] = None,
+    patient: Annotated[
+        Patient | None,
+        typer.Option(help="Who is tried; else SAPS, and where AI Hospital judges, its own.", show_default=False),
+    ] = None,
+    judged: Annotated[
+        Literal["medpmc", "ai_hospital"] | None,
+        typer.Option(
+            help="Have the replies judged instead: patient and actor with and without tracker and actor (Med-PMC), "
+            "or relevance, consistency and examination accuracy (AI Hospital).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """The state-aware patient (SAPS) on labelled doctors' words: action accuracy and AIE's six metrics (percent).
+    """A patient system on labelled doctors' words: action accuracy and AIE's six metrics (percent).
 
-    Also printed: the tracked actions against the labelled ones.
+    Also printed: the tracked actions against the labelled ones. With --judged, a paper's judgements of the replies.
     """
     import anyio
 
-    from evaluation.aie_simulator import confusion, score_simulator
     from evaluation.samples import estimates
-    from evaluation.simulator_set import as_tests, read_items, shipped_files, tracking_by_part
-    from experiments.simulator_trial import play_all
+    from evaluation.simulator_set import read_items, shipped_files
+    from experiments.simulator_judging import judge_patient_actor, judge_replies
 
     definition: Definition = mode.value
+    if judged == "medpmc" and patient is not None:
+        refuse("--judged medpmc plays its own patients, patient_actor and medchain: leave out --patient")
     context = _context(models or [])
     items: list[SimulatorItem] = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     known = _cases_of(items, cases)
-    played, failures = anyio.run(play_all, items, known, context)
+    notes = _notes(patient, judged, context)
+    if judged is None:
+        samples, tables, failures = _scored(items, known, context, patient or "saps", definition)
+    else:
+        tables = []
+        found = (
+            anyio.run(judge_patient_actor, items, known, context)
+            if judged == "medpmc"
+            else anyio.run(judge_replies, items, known, context, patient or "ai_hospital")
+        )
+        samples, failures = found.samples, found.failures
+    metrics = estimates(samples, clustered=definition == "sound")
+    if judged == "medpmc":
+        tables = [judgement_table(metrics)]
+    if page is not None:
+        write_page(page, REGIONS[judged], tables if judged == "medpmc" else [scores_table(metrics), *tables[:1]])
+    notes += [f"{item}: no answer: {reason}" for item, reason in failures.items()]
+    show(Scores("simulator", mode, len(known), metrics, tables, notes), json_file)
+
+
+def _scored(
+    items: "Sequence[SimulatorItem]",
+    known: "Mapping[str, Case]",
+    context: "Context",
+    patient: "Patient",
+    definition: "Definition",
+) -> "tuple[dict[str, list[Sample]], list[ExtraTable], dict[str, str]]":
+    """AIE's metrics; the tracked actions beside the labelled ones, where the patient tracks any; and the failures."""
+    import anyio
+
+    from evaluation.aie_simulator import confusion, score_simulator
+    from evaluation.simulator_set import as_tests, tracking_by_part
+    from experiments.simulator_trial import play_all
+
+    played, failures = anyio.run(play_all, items, known, context, patient)
     tests = as_tests(played, known)
     samples = score_simulator(tests, definition) | tracking_by_part(played, known)
-    metrics = estimates(samples, clustered=definition == "sound")
-    matrix = _matrix_table(confusion(tests))
-    if page is not None:
-        _write_page(page, metrics, matrix)
-    show(
-        Scores(
-            suite="simulator",
-            mode=mode,
-            n=len(known),
-            metrics=metrics,
-            tables=[matrix, *_missed(played)],
-            notes=[f"{item}: no answer: {reason}" for item, reason in failures.items()],
-        ),
-        json_file,
-    )
+    matrix = confusion(tests)
+    return samples, [matrix_table(matrix), *_missed(played)] if matrix else [], failures
+
+
+def _notes(patient: "Patient | None", judged: str | None, context: "Context") -> list[str]:
+    from models.spec import OFFLINE, model_of
+
+    if judged is not None:
+        rules = [role for role in _JUDGES[judged] if model_of(role, "evaluation", context.models) == OFFLINE]
+        names = ", ".join(rules)
+        return [f"By rules that compare words and facts, for ranking similar systems only: {names}."] if rules else []
+    if patient == "patient_actor":
+        return ["Med-PMC's tracker knows no demands: what is to be done on the spot is advice to it."]
+    return []
 
 
 def _context(models: Sequence[str]) -> "Context":
@@ -105,38 +155,10 @@ def _cases_of(items: "Sequence[SimulatorItem]", source: str) -> "dict[str, Case]
     return {item.case_id: found[item.case_id] for item in items}
 
 
-def _matrix_table(matrix: "Mapping[str, Mapping[str, int]]") -> ExtraTable:
-    from evaluation.transcripts.aie import ACTIONS
-
-    rows = [
-        [f"{code} {ACTIONS[code]}", *(str(matrix[code].get(other, 0)) for other in ACTIONS)]
-        for code in ACTIONS
-        if code in matrix
-    ]
-    return ExtraTable("Tracked actions (columns) by the labelled ones (rows)", ["", *ACTIONS], rows)
-
-
 def _missed(played: "Sequence[Played]") -> list[ExtraTable]:
     rows = [
-        [one.item.id, one.item.action, one.action, one.item.doctor] for one in played if one.action != one.item.action
+        [one.item.id, one.item.action, one.action, one.item.doctor]
+        for one in played
+        if one.action not in ("", one.item.action)
     ]
     return [ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], rows)] if rows else []
-
-
-def _write_page(page: Path, metrics: "Mapping[str, Estimate]", matrix: ExtraTable) -> None:
-    scores = [
-        [name, "" if found.mean is None else f"{found.mean:.1f}", str(found.n)] for name, found in metrics.items()
-    ]
-    drawn = "\n\n".join((_markdown(["metric", "percent", "n"], scores), _markdown(matrix.header, matrix.rows)))
-    try:
-        text = page.read_text("utf-8")
-        if not _MARKED.search(text):
-            refuse(f"{page} lacks the marks <!-- simulator scores --> and <!-- end of simulator scores -->")
-        page.write_text(_MARKED.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
-    except OSError as error:
-        refuse(f"cannot use {page}: {error.strerror or error}")
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

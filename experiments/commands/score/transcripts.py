@@ -64,8 +64,10 @@ def by_file(paths: Sequence[Path], parts: "Sequence[Samples]") -> list[ExtraTabl
     return [ExtraTable("Means of each file", ["file", *parts[0]], rows)]
 
 
-def compared(samples: "Samples", others: "Samples") -> ExtraTable:
-    """The differences to another run, paired by case."""
+def compared(
+    samples: "Samples", others: "Samples", title: str = "Minus the other transcripts, paired by case"
+) -> ExtraTable:
+    """The differences to another run (or format), paired by case."""
     from evaluation.comparison import holm, paired_difference
 
     def cases(values: "Sequence[Sample]") -> dict[str, list[float]]:
@@ -91,7 +93,7 @@ def compared(samples: "Samples", others: "Samples") -> ExtraTable:
             ]
         )
     header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
-    return ExtraTable("Minus the other transcripts, paired by case", header, rows)
+    return ExtraTable(title, header, rows)
 
 
 def correlated(samples: "Samples", human: Path | None) -> ExtraTable:
