@@ -195,18 +195,27 @@ def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def _pair(given: list[tuple[str, ...]], wanted: list[tuple[str, ...]]) -> list[tuple[int, int, float]]:
-    """The best pairs of (predicted, reference, strength), each name at most once, principal ones first."""
-    candidates = [
-        (here, there, strength)
-        for here, name in enumerate(given)
-        for there, reference in enumerate(wanted)
-        if (strength := _agreement(name, reference))
+    """The best pairs of (predicted, reference, strength), each name at most once.
+
+    As many same names as possible, the principal ones among them, then as many related ones: an assignment, not a
+    choice one after the other, so that the order of the secondary diagnoses does not matter.
+    """
+    if not given:
+        return []
+    from scipy.optimize import linear_sum_assignment
+
+    strengths = [[_agreement(name, reference) for reference in wanted] for name in given]
+    most = len(given) + len(wanted)
+    worth = [
+        [
+            (strength == SAME) * (4 * most + 2 * (there == 0) + (here == there == 0)) + (strength == RELATED)
+            for there, strength in enumerate(row)
+        ]
+        for here, row in enumerate(strengths)
     ]
-    pairs: list[tuple[int, int, float]] = []
-    for here, there, strength in sorted(candidates, key=lambda pair: (-pair[2], pair[1], pair[0])):
-        if not any(here == taken or there == met for taken, met, _ in pairs):
-            pairs.append((here, there, strength))
-    return pairs
+    rows, columns = linear_sum_assignment(worth, maximize=True)
+    pairs = ((int(here), int(there)) for here, there in zip(rows, columns, strict=True))
+    return [(here, there, strengths[here][there]) for here, there in pairs if strengths[here][there]]
 
 
 def _distinct(names: Iterable[str]) -> list[tuple[str, ...]]:
