@@ -76,10 +76,11 @@ def test_any_patient_can_be_tried_and_one_that_tracks_nothing_has_no_matrix(item
     assert metrics["ACCURACY"]["n"] == 4
 
 
-def test_a_page_has_room_for_a_patient_that_tracks_nothing(items: Path) -> None:
-    page = Path(shutil.copy(PAGE, items.with_name("page.md")))
-    assert run(items, "--patient", "medchain", "--page", page).exit_code == 0
-    assert "| TRACKING |  | 0 |" in page.read_text("utf-8")
+@pytest.mark.parametrize("judged", [(), ("--judged", "ai_hospital")])
+def test_the_page_is_not_written_with_the_figures_of_another_patient(judged: tuple[str, ...]) -> None:
+    result = run(*judged, "--patient", "medchain", "--page", PAGE)
+    assert result.exit_code == 2
+    assert "leave out --patient medchain" in result.stderr
 
 
 def test_a_models_verdicts_count_and_a_failed_one_is_told_and_left_out(items: Path) -> None:

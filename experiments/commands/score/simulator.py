@@ -39,7 +39,9 @@ def simulator(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="[ROLE=]SPEC", help="A model for all roles of the patient, or for one; else offline."),
+        typer.Option(
+            metavar="[ROLE=]SPEC", help="A model for all roles of patient and judges, or for one; else offline."
+        ),
     ] = None,
     mode: ModeOption = Mode.SOUND,
     json_file: JsonOption = None,
@@ -74,18 +76,21 @@ def simulator(
     definition: Definition = mode.value
     if judged == "medpmc" and patient is not None:
         refuse("--judged medpmc plays its own patients, patient_actor and medchain: leave out --patient")
+    default: Patient = "ai_hospital" if judged else "saps"
+    if page is not None and patient not in (None, default):
+        refuse(f"--page shows the figures of {default}: leave out --patient {patient}")
     context = _context(models or [])
     items: list[SimulatorItem] = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     known = _cases_of(items, cases)
     notes = _notes(patient, judged, context)
     if judged is None:
-        samples, tables, failures = _scored(items, known, context, patient or "saps", definition)
+        samples, tables, failures = _scored(items, known, context, patient or default, definition)
     else:
         tables = []
         found = (
             anyio.run(judge_patient_actor, items, known, context)
             if judged == "medpmc"
-            else anyio.run(judge_replies, items, known, context, patient or "ai_hospital")
+            else anyio.run(judge_replies, items, known, context, patient or default)
         )
         samples, failures = found.samples, found.failures
     metrics = estimates(samples, clustered=definition == "sound")
