@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from experiments.commands.printing import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -152,11 +154,11 @@ def _print_section(console: "Console", title: str, entries: "dict[str, object]")
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(_printable(title), style="bold"), title_justify="left", show_header=False, box=None)
+    table = Table(title=Text(printable(title), style="bold"), title_justify="left", show_header=False, box=None)
     table.add_column(style="dim", ratio=1, max_width=30)
     table.add_column(ratio=3, overflow="fold")
     for name, value in entries.items():
-        if shown := _printable(_text(value)):
+        if shown := printable(_text(value)):
             # As Text, so that brackets in a record are no markup.
             table.add_row(Text(name), Text(shown))
     if table.row_count:
@@ -174,11 +176,6 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _printable(text: str) -> str:
-    """Text without control characters, which a terminal would obey."""
-    return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
-
-
 def _console() -> "Console":
     from rich.console import Console
 
@@ -191,9 +188,9 @@ def _count(number: int, thing: str) -> str:
 
 def _report(problems: "Iterable[Problem]") -> None:
     for problem in problems:
-        typer.echo(f"{problem.severity}: {_printable(str(problem))}", err=True)
+        typer.echo(f"{problem.severity}: {printable(str(problem))}", err=True)
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(_printable(message), err=True)
+    typer.echo(printable(message), err=True)
     raise typer.Exit(BAD_INPUT)
