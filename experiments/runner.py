@@ -154,7 +154,8 @@ async def _run_graph(graph: Graph, case: Case, thread: str, context: Context) ->
             await add_to_memory(reached.values["follow_up"].course, context)
         return dict(reached.values)
     entry = None if reached.next else {"case": case}
-    final: dict[str, Any] = await graph.ainvoke(entry, config, context=context, durability="async")
+    # "async" lets a stage's checkpoint reach the disk before its graph's own: a kill in between loses what lay before.
+    final: dict[str, Any] = await graph.ainvoke(entry, config, context=context, durability="sync")
     return final
 
 
