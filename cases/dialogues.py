@@ -1,0 +1,69 @@
+"""Dialogues between a physician and a patient as chat messages: what reconstruction writes and a trainer reads."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cases.files import Problem, validation_problems
+from cases.vocabulary import Language
+
+PHYSICIAN = "assistant"
+PATIENT = "user"
+
+
+class Message(BaseModel):
+    """One turn; trainers know the physician as the assistant and the patient as the user."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Dialogue(BaseModel):
+    """One dialogue and the clinical note that it rests on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(min_length=1)
+    messages: list[Message] = Field(description="Patient and physician in turns, after an optional system message.")
+    note: str = Field("", description="The clinical note; empty if there is none.")
+    language: Language = "en"
+    department: str | None = None
+    diseases: list[str] = Field(default_factory=list)
+    strategy: str = Field("", description="How the dialogue was made.")
+    models: list[str] = Field(default_factory=list, description="The models that wrote it.")
+
+    @property
+    def spoken(self) -> list[Message]:
+        """The messages that a person said."""
+        return [message for message in self.messages if message.role != "system"]
+
+
+def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
+    """The dialogues of a JSON-lines file, one a line, and what was wrong with the other lines."""
+    source = Path(path)
+    try:
+        lines = source.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        return [], [Problem(str(source), "", "", f"cannot be read: {error}")]
+    dialogues: list[Dialogue] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            dialogues.append(Dialogue.model_validate_json(line))
+        except ValidationError as error:
+            problems.extend(validation_problems(source, f"line {number}", error))
+    if not (dialogues or problems):
+        problems.append(Problem(str(source), "", "", "holds no dialogue; expected one JSON object a line"))
+    return dialogues, problems
+
+
+def dialogue_lines(dialogues: Iterable[Dialogue]) -> Iterator[str]:
+    """The lines of a dialogue file."""
+    for dialogue in dialogues:
+        yield dialogue.model_dump_json() + "\n"
