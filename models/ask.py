@@ -1,26 +1,22 @@
 """The one door through which every role speaks."""
 
-import base64
 import json
-import mimetypes
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import ValidationError
-
 from cases.vocabulary import Language
-from models.chat import FORMS, Reply, chat_client, find_json
-from models.errors import AnswerError, AskError, ModelError
+from models.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
+from models.errors import AnswerError, AskError
+from models.fingerprint import fingerprint
+from models.journal import note, replayed, with_earlier_tries
+from models.prices import cost_of
+from models.question import Question, spoken_question, typed_question, what_is_wrong
 from models.role import Answer, Role, variables
-from models.schema import answer_schema
 from models.settings import ModelSettings
-from models.spec import HUMAN, OFFLINE, model_of
-from models.trace import Call, record
+from models.spec import HUMAN, OFFLINE, is_in_process, model_of
+from models.trace import Call, collect, record
 from prompts import load_prompt
 
 
@@ -35,6 +31,8 @@ async def ask(
     seat: int | None = None,
 ) -> Answer:
     """Put a role's question to the model that stands behind it.
+
+    A question that the case's journal or the response cache answers is not sent.
 
     Args:
         role: who is asked.
@@ -51,7 +49,8 @@ async def ask(
     Raises:
         AnswerError: no valid answer, also not after one repair.
         ModelError: the model could not be reached or refused.
-        ModelSpecError: the model's package or key is missing.
+        LimitError: the case, the role or the run has taken what it may.
+        ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
     """
     language = settings.language or language
     prompt = load_prompt(role.prompt, language, role.stage)
@@ -69,55 +68,50 @@ async def ask(
         attempts=0,
         messages=[{"role": "system", "content": system}, {"role": "user", "content": user}, *_named(pictures)],
     )
+    question: Question[Answer] | None = None
+    chats = spec not in (OFFLINE, HUMAN)
+    if role.speech is not None and chats and (settings.plain_words or is_in_process(spec)):
+        said = [message.model_dump() for message in role.speech.conversation(view)]
+        call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})
+        question = spoken_question(role, role.speech, view)
+    elif chats:
+        question = await typed_question(role, system, user, pictures, language)
+    if question is not None:
+        key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
+        call = call.model_copy(update={"fingerprint": key})
+        if (known := _from_journal(role, call, settings)) is not None:
+            return known
     clock = time.perf_counter()
-    taken: dict[str, Any] = {}
+    taken = Taken()
     try:
-        if spec == OFFLINE:
+        if question is not None:
+            found = await answer_from_cache(question, call, settings, taken)
+            answer = await answer_from_model(question, call, settings, taken) if found is None else found
+        elif spec == OFFLINE:
             answer = role.offline(view)
-        elif spec == HUMAN:
-            answer = _ask_person(role, call)
         else:
-            messages = [SystemMessage(system), HumanMessage(await _content(user, pictures))]
-            answer = await _ask_chat(role, messages, spec, settings, language, taken)
+            answer = _ask_person(role, call)
     except AskError as error:
         error.add_note(f"at {call.id}, model {spec}")
-        if isinstance(error, ModelError):
-            taken["attempts"] = taken.get("attempts", 0) + error.attempts
-        _finish(call, clock, settings, taken | {"error": f"{error.reason}: {error}"})
+        _finish(call, clock, settings, taken, {"error": f"{error.reason}: {error}"})
         raise
-    _finish(call, clock, settings, taken | {"answer": answer.model_dump(mode="json")})
+    _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
+    if question is not None and not taken.cached:
+        await keep_in_cache(answer, call, settings, taken)  # once it is on record
     return answer
 
 
-async def _ask_chat(
-    role: Role[Answer],
-    messages: list[BaseMessage],
-    spec: str,
-    settings: ModelSettings,
-    language: Language,
-    taken: dict[str, Any],
-) -> Answer:
-    client = chat_client(spec, settings)
-    schema = answer_schema(role.answer, language)
-    name = re.sub(r"\W+", "_", role.answer.__name__).strip("_")
-    instruction = _words("answer_format", language, {"schema": json.dumps(schema, ensure_ascii=False, indent=1)})
-    reply = await client.ask(messages, name=name, schema=schema, instruction=instruction, settings=settings)
-    _count(taken, reply)
+def _from_journal(role: Role[Answer], call: Call, settings: ModelSettings) -> Answer | None:
+    """The answer that was recorded to this very question, put among the case's calls as it was."""
+    known = replayed(call)
+    if known is None:
+        return None
     try:
-        return role.answer.model_validate(find_json(reply.text))
-    except ValueError as error:  # a ValidationError is one too
-        taken["repaired"] = True
-        repair = _words("repair", language, {"error": _what_is_wrong(error)})
-        if reply.form != FORMS[-1]:
-            # Some servers ignore the form without a word; the model then reads here what it should have been.
-            repair = f"{repair}\n\n{instruction}"
-        messages = [*messages, AIMessage(reply.text or "{}"), HumanMessage(repair)]
-        reply = await client.ask(messages, name=name, schema=schema, instruction=instruction, settings=settings)
-    _count(taken, reply)
-    try:
-        return role.answer.model_validate(find_json(reply.text))
-    except ValueError as error:
-        raise AnswerError(f"not a {role.answer.__name__}, also after a repair: {_what_is_wrong(error)}") from error
+        answer = role.answer.model_validate(known.answer)
+    except ValueError:  # the type has become stricter since
+        return None
+    collect(known, settings.trace_file)
+    return answer
 
 
 def _ask_person(role: Role[Answer], call: Call) -> Answer:
@@ -135,50 +129,18 @@ def _ask_person(role: Role[Answer], call: Call) -> Answer:
     try:
         return role.answer.model_validate(json.loads(given) if isinstance(given, str) else given)
     except ValueError as error:
-        raise AnswerError(f"the person's answer is not a {role.answer.__name__}: {_what_is_wrong(error)}") from error
+        raise AnswerError(f"the person's answer is not a {role.answer.__name__}: {what_is_wrong(error)}") from error
 
 
-def _finish(call: Call, clock: float, settings: ModelSettings, update: dict[str, Any]) -> None:
-    finished = call.model_copy(update={"seconds": time.perf_counter() - clock, **update})
-    record(finished.model_copy(update={"cost": _cost(finished, settings)}), settings.trace_file)
-
-
-def _cost(call: Call, settings: ModelSettings) -> float | None:
-    if call.model in (OFFLINE, HUMAN):
-        return 0.0
-    if call.model not in settings.prices:
-        return None
-    price_in, price_out = settings.prices[call.model]
-    return (call.input_tokens * price_in + call.output_tokens * price_out) / 1_000_000
-
-
-def _count(taken: dict[str, Any], reply: Reply) -> None:
-    for field in ("attempts", "input_tokens", "output_tokens"):
-        taken[field] = taken.get(field, 0) + getattr(reply, field)
-
-
-def _what_is_wrong(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        details = error.errors(include_url=False, include_input=False, include_context=False)
-        return "; ".join(f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in details[:8])
-    return str(error)
-
-
-def _words(name: str, language: Language, values: dict[str, Any]) -> str:
-    return load_prompt(f"ask/{name}", language).render(values)[1]
+def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:
+    cost = 0.0 if taken.cached else cost_of(call.model, taken.input_tokens, taken.output_tokens, settings, call.started)
+    seconds = time.perf_counter() - clock
+    finished = call.model_copy(update={"seconds": seconds, "cost": cost, **vars(taken), **outcome})
+    finished = with_earlier_tries(finished)
+    record(finished, settings.trace_file)
+    note(finished)
 
 
 def _named(pictures: Sequence[str]) -> list[dict[str, Any]]:
     """Pictures as the trace keeps them: by file, not by content."""
     return [{"role": "user", "image": Path(picture).name} for picture in pictures]
-
-
-async def _content(text: str, pictures: Sequence[str]) -> str | list[str | dict[str, Any]]:
-    if not pictures:
-        return text
-    blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text}]
-    for picture in pictures:
-        data = base64.b64encode(await anyio.Path(picture).read_bytes()).decode()
-        mime = mimetypes.guess_type(picture)[0] or "image/png"
-        blocks.append({"type": "image", "base64": data, "mime_type": mime})
-    return blocks

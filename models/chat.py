@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import random
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,33 +11,27 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from models.errors import ModelError, ModelSpecError
+from models.question import Question
+from models.replies import text_of
+from models.retries import EmptyReplyError, Patience, brief, is_too_many, retry_after, retrying, status_of
 from models.settings import ModelSettings
-from models.spec import ModelSpec
+from models.spec import IN_PROCESS, ModelSpec
+from models.throttle import throttle_of
 
 # How a typed answer is asked for, from the strictest on; a server that refuses one is asked in the next.
 FORMS = ("json_schema", "tool", "text")
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
-_FIRST_WAIT = 0.25
-_LONGEST_OWN_WAIT = 20.0
-_LONGEST_WAIT = 60.0
 
 
 @dataclass
 class Reply:
-    """What came back: the raw text or tool arguments, and what it took to get it."""
+    """What came back: the raw text or tool arguments, and the tokens it took."""
 
     text: str
     form: str
-    attempts: int
     input_tokens: int = 0
     output_tokens: int = 0
-
-
-class EmptyReplyError(RuntimeError):
-    """The server answered without a choice."""
 
 
 @dataclass
@@ -57,59 +49,65 @@ class ChatClient:
 
         return isinstance(self.model, BaseChatOpenAI)
 
-    async def ask(
-        self,
-        messages: list[BaseMessage],
-        *,
-        name: str,
-        schema: dict[str, Any],
-        instruction: str,
-        settings: ModelSettings,
-    ) -> Reply:
-        """Ask for an answer of the schema, in the strictest form that the server takes.
+    async def ask(self, question: Question[Any], settings: ModelSettings, patience: Patience) -> Reply:
+        """Ask for an answer of the question's schema, in the strictest form that the server takes.
 
         Args:
-            messages: the rendered prompt.
-            name: the answer type's name.
-            schema: its strict JSON schema.
-            instruction: what is appended to the last message when the answer is asked for as JSON in text.
-            settings: time-out and attempts.
+            question: what is asked, and for which schema.
+            settings: the time-out of a request, and how many the server gets at once.
+            patience: how many requests may fail; it counts all that are sent.
 
         Raises:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
         """
-        attempts = 0
         refusals: list[str] = []
-        for form in FORMS[FORMS.index(self.form) :]:
-            runnable, sent = self._prepare(form, name, schema, messages, instruction)
+        forms = FORMS[FORMS.index(self.form) :] if question.schema else FORMS[-1:]  # plain words need no form
+        for form in forms:
+            runnable, sent = self._prepare(form, question)
             try:
-                async for attempt in _retrying(settings):
+                async for attempt in retrying(patience):
                     with attempt:
-                        attempts += 1
-                        message = await _one_request(runnable, sent, settings.timeout)
+                        message = await self._send(runnable, sent, settings, patience)
             except Exception as error:
-                if _status(error) in (400, 404, 422, 501) and form != FORMS[-1]:
-                    refusals.append(f"{form}: {_brief(error)}")
+                if status_of(error) in (400, 404, 422, 501) and form != FORMS[-1]:
+                    refusals.append(f"{form}: {brief(error)}")
                     continue
-                detail = "; ".join([*refusals, _brief(error)])
-                reason = f"{self.spec.name}: no answer after {attempts} requests ({detail})"
-                raise ModelError(reason, attempts) from error
-            self.form = form
+                detail = "; ".join([*refusals, brief(error)])
+                raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
+            if question.schema:
+                self.form = form
             usage = message.usage_metadata
             return Reply(
-                text=_text_of(message),
+                text=text_of(message),
                 form=form,
-                attempts=attempts,
                 input_tokens=usage["input_tokens"] if usage else 0,
                 output_tokens=usage["output_tokens"] if usage else 0,
             )
         raise AssertionError("the last form either answers or raises")
 
-    def _prepare(
-        self, form: str, name: str, schema: dict[str, Any], messages: list[BaseMessage], instruction: str
-    ) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
+    async def _send(
+        self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
+    ) -> AIMessage:
+        most = 1 if self.spec.provider == IN_PROCESS else settings.max_connections
+        throttle = throttle_of(self.spec, most)
+        async with throttle.slot() as sent:  # the wait for it is not the request's
+            patience.sent += 1
+            try:
+                message = await _one_request(runnable, messages, settings.timeout)
+            except Exception as error:
+                patience.failed(error)
+                if is_too_many(error):
+                    throttle.refused(sent, retry_after(error))
+                raise
+            throttle.succeeded()
+        return message
+
+    def _prepare(self, form: str, question: Question[Any]) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
+        messages, name, schema = question.messages, question.name, question.schema
         if form == "text":
-            return self.model, [*messages[:-1], _with_text(messages[-1], instruction)]
+            if not question.instruction:
+                return self.model, messages
+            return self.model, [*messages[:-1], _with_text(messages[-1], question.instruction)]
         key = (form, json.dumps(schema, sort_keys=True))
         if key not in self._bound:
             self._bound[key] = self._bind(form, name, schema)
@@ -146,7 +144,9 @@ def chat_client(spec: str, settings: ModelSettings) -> ChatClient:
     key = (spec, settings.model_dump_json(include={"temperature", "timeout", "max_tokens", "seed"}))
     if key not in clients:
         parsed = ModelSpec.parse(spec)
-        clients[key] = ChatClient(parsed, build_model(parsed, settings))
+        # A model in this process knows no other form, and there is nobody who would refuse one.
+        form = FORMS[-1] if parsed.provider == IN_PROCESS else FORMS[0]
+        clients[key] = ChatClient(parsed, build_model(parsed, settings), form)
     return clients[key]
 
 
@@ -154,11 +154,17 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
     """The LangChain chat model of a spec.
 
     A server named by URL gets the key of WARDROUND_API_KEY, if that is set, and never the key of the provider's
-    own service.
+    own service, nor what the environment says about the user's account there.
 
     Raises:
-        ModelSpecError: the provider's package or its key is missing.
+        ModelSpecError: the provider's package or its key is missing, or a folder holds no model.
     """
+    if spec.provider == IN_PROCESS:
+        from models.hf import HfChat, check_folder
+
+        check_folder(spec.name)
+        limits = settings.model_dump(include={"temperature", "seed", "max_tokens", "timeout"})
+        return HfChat(folder=spec.name, **limits)
     from langchain.chat_models import init_chat_model
 
     options: dict[str, Any] = {"temperature": settings.temperature, "timeout": settings.timeout, "max_retries": 0}
@@ -177,8 +183,26 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
     try:
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
     except Exception as error:  # each integration raises its own kind when a package or a key is missing
-        raise ModelSpecError(f"{spec.provider}:{spec.name} cannot be used: {_brief(error)}") from error
+        raise ModelSpecError(f"{spec.provider}:{spec.name} cannot be used: {brief(error)}") from error
+    if spec.base_url is not None or spec.provider not in ("openai", "azure_openai"):
+        for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
+            if client is not None:
+                without_account(client, getattr(model, "default_headers", None) or {})
     return model
+
+
+def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:
+    """Let an OpenAI client name nobody.
+
+    It takes the headers with the user's organization and project at OpenAI, and others, from the environment, and no
+    argument keeps it from sending them to another company's server.
+
+    Args:
+        client: the SDK's client.
+        headers: what was given to it as headers of its own.
+    """
+    client.organization = client.project = None
+    client._custom_headers = dict(headers or {})
 
 
 async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage], seconds: float) -> AIMessage:
@@ -194,97 +218,9 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
     return message
 
 
-def _retrying(settings: ModelSettings) -> AsyncRetrying:
-    return AsyncRetrying(
-        retry=retry_if_exception(_is_transient),
-        stop=stop_after_attempt(settings.max_attempts),
-        wait=_wait,
-        reraise=True,
-    )
-
-
-def _is_transient(error: BaseException) -> bool:
-    """Whether asking again can help: the server is busy, failing or unreachable, or sent nothing."""
-    status = _status(error)
-    if status is not None:
-        return status in (408, 409, 425, 429) or (status >= 500 and status != 501)
-    if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
-        return True
-    names = " ".join(kind.__name__ for kind in type(error).__mro__)
-    return "Timeout" in names or "Connection" in names or "TransportError" in names
-
-
-def _wait(state: RetryCallState) -> float:
-    """Seconds until the next attempt: what the server asked for, or an exponential with jitter."""
-    error = state.outcome.exception() if state.outcome else None
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    try:
-        asked = float(headers.get("retry-after-ms", "nan")) / 1000
-        if asked != asked:
-            asked = float(headers.get("retry-after", "nan"))
-    except ValueError:
-        asked = float("nan")
-    if asked == asked:
-        return min(max(asked, 0.0), _LONGEST_WAIT)
-    doubled = _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 10)
-    return float(min(doubled, _LONGEST_OWN_WAIT) * random.uniform(0.75, 1.25))
-
-
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _brief(error: BaseException) -> str:
-    text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
-    for name, value in os.environ.items():
-        if name.endswith("_API_KEY") and len(value) >= 8:
-            text = text.replace(value, f"<{name}>")  # some servers quote the key they refuse
-    return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
-
-
-def _text_of(message: AIMessage) -> str:
-    if message.tool_calls:
-        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    if message.invalid_tool_calls:
-        return message.invalid_tool_calls[0]["args"] or ""
-    return message.text or str(message.additional_kwargs.get("refusal") or "")
-
-
 def _with_text(message: BaseMessage, addition: str) -> BaseMessage:
     if isinstance(message.content, str):
         content: Any = f"{message.content}\n\n{addition}"
     else:
         content = [*message.content, {"type": "text", "text": addition}]
     return message.model_copy(update={"content": content})
-
-
-def find_json(text: str) -> Any:
-    """The JSON object in a reply: bare, fenced or surrounded by prose, after any thinking aloud.
-
-    A broken object is never completed, and of two different ones none is chosen: a cut answer is not an answer.
-
-    Raises:
-        ValueError: there is no complete JSON object, or more than one.
-    """
-    if text.lstrip().startswith("{"):
-        parts = [text]
-    else:
-        answer = text.rpartition("</think>")[2]
-        parts = _FENCE.findall(answer) or [answer]
-    found = [value for part in parts for value in _objects(part)]
-    if not found:
-        raise ValueError(f"the reply holds no JSON object: {text[:200]!r}")
-    if any(value != found[0] for value in found[1:]):
-        raise ValueError("the reply holds more than one JSON object")
-    return found[0]
-
-
-def _objects(text: str) -> Iterator[Any]:
-    end = 0
-    while (start := text.find("{", end)) >= 0:
-        try:
-            value, end = json.JSONDecoder().raw_decode(text, start)
-        except RecursionError:
-            raise ValueError("the JSON object is nested too deeply") from None
-        yield value

@@ -14,14 +14,25 @@ class AnswerError(AskError):
 
 
 class ModelError(AskError):
-    """The model could not be reached or refused the call, also not after the allowed ``attempts``."""
+    """The model could not be reached or refused the call, also not after the allowed attempts."""
 
     reason = "model_error"
 
-    def __init__(self, message: str, attempts: int = 0) -> None:
+
+class LimitError(AskError):
+    """A limit was reached; ``reason`` says whose and which, as in `case_tokens_limit`.
+
+    What gathers answers and goes on without the missing ones must let this one through.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.attempts = attempts
+        self.reason = reason
 
 
 class ModelSpecError(ValueError):
     """A model map that names an unknown provider, model spelling or role; raised before the first call."""
+
+
+class CacheError(ModelSpecError):
+    """The response cache cannot be used."""

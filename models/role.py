@@ -6,9 +6,24 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from cases.dialogues import Message
+
 Answer = TypeVar("Answer", bound=BaseModel)
 
 _stages_of_role: dict[str, set[str]] = {}
+
+
+@dataclass(frozen=True)
+class Speech(Generic[Answer]):
+    """How a role is asked in conversation, by a model that was taught to speak and not to fill in forms.
+
+    Attributes:
+        conversation: what has been said so far, of the same view that the prompt renders.
+        answer: the role's answer that plain words are; a ValueError if they are none.
+    """
+
+    conversation: Callable[[Any], list[Message]]
+    answer: Callable[[Any, str], Answer]
 
 
 @dataclass(frozen=True)
@@ -21,6 +36,7 @@ class Role(Generic[Answer]):
         prompt: its prompt file, without language and ending.
         answer: the Pydantic type of its answer.
         offline: its deterministic rule, reading the same view that the prompt renders.
+        speech: how it is asked in conversation, if its answer can be given in plain words.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
     """
 
@@ -30,6 +46,7 @@ class Role(Generic[Answer]):
     answer: type[Answer]
     offline: Callable[[Any], Answer]
     seats: int = 0
+    speech: Speech[Answer] | None = None
 
     def __post_init__(self) -> None:
         for name in (self.name, *(f"{self.name}{seat + 1}" for seat in range(self.seats))):

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from models.errors import ModelSpecError
@@ -11,15 +12,18 @@ from models.role import known_roles
 
 OFFLINE = "offline"
 HUMAN = "human"
+IN_PROCESS = "hf"
 _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?://\S*))?")
 # A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
 _ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
-_FORMS = f"`{OFFLINE}`, `{HUMAN}` or `provider:model[@base_url]`, for example `openai:gpt-4o-mini`"
+_FORMS = (
+    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, or `{IN_PROCESS}:FOLDER`"
+)
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A parsed model spec, ``provider:name[@base_url]``."""
+    """A parsed model spec, ``provider:name[@base_url]``; the name of an `hf` model is its folder."""
 
     provider: str
     name: str
@@ -30,10 +34,12 @@ class ModelSpec:
         """Parse a spec; `offline` and `human` are providers without a model name.
 
         Raises:
-            ModelSpecError: the spelling is not of the form, or no such provider is known.
+            ModelSpecError: the spelling is not of the form, or no such provider or folder is known.
         """
         if text in (OFFLINE, HUMAN):
             return cls(text, "")
+        if is_in_process(text):
+            return cls(IN_PROCESS, _folder(text))
         match = _SPELLING.fullmatch(text)
         if match is None:
             raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
@@ -87,6 +93,18 @@ def _places(role: str, stage: str) -> list[str]:
     """The role at its stage, at the stage that this is a part of, and so on."""
     parts = stage.split(".")
     return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
+
+
+def is_in_process(spec: str) -> bool:
+    """Whether a spec names a model that runs in this process."""
+    return spec.startswith(f"{IN_PROCESS}:")
+
+
+def _folder(text: str) -> str:
+    folder = text.removeprefix(f"{IN_PROCESS}:")
+    if not folder or not Path(folder).expanduser().is_dir():
+        raise ModelSpecError(f"{text!r}: {folder!r} is not a folder on this machine; a model is not fetched for you")
+    return str(Path(folder).expanduser())
 
 
 def _check_url(url: str) -> None:

@@ -23,11 +23,15 @@ class Call(BaseModel):
     prompt_hash: str
     started: float = Field(description="Seconds since the epoch.")
     seconds: float
-    attempts: int = Field(1, description="Requests sent, repairs included; 0 for offline and human.")
+    fingerprint: str = Field("", description="Hash of all that a chat model's answer depends on; empty for others.")
+    attempts: int = Field(
+        1, description="Requests sent, repairs and failed tries before a resume included; 0 if no model was asked."
+    )
     repaired: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")
+    cached: bool = Field(False, description="Answered from the response cache: tokens as counted then, at no cost.")
     messages: list[dict[str, Any]] | None = Field(None, description="What was sent; None when kept in a trace file.")
     answer: Any = Field(None, description="The typed answer as JSON; None when kept in a trace file.")
     error: str | None = None
@@ -101,9 +105,13 @@ def record(call: Call, trace_file: str | None) -> None:
         with Path(trace_file).open("ab+") as out:
             line = call.model_dump_json().encode() + b"\n"
             out.write(line if _at_line_start(out) else b"\n" + line)
-        call = call.model_copy(update={"messages": None, "answer": None})
+    collect(call, trace_file)
+
+
+def collect(call: Call, trace_file: str | None) -> None:
+    """Add a call that already stands in the trace file to those of the state."""
     if (calls := _collected.get()) is not None:
-        calls.append(call)
+        calls.append(call if trace_file is None else call.model_copy(update={"messages": None, "answer": None}))
 
 
 def _at_line_start(file: BinaryIO) -> bool:
@@ -116,11 +124,14 @@ def _at_line_start(file: BinaryIO) -> bool:
 
 def read_calls(lines: Iterable[str]) -> Trace:
     """The calls of a trace file; a line cut off by a kill is left out."""
-    calls = []
+    return merge_traces(Trace(calls=tuple(each_call(lines))), None)
+
+
+def each_call(lines: Iterable[str]) -> Iterator[Call]:
+    """Every record of a trace file in the order of writing, also several of one call."""
     for line in lines:
         try:
-            calls.append(Call.model_validate_json(line))
+            yield Call.model_validate_json(line)
         except ValidationError as error:
             if error.errors()[0]["type"] != "json_invalid":
                 raise
-    return merge_traces(Trace(calls=tuple(calls)), None)

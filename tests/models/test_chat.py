@@ -14,11 +14,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from models import AnswerError, ModelError, ModelSettings, ModelSpecError, chat
-from models.chat import build_model, chat_client, find_json
+from models import AnswerError, ModelError, ModelSettings, ModelSpecError, retries
+from models.chat import build_model, chat_client
+from models.question import typed_question
+from models.retries import Patience
 from models.schema import answer_schema
 from models.spec import ModelSpec
-from tests.models.examinee import GOOD, OPINION, Opinion, fail, put, served, spec
+from tests.models.examinee import EXAMINEE, GOOD, OPINION, Opinion, fail, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 # What a server may support, with the form that is found for it, as the server names it.
@@ -128,7 +130,6 @@ async def test_a_request_without_an_answer_in_time_is_sent_again() -> None:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("429", "429"),
         ("500", "500"),
         ("503", "503"),
         ("disconnect", "Connection"),
@@ -143,6 +144,33 @@ async def test_a_lasting_fault_ends_after_the_allowed_attempts_with_its_reason(f
     assert len(server.requests) == call.attempts == 2
     assert "after 2 requests" in error
     assert re.search(reason, error)
+
+
+@in_every_form
+async def test_a_server_that_stays_too_busy_is_asked_four_times_as_often_and_then_given_up(
+    supports: Collection[str], form: str
+) -> None:
+    with FakeServer(faults=["429"] * 30, supports=supports, retry_after=0) as server:
+        error, call = await fail(served(server, max_attempts=2), ModelError)
+    assert statuses(server).count(429) == 8
+    assert call.attempts == len(server.requests) and "429" in error
+
+
+async def test_a_busy_spell_does_not_use_up_the_attempts_for_errors() -> None:
+    with FakeServer(answer=good, faults=["429", "429", "500", "429"], retry_after=0) as server:
+        opinion, call = await put(served(server, max_attempts=2))
+    assert opinion == OPINION and call.attempts == 5
+
+
+async def test_the_attempts_are_those_of_the_answer_and_not_of_each_form_of_asking() -> None:
+    with FakeServer(faults=["500"] * 9, supports=("tools", "text")) as server:
+        first = chat_client(spec(server), served(server))
+        patience = Patience(3)
+        patience.failed(TimeoutError())  # as if the first form had met a fault before it was refused
+        question: Any = await typed_question(EXAMINEE, "You judge.", "Well?", (), "en")
+        with pytest.raises(ModelError, match="after 3 requests"):
+            await first.ask(question, served(server), patience)
+    assert statuses(server) == [400, 500, 500]
 
 
 async def test_a_server_that_is_not_there_is_an_error_after_the_allowed_attempts() -> None:
@@ -164,7 +192,7 @@ async def test_a_429_is_given_the_time_it_asks_for() -> None:
 async def test_a_server_that_asks_for_an_hour_is_asked_again_after_the_longest_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(chat, "_LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(retries, "_LONGEST_WAIT", 0.2)
     with FakeServer(faults=["429"], retry_after=3600) as server:
         start = time.monotonic()
         async with asyncio.timeout(10):
@@ -173,33 +201,12 @@ async def test_a_server_that_asks_for_an_hour_is_asked_again_after_the_longest_w
 
 
 async def test_our_own_waits_grow_with_each_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "_FIRST_WAIT", 0.1)
+    monkeypatch.setattr(retries, "_FIRST_WAIT", 0.1)
     with FakeServer(faults=["500", "500", "500"]) as server:
         await put(served(server))
     pairs = zip(server.requests, server.requests[1:], strict=False)
     gaps = [late.time_in - (early.time_out or 0) for early, late in pairs]
     assert all(gap >= least for gap, least in zip(gaps, (0.07, 0.14, 0.29), strict=True)), gaps
-
-
-def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
-    for attempt in (1, 2, 10, 100, 5000):
-        state: Any = type("State", (), {"outcome": None, "attempt_number": attempt})
-        assert 0 < chat._wait(state) <= 1.25 * chat._LONGEST_OWN_WAIT
-
-
-@pytest.mark.parametrize("text", ["Fri, 20 Nov 2026 16:00:00 GMT", "soon", ""])
-def test_a_retry_after_that_is_no_number_falls_back_to_our_own_wait(text: str) -> None:
-    response = type("Response", (), {"headers": {"retry-after": text}})
-    error = type("Busy", (Exception,), {"response": response})()
-    outcome = type("Outcome", (), {"exception": lambda self: error})()
-    state: Any = type("State", (), {"outcome": outcome, "attempt_number": 1})
-    assert 0 < chat._wait(state) < 1
-
-
-def test_a_form_that_is_not_implemented_is_not_asked_for_again_and_again() -> None:
-    error = type("NotImplementedByServer", (Exception,), {"status_code": 501})
-    assert not chat._is_transient(error())
-    assert chat._is_transient(type("Overloaded", (Exception,), {"status_code": 529})())
 
 
 async def test_an_answer_that_drips_in_is_cut_off_when_the_time_is_over() -> None:
@@ -330,50 +337,6 @@ async def test_a_chinese_term_is_accepted_and_kept_under_its_canonical_name(lang
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"level": 3}',
-        ' \n{"level": 3}\n\nI hope this helps.',
-        'The answer is {"level": 3}.',
-        '```json\n{"level": 3}\n```',
-        '```\n{\n "level": 3\n}\n```',
-        'In JSON {sic}:\n```JSON\n{"level": 3}\n```\nDone.',
-        '<think>Perhaps {"level": 1}? No.</think>\n{"level": 3}',
-        'Perhaps {"level": 1}? No.</think>{"level": 3}',
-        '{"level": 3}\n```json\n{"level": 3}\n```',
-    ],
-)
-def test_the_object_is_found_in_what_models_put_around_it(text: str) -> None:
-    assert find_json(text) == {"level": 3}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "level 3",
-        '{"level": 3',
-        '```json\n{"level": 3\n```',
-        '```json\n{"level": 3}\n```\nNo, rather:\n```json\n{"level": 4',
-        '{"level": 3} or {"level": 4}',
-        '{"level": 3}, or rather {"level": 4',
-        '{"level": [{"level": 3}, {"lev',
-        '<think>{"level": 3}</think>',
-        '{"a":' * 100_000,
-        "[3]",
-    ],
-)
-def test_of_a_broken_or_ambiguous_object_nothing_is_made(text: str) -> None:
-    with pytest.raises(ValueError):
-        find_json(text)
-
-
-def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
-    value = {"reason": '```json\n{"level": 1}\n```', "level": 3}
-    assert find_json(json.dumps(value, indent=1)) == value
-
-
 # Keys, pictures, and what leaves the machine
 
 
@@ -388,6 +351,33 @@ async def test_a_server_by_url_never_sees_the_providers_own_key(monkeypatch: pyt
     sent = json.dumps([dict(server.requests[0].headers), server.requests[0].body])
     assert server.requests[0].headers["authorization"] == "Bearer none"
     assert not any(key in sent for key in KEYS.values())
+
+
+ACCOUNT = {
+    "OPENAI_ORG_ID": "org-of-the-user",
+    "OPENAI_ORGANIZATION": "org-of-the-user",
+    "OPENAI_PROJECT_ID": "project-of-the-user",
+    "OPENAI_CUSTOM_HEADERS": "X-Billing: account-of-the-user\nAuthorization: Bearer sk-of-the-user",
+}
+
+
+async def test_a_server_by_url_never_learns_whose_account_the_user_has_at_openai(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in ACCOUNT.items():
+        monkeypatch.setenv(name, value)
+    with FakeServer() as server:
+        await put(served(server))
+    sent = json.dumps(dict(server.requests[0].headers))
+    assert "of-the-user" not in sent and server.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_openai_itself_is_told_the_users_organization_and_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**ACCOUNT, **KEYS}.items():
+        monkeypatch.setenv(name, value)
+    model: Any = build_model(ModelSpec.parse("openai:gpt-4o-mini"), ModelSettings())
+    sent = model.root_async_client.default_headers
+    assert (sent["OpenAI-Organization"], sent["OpenAI-Project"]) == ("org-of-the-user", "project-of-the-user")
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "deepseek", "groq", "openai"])

@@ -1,0 +1,97 @@
+"""When a failed request is sent again, and after what wait."""
+
+import os
+import random
+import re
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+# A 429 says "later", nothing about the question: it uses up the patience for an answer this much more slowly.
+BUSY_PER_ATTEMPT = 4
+_TOO_MANY = 429
+_FIRST_WAIT = 0.25
+_LONGEST_OWN_WAIT = 20.0
+_LONGEST_WAIT = 60.0
+
+
+class EmptyReplyError(RuntimeError):
+    """The server answered without a choice."""
+
+
+class Patience:
+    """What is left to try for one answer; every form of asking for it draws on the same."""
+
+    def __init__(self, attempts: int) -> None:
+        self.sent = 0
+        self._failures_left = attempts
+        self._refusals_left = attempts * BUSY_PER_ATTEMPT
+
+    def failed(self, error: BaseException) -> None:
+        """Note a failed request. The refusal of a form is no failure: the next form is asked for."""
+        if is_too_many(error):
+            self._refusals_left -= 1
+        elif is_transient(error):
+            self._failures_left -= 1
+
+    def is_used_up(self, state: RetryCallState) -> bool:
+        """Whether to give up (tenacity's ``stop``)."""
+        return self._failures_left <= 0 or self._refusals_left <= 0
+
+
+def retrying(patience: Patience) -> AsyncRetrying:
+    """Tenacity's loop over the requests for one answer in one form."""
+    return AsyncRetrying(retry=retry_if_exception(is_transient), stop=patience.is_used_up, wait=wait, reraise=True)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether asking again can help: the server is busy, failing or unreachable, or sent nothing."""
+    status = status_of(error)
+    if status is not None:
+        return status in (408, 409, 425, _TOO_MANY) or (status >= 500 and status != 501)
+    if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
+        return True
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    return "Timeout" in names or "Connection" in names or "TransportError" in names
+
+
+def is_too_many(error: BaseException) -> bool:
+    """Whether the server asks for fewer requests."""
+    return status_of(error) == _TOO_MANY
+
+
+def wait(state: RetryCallState) -> float:
+    """Seconds until the next attempt: what the server asked for, or an exponential with jitter."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = retry_after(error)
+    if asked is not None:
+        return asked
+    doubled = _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 10)
+    return float(min(doubled, _LONGEST_OWN_WAIT) * random.uniform(0.75, 1.25))
+
+
+def retry_after(error: BaseException | None) -> float | None:
+    """Seconds that the server asked to be left alone, a minute at most; None if it named no number."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            asked = float(headers.get(header, "nan")) * unit
+        except ValueError:
+            continue
+        if asked == asked:
+            return min(max(asked, 0.0), _LONGEST_WAIT)
+    return None
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status of a failed request, if it got one."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def brief(error: BaseException) -> str:
+    """The error in a line that may stand in a record: keys that a server quotes are taken out."""
+    text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
+    for name, value in os.environ.items():
+        if name.endswith(("_KEY", "_TOKEN")) and len(value) >= 8:
+            text = text.replace(value, f"<{name}>")
+    return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
