@@ -10,6 +10,7 @@ from graphs.patients.ai_hospital import graph as ai_hospital
 from graphs.patients.patient_actor import graph as patient_actor
 from graphs.patients.saps import graph as saps
 from graphs.state import InterviewOutput, InterviewState
+from nodes.clinichat_patient import converse
 from nodes.context import Context, context_of
 from nodes.doctor import question
 from nodes.librarian import recall
@@ -23,6 +24,7 @@ PATIENTS: dict[str, Any] = {
     "ai_hospital": ai_hospital,
     "saps": saps,
     "patient_actor": patient_actor,
+    "clinichat": converse,
 }
 
 

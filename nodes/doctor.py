@@ -11,11 +11,14 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
+from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
-from models import Role, ask
+from models import Role, Speech, ask
 from nodes.chart import Chart, Findings, Turn, read_chart
+from nodes.clinichat_physician import interview_to_the_plan
 from nodes.context import Context
 from nodes.discussion import Options
+from nodes.doctor_actions import kind_of
 from nodes.node import node
 from nodes.stages import AUXILIARY, PHYSICAL
 from nodes.votes import majority, weights
@@ -132,18 +135,50 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     return DoctorTurn(text=_GOODBYE[language], finished=True)
 
 
+def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
+    """Offline: an interview that tells the patient the diagnosis and the tests to confirm it (CliniChat)."""
+    text, finished = interview_to_the_plan(view.chart, view.neighbours, view.questions_left)
+    return DoctorTurn(text=text, finished=finished)
+
+
 def thinking_aside(rule: Callable[[InterviewView], DoctorTurn]) -> Callable[[InterviewView], ReasonedTurn]:
     """Offline: the same turn; a rule has no thoughts to show."""
     return lambda view: ReasonedTurn(reasoning="", **rule(view).model_dump())
 
 
-doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order)
-consulting_doctor = Role("doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order)
+def conversation(view: InterviewView) -> list[Message]:
+    """What a model hears that was tuned on dialogues: the complaint and what was said, results included; no chart."""
+    said = [
+        Message(role=PHYSICIAN if turn.speaker == "doctor" else PATIENT, content=turn.text)
+        for turn in view.chart.dialogue
+    ]
+    opened = bool(said) and said[0].role == PATIENT
+    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint)
+    return said if opened else [complaint, *said]
+
+
+def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
+    """Plain words as the doctor's turn; they end the dialogue if they take leave."""
+    leave = kind_of(words, view.chart.language) == "conclusion"
+    return DoctorTurn(text=words.strip(), finished=leave)
+
+
+spoken = Speech(conversation, in_plain_words)
+doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
+consulting_doctor = Role(
+    "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken
+)
 thinking_doctor = Role(
     "doctor", "history_taking", "medchain/doctor", ReasonedTurn, offline=thinking_aside(interview_in_order)
 )
 thinking_consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", ReasonedTurn, offline=thinking_aside(consult_in_order)
+)
+clinichat_doctor = Role(
+    "doctor", "clinichat", "clini_eval/doctor", DoctorTurn, offline=interview_as_clinichat, speech=spoken
+)
+thinking_clinichat_doctor = Role(
+    "doctor", "clinichat", "clini_eval/doctor", ReasonedTurn, offline=thinking_aside(interview_as_clinichat)
 )
 
 
@@ -168,11 +203,11 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         mode=context.doctor_mode,
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )
-    at_once, thinking = (
-        (consulting_doctor, thinking_consulting_doctor)
-        if consultation and not afterwards
-        else (doctor, thinking_doctor)
-    )
+    at_once, thinking = doctor, thinking_doctor
+    if consultation and context.patient == "clinichat":  # here the doctor also tells the patient the diagnosis
+        at_once, thinking = clinichat_doctor, thinking_clinichat_doctor
+    elif consultation and not afterwards:
+        at_once, thinking = consulting_doctor, thinking_consulting_doctor
     how: dict[str, Any] = {
         "language": chart.presentation.language,
         "place": f"turn{asked + 1}",

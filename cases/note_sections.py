@@ -1,0 +1,135 @@
+"""A clinical note taken apart: which sentence belongs to which section of the SOAP order (CliniChat, section 3.1).
+
+Headings are taken at their word. A sentence that stands under none goes to the section whose words it holds; the
+first says why the patient comes, and whatever nothing claims is of the present illness.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from cases.importers.demographics import demographics
+from cases.vocabulary import Language
+
+_NEVER = r"(?!)"
+_KIN = re.compile(
+    r"family (?:history|members?)|(?:father|mother|brother|sister|grand\w+|uncle|aunt|cousin|parents|sibling|son"
+    r"|daughter)s?\b"
+    r"(?! (?:and|who)? ?(?:live|is able|in the home))(?<!with )|家族|父|母|兄|弟|姐|妹",
+    re.IGNORECASE,
+)
+_EXAMINED = re.compile(r"(?:on )?(?:physical )?exam(?:ination)?\b|查体", re.IGNORECASE)
+_PATIENT_AGAIN = re.compile(r"(?:the )?patient|she|he|her|his|患者", re.IGNORECASE)
+_FINDINGS = ("physical_examination", "test_results")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of a note, and how it is known."""
+
+    name: str
+    en: str
+    zh: str
+    headings: str
+    told: dict[Language, re.Pattern[str]]
+
+    def heading(self, language: Language) -> str:
+        """What we write above it."""
+        return self.zh if language == "zh" else self.en
+
+
+@cache
+def note_sections() -> dict[str, Section]:
+    """Every section by name, in the order of a note."""
+    entries = tomllib.loads((files("cases") / "vocabularies" / "note_sections.toml").read_text("utf-8"))["section"]
+    return {
+        entry["name"]: Section(
+            name=entry["name"],
+            en=entry["en"],
+            zh=entry["zh"],
+            headings="|".join((re.escape(entry["en"]), re.escape(entry["zh"]), entry["headings"])),
+            told={
+                "en": re.compile(entry.get("told_en", _NEVER), re.IGNORECASE),
+                "zh": re.compile(entry.get("told_zh", _NEVER)),
+            },
+        )
+        for entry in entries
+    }
+
+
+def heading(name: str, language: Language) -> str:
+    """What we write above a section."""
+    return note_sections()[name].heading(language)
+
+
+@cache
+def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
+    """The sentences of a note by section, in the order of the sections; what is not there has no entry."""
+    found: dict[str, list[str]] = {name: [] for name in note_sections()}
+    for name, block in _blocks(text):
+        for section, told in _sorted(block, language) if name is None else ((name, line) for line in sentences(block)):
+            found[section].append(told)
+    found["present_illness"], examined = _until_examined(found["present_illness"])
+    found["physical_examination"] = [*examined, *found["physical_examination"]]
+    # One heading often stands over both: the family's illnesses and the patient's own habits.
+    mixed, personal = found["family_history"], note_sections()["personal_history"].told[language]
+    own = [line for line in mixed if personal.search(line) and not _KIN.search(line)]
+    found["personal_history"] += own
+    found["family_history"] = [line for line in mixed if line not in own]
+    return {name: tuple(dict.fromkeys(lines)) for name, lines in found.items() if lines}
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text with their full stops; decimals, abbreviations and initials are not cut."""
+    parts = re.split(
+        r"\n+|(?<=[。！？；])|(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\bDr\.)(?<!\bvs\.)(?<!\d\.)\s+|(?<=\d\.)\s+(?=[A-Z])", text
+    )
+    return [part.strip() for part in parts if part.strip(" .。;；")]
+
+
+def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:
+    """A history that goes over into the examination, parted; what tells of the patient again is history again."""
+    told: list[str] = []
+    examined: list[str] = []
+    for line in lines:
+        if _EXAMINED.match(line) or (examined and not _PATIENT_AGAIN.match(line)):
+            examined.append(line)
+        else:
+            told.append(line)
+    return told, examined
+
+
+def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
+    """The text under each heading; None for what stands under no heading."""
+    pattern = _heading_pattern()
+    start, name = 0, None
+    for match in pattern.finditer(text):
+        if block := text[start : match.start()].strip():
+            yield name, block
+        start, name = match.end(), match.lastgroup
+    if block := text[start:].strip():
+        yield name, block
+
+
+@cache
+def _heading_pattern() -> re.Pattern[str]:
+    named = "|".join(f"(?P<{section.name}>{section.headings})" for section in note_sections().values())
+    return re.compile(rf"(?:(?<=^)|(?<=[\n.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s))[ \t]*(?:{named})\s*[:：]", re.I | re.M)
+
+
+def _sorted(text: str, language: Language) -> Iterator[tuple[str, str]]:
+    """Sentences without a heading, each with its section; findings go on until something else is told."""
+    before = ""
+    for position, line in enumerate(sentences(text)):
+        claimed = (name for name, section in note_sections().items() if section.told[language].search(line))
+        if position == 0 and demographics(line).age_years is not None:
+            name = "chief_complaint"
+        else:
+            name = next(claimed, before if before in _FINDINGS else "present_illness")
+            if before in _FINDINGS and name not in _FINDINGS:
+                name = before
+        before = name
+        yield name, line

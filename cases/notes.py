@@ -1,0 +1,79 @@
+"""Clinical notes: what dialogues are reconstructed from (CliniChat, section 3.1)."""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.case import Case, PatientRecord
+from cases.note_sections import heading
+from cases.vocabulary import Language, label
+
+
+class Note(BaseModel):
+    """One patient's note as running text, and what is known of it beside the text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    id: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+    language: Language = "en"
+    department: str | None = None
+    diseases: list[str] = Field(default_factory=list, description="As diagnosed, the principal one first.")
+
+
+def note_of(case: Case) -> Note:
+    """A case as the note that its doctor would have written: history, findings and diagnosis under their headings."""
+    patient, key, language = case.patient, case.key, case.language
+    stop = "。" if language == "zh" else "."
+    findings = {
+        section: _paragraph((_headed(label(item, language), text, language) for item, text in found.items()), language)
+        for section, found in (
+            ("physical_examination", case.examinations.physical),
+            ("test_results", case.examinations.auxiliary),
+        )
+    }
+    told = {
+        "person": who_is(patient, language),
+        "chief_complaint": patient.chief_complaint,
+        "present_illness": patient.present_illness,
+        "past_history": patient.past_history,
+        "personal_history": patient.personal_history,
+        "family_history": patient.family_history,
+        **findings,
+        "assessment": ("；" if language == "zh" else "; ").join(key.diagnosis),
+    }
+    lines = [_headed(heading(name, language), text, language) for name, text in told.items() if text]
+    return Note(
+        id=case.id,
+        text="\n".join(line if line.endswith((".", "。", "!", "?")) else line + stop for line in lines),
+        language=language,
+        department=key.department,
+        diseases=key.diagnosis,
+    )
+
+
+def who_is(patient: PatientRecord, language: Language) -> str:
+    """Age, sex and occupation in a few words; empty if none is recorded."""
+    age, sex, work = _age(patient.age_years, language), patient.sex, patient.occupation
+    if language == "zh":
+        return "，".join(filter(None, (age, {"female": "女", "male": "男", None: ""}[sex], work)))
+    return ", ".join(filter(None, (" ".join(filter(None, (age, sex or ""))), work)))
+
+
+def _age(years: float | None, language: Language) -> str:
+    if years is None:
+        return ""
+    for length, english, chinese in ((1.0, "year", "岁"), (1 / 12, "month", "个月"), (7 / 365.25, "week", "周")):
+        if years >= (2 * length if length < 1 else length):
+            count = round(years / length)
+            return f"{count}{chinese}" if language == "zh" else f"{count}-{english}-old"
+    days = round(years * 365.25)
+    return f"{days}天" if language == "zh" else f"{days}-day-old"
+
+
+def _headed(name: str, text: str, language: Language) -> str:
+    return f"{name}：{text}" if language == "zh" else f"{name}: {text}"
+
+
+def _paragraph(parts: Iterable[str], language: Language) -> str:
+    return ("" if language == "zh" else " ").join(parts)

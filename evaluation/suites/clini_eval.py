@@ -1,0 +1,33 @@
+"""Clini-Eval's points of an interview, of our own consultations: the extrinsic mode (CliniChat, section 4.3)."""
+
+from cases import Case
+from evaluation.clini_eval import ASSESSABLE, ASSESSED, MAINS, TOTAL
+from evaluation.clini_eval_demonstration import NothingToScoreError
+from evaluation.clini_eval_dialogue import dialogue_of_consultation
+from evaluation.clini_eval_instructor import score_clini_eval
+from evaluation.consultation import ConsultationAnswers
+from evaluation.suites.suite import CaseScores, Suite
+from models import AskError, ModelSettings
+
+_PARTLY = "some of its leaves were not assessed"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum."""
+    try:
+        found = await score_clini_eval(dialogue_of_consultation(case, {"dialogue": answers.dialogue}), settings)
+    except NothingToScoreError as error:
+        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, str(error)))
+    except AskError as error:
+        reason = f"judge failed: {error.reason}: {error}"
+        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, reason))
+    values = {**found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}
+    return CaseScores(values, {name: _PARTLY for name, value in values.items() if value is None})
+
+
+suite = Suite(
+    "clini_eval",
+    {name: name for name in (*MAINS, TOTAL, ASSESSED, ASSESSABLE)},
+    score,
+    notes="Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted.",
+)

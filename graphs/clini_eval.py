@@ -1,0 +1,27 @@
+"""Clini-Eval: demonstrate the interview, compare the dialogue with it, give points, sum up (CliniChat, Demo2Eval)."""
+
+from langgraph.graph import END, START, StateGraph
+
+from evaluation.clini_eval_nodes import (
+    CliniEvalInput,
+    CliniEvalState,
+    compare,
+    demonstrate,
+    give_points,
+    summarise,
+)
+from nodes.context import Context
+
+builder = StateGraph(CliniEvalState, context_schema=Context, input_schema=CliniEvalInput)
+builder.add_node(demonstrate)  # the senior physician, from the note alone
+builder.add_node(compare)  # the clinical instructor: the subjective assessment
+builder.add_node(give_points)  # 34 numbers, summed by us
+builder.add_node(summarise)
+
+builder.add_edge(START, "demonstrate")
+builder.add_edge("demonstrate", "compare")
+builder.add_edge("compare", "give_points")
+builder.add_edge("give_points", "summarise")
+builder.add_edge("summarise", END)
+
+graph = builder.compile(name="Clini-Eval")
