@@ -1,0 +1,130 @@
+"""How fast an interviewer is trained, and in how much memory: a random model of a usual shape, some steps, no data.
+
+    python benchmarks/tuning_speed.py [--shape tiny|0.5b|1.5b|7b] [--method prefix|lora] [--batch 48] [--accumulate 16]
+                                      [--source 2048] [--target 128] [--steps 5] [--precision bfloat16]
+
+The shapes are those of Qwen2.5. Each example is as long as source and target allow, which no real dialogue is: what is
+printed is the worst case. The first step, which warms up, is not timed. Peak memory is told on CUDA alone.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import Qwen2Config, Qwen2ForCausalLM, Trainer, TrainingArguments
+
+from experiments.tuning.base import load_adapted
+from experiments.tuning.configuration import Tuning, read_tuning
+from experiments.tuning.examples import UNLABELLED
+
+# hidden size, intermediate size, layers, heads, key-value heads, vocabulary
+SHAPES = {
+    "tiny": (64, 128, 2, 4, 2, 1000),
+    "0.5b": (896, 4864, 24, 14, 2, 151936),
+    "1.5b": (1536, 8960, 28, 12, 2, 151936),
+    "7b": (3584, 18944, 28, 28, 4, 152064),
+}
+
+
+def write_base(folder: Path, shape: str, precision: str) -> int:
+    """Write a random model, and tell how many parameters it has."""
+    hidden, intermediate, layers, heads, shared, vocabulary = SHAPES[shape]
+    config = Qwen2Config(
+        hidden_size=hidden,
+        intermediate_size=intermediate,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=shared,
+        vocab_size=vocabulary,
+        max_position_embeddings=32768,
+        tie_word_embeddings=hidden < 2048,
+        dtype=precision,
+    )
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, precision))
+    try:
+        with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
+            model: Any = Qwen2ForCausalLM(config)
+    finally:
+        torch.set_default_dtype(before)
+    model.save_pretrained(folder)
+    return int(model.num_parameters())
+
+
+class Clock(transformers.TrainerCallback):
+    """When each step ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Wait for the device and look at the clock."""
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self.ends.append(time.perf_counter())
+
+
+def timed(tuning: Tuning, vocabulary: int, steps: int, folder: Path) -> tuple[float, float]:
+    """Seconds a step, and gibibytes at the peak (0 without CUDA)."""
+    model = load_adapted(tuning)
+    model.print_trainable_parameters()
+    length = tuning.source + tuning.target + 1
+    draw = torch.Generator().manual_seed(tuning.seed)
+    tokens = torch.randint(vocabulary, (tuning.batch * (steps + 1), length), generator=draw)
+    labels = tokens.clone()
+    labels[:, : tuning.source] = UNLABELLED
+    data = [{"input_ids": row, "labels": label} for row, label in zip(tokens, labels, strict=True)]
+    arguments = TrainingArguments(
+        output_dir=str(folder / "out"),
+        per_device_train_batch_size=tuning.batch // tuning.accumulate,
+        gradient_accumulation_steps=tuning.accumulate,
+        learning_rate=tuning.learning_rate,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=torch.cuda.is_available(),
+    )
+    clock = Clock()
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    rows: Any = data  # a list is indexed and counted like any data set
+    Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[clock]).train()
+    peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+    return (clock.ends[-1] - clock.ends[0]) / steps, peak
+
+
+def main() -> int:
+    """Make the model, train and print."""
+    gpu = torch.cuda.is_available()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--shape", choices=SHAPES, default="0.5b" if gpu else "tiny")
+    parser.add_argument("--method", choices=("prefix", "lora"), default="prefix")
+    parser.add_argument("--batch", type=int, default=48)
+    parser.add_argument("--accumulate", type=int, default=16)
+    parser.add_argument("--source", type=int, default=2048 if gpu else 256)
+    parser.add_argument("--target", type=int, default=128 if gpu else 32)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="bfloat16" if gpu else "float32")
+    options = vars(parser.parse_args())
+    shape, steps = options.pop("shape"), options.pop("steps")
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        parameters = write_base(folder / "base", shape, options["precision"])
+        tuning = read_tuning({"base": str(folder / "base"), **options})
+        seconds, peak = timed(tuning, SHAPES[shape][-1], steps, folder)
+    tokens = tuning.batch * (tuning.source + tuning.target + 1)
+    place = torch.cuda.get_device_name() if gpu else "CPU"
+    print(f"{shape} ({parameters / 1e6:.1f} M parameters), {tuning.method}, {tuning.precision}, on {place}")
+    print(f"{seconds:.2f} s a step of {tuning.batch} examples; {tokens / seconds:.0f} tokens a second")
+    print(f"peak memory: {peak:.2f} GiB" if gpu else "peak memory: not told without CUDA")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

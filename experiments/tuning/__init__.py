@@ -1,0 +1,1 @@
+"""Training of an interviewer on dialogues (CliniChatGLM)."""

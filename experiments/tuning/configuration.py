@@ -1,0 +1,83 @@
+"""How an interviewer is trained: the settings, CliniChat's Table 5 by default."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+Method = Literal["prefix", "lora"]
+LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is no number of the paper
+
+
+class TuningError(ValueError):
+    """Something that cannot be trained as it was asked for; nothing was trained."""
+
+
+class TrainingStoppedError(RuntimeError):
+    """The training could not go on; the last checkpoint is kept."""
+
+
+class Tuning(BaseModel):
+    """Everything that decides what comes out of a training."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: str = Field(min_length=1, description="The model that is adapted: a folder, or a name of the Hub.")
+    method: Method = Field("prefix", description="P-Tuning v2 (a trained prefix in every layer), or LoRA.")
+    epochs: int = Field(1, ge=1)
+    batch: int = Field(48, ge=1, description="Examples of one step, all parts of it together.")
+    accumulate: int = Field(1, ge=1, description="In how many parts a batch goes through the model.")
+    prefix: int = Field(128, ge=1, description="Virtual tokens of the prefix.")
+    rank: int = Field(8, ge=1, description="Rank of LoRA's matrices; their alpha is twice that.")
+    source: int = Field(2048, ge=1, description="Tokens of dialogue that are read at most.")
+    target: int = Field(128, ge=1, description="Tokens of the physician's words at most.")
+    learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0, description="At the start; falls to 0 linearly.")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="Of the frozen base.")
+    seed: int = 0
+
+    @field_validator("base")
+    @classmethod
+    def _address(cls, base: str) -> str:
+        """A folder by its whole path: an adapter must find it from wherever it is loaded later."""
+        folder = Path(base).expanduser()
+        return str(folder.resolve()) if folder.is_dir() else base
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_of_the_method(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("learning_rate") is None:
+            rate = LEARNING_RATES.get(values.get("method", "prefix"))
+            values = {key: value for key, value in values.items() if key != "learning_rate"}
+            values |= {} if rate is None else {"learning_rate": rate}
+        return values
+
+    @model_validator(mode="after")
+    def _whole_parts(self) -> "Tuning":
+        if self.batch % self.accumulate:
+            raise ValueError(f"a batch of {self.batch} cannot be cut into {self.accumulate} equal parts")
+        return self
+
+
+def read_tuning(options: dict[str, Any]) -> Tuning:
+    """The settings given; the others are the defaults.
+
+    Raises:
+        TuningError: naming the setting and what is wrong with it.
+    """
+    try:
+        tuning = Tuning.model_validate(options)
+    except ValidationError as error:
+        faults = [
+            ": ".join(
+                [
+                    *(f"--{str(part).replace('_', '-')}" for part in detail["loc"]),
+                    detail["msg"].removeprefix("Value error, "),
+                ]
+            )
+            for detail in error.errors(include_url=False)
+        ]
+        raise TuningError("; ".join(faults)) from None
+    idle = "rank" if tuning.method == "prefix" else "prefix"
+    if idle in options:
+        raise TuningError(f"--{idle}: is no setting of --method {tuning.method}")
+    return tuning
