@@ -1,7 +1,7 @@
 """How a consultation went: the report's diagnosis, the examinations that were asked for, and the five parts (MVME)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +12,39 @@ from evaluation.diagnosis import DiagnosisGrade, grade_offline
 from evaluation.mvme_judges import MvmeGrades, ReportParts, grade
 from evaluation.overlap import intersection_over_union
 from models import ModelSettings
+from nodes.chart import Turn
+from nodes.conference import Collaboration
 from nodes.recollection import wants_examination
+from nodes.reporter import FinalReport
+
+
+class ConsultationAnswers(BaseModel):
+    """What a consultation, or several with a discussion, came to; what was not reached is empty."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    report: FinalReport | None = None
+    dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
+    orders: list[str] = Field(default_factory=list, description="The closed items that the doctors asked for.")
+    collaboration: Collaboration | None = Field(None, description="How several doctors came to one report.")
+
+    @property
+    def diagnosis(self) -> list[str]:
+        """The diagnoses of the report, the principal one first; none without a report."""
+        return self.report.diagnosis if self.report else []
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        """The answers in a final (or interrupted) state of a consultation or of a collaboration."""
+        consultations = state.get("consultations", [])
+        dialogues = [one.dialogue for one in consultations] or [state.get("dialogue", [])]
+        asked = {item for dialogue in dialogues for item in items_asked_for({**state, "dialogue": dialogue})}
+        return cls(
+            report=state.get("report"),
+            dialogue=dialogues[0],
+            orders=[item for item in EXAMINATION_ITEMS.names if item in asked],
+            collaboration=state.get("collaboration"),
+        )
 
 
 class ConsultationScores(BaseModel):
@@ -41,31 +73,33 @@ async def score_consultation(case: Case, state: Mapping[str, Any], settings: Mod
     Raises:
         AskError: the director's model could not be asked, or gave no valid answer; offline it is a rule.
     """
-    report, key = state["report"], case.key
     items = items_asked_for(state)
-    results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
     return ConsultationScores(
-        diagnosis=grade_offline(report.diagnosis, key.diagnosis),
-        examinations=intersection_over_union(items, key.examination_items),
+        diagnosis=grade_offline(state["report"].diagnosis, case.key.diagnosis),
+        examinations=intersection_over_union(items, case.key.examination_items),
         asked_for=items,
-        parts=await grade(
-            ReportParts(
-                symptoms=report.symptoms,
-                examinations=report.examinations,
-                diagnosis="\n".join(report.diagnosis),
-                basis=report.basis,
-                treatment=report.treatment,
-            ),
-            ReportParts(
-                symptoms=" ".join(
-                    part for part in (case.patient.chief_complaint, case.patient.present_illness) if part
-                ),
-                examinations="\n".join(results),
-                diagnosis="\n".join(key.diagnosis),
-                basis=key.diagnosis_basis,
-                treatment=key.treatment_course,
-            ),
-            settings,
-            case.language,
-        ),
+        parts=await grade(report_parts(state["report"]), reference_parts(case), settings, case.language),
+    )
+
+
+def report_parts(report: FinalReport) -> ReportParts:
+    """A doctor's report as the director reads it."""
+    return ReportParts(
+        symptoms=report.symptoms,
+        examinations=report.examinations,
+        diagnosis="\n".join(report.diagnosis),
+        basis=report.basis,
+        treatment=report.treatment,
+    )
+
+
+def reference_parts(case: Case) -> ReportParts:
+    """What the records and the answer key of a case say on each part; empty where they say nothing."""
+    results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
+    return ReportParts(
+        symptoms=" ".join(part for part in (case.patient.chief_complaint, case.patient.present_illness) if part),
+        examinations="\n".join(results),
+        diagnosis="\n".join(case.key.diagnosis),
+        basis=case.key.diagnosis_basis,
+        treatment=case.key.treatment_course,
     )

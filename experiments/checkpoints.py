@@ -4,14 +4,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
 from pathlib import Path
+from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel
 
 import cases.case
+import cases.dialogues
+import cases.notes
+import evaluation.clini_eval
+import evaluation.clini_eval_demonstration
 import models.trace
 import nodes.chart
+import nodes.clinichat.exchanges
+import nodes.clinichat.knowledge
+import nodes.clinichat.plan
+import nodes.clinichat.role_setting
 import nodes.conference
 import nodes.decisions
 import nodes.discussion
@@ -21,11 +31,21 @@ import nodes.registrar
 import nodes.reporter
 import retrieval.features
 import retrieval.memory
+from experiments.postgres import check_postgres, open_postgres
+from experiments.run_directory import RunStoppedError
 
 _MODULES = (
     cases.case,
+    cases.dialogues,
+    cases.notes,
+    evaluation.clini_eval,
+    evaluation.clini_eval_demonstration,
     models.trace,
     nodes.chart,
+    nodes.clinichat.exchanges,
+    nodes.clinichat.knowledge,
+    nodes.clinichat.plan,
+    nodes.clinichat.role_setting,
     nodes.conference,
     nodes.decisions,
     nodes.discussion,
@@ -49,8 +69,25 @@ def serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=sorted(ours))
 
 
+async def check_checkpoints(url: str | None) -> None:
+    """Make sure, before anything is written, that checkpoints can be kept there; None is SQLite and always can.
+
+    Raises:
+        ConfigurationError: the database cannot be used.
+    """
+    if url is not None:
+        await check_postgres(url)
+
+
 @asynccontextmanager
-async def open_checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+async def open_checkpoints(url: str | None, path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """The checkpointer of a run: in a Postgres database if one is named, else in a SQLite file."""
+    async with open_sqlite(path) if url is None else open_postgres(url, serializer()) as checkpointer:
+        yield checkpointer
+
+
+@asynccontextmanager
+async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """A SQLite checkpointer."""
     import aiosqlite
 
@@ -58,3 +95,18 @@ async def open_checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
         # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield AsyncSqliteSaver(connection, serde=serializer())
+
+
+async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:
+    """Drop the checkpoints of a case that is final.
+
+    Raises:
+        RunStoppedError: they cannot be reached any more.
+    """
+    try:
+        await checkpointer.adelete_thread(thread)
+    except Exception as error:  # each database has errors of its own
+        raise RunStoppedError(
+            f"checkpoints can no longer be written: {type(error).__name__}: {error}; mend that and run the same "
+            "command again to go on"
+        ) from error

@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from models.chat import build_model
+from models.cache import open_cache
+from models.chat import build_model, without_account
 from models.errors import ModelSpecError
 from models.spec import OFFLINE, ModelSpec
 from nodes.context import Context
@@ -16,7 +17,10 @@ async def check_servers(context: Context) -> None:
 
     Raises:
         ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
+        CacheError: the response cache cannot be used.
     """
+    if context.cache is not None:
+        await asyncio.to_thread(open_cache, context.cache)
     listed: dict[str, list[str]] = {}
     for role, text in context.models.items():
         spec = ModelSpec.parse(text)
@@ -45,6 +49,7 @@ def _served_models(base_url: str) -> list[str]:
     client = openai.OpenAI(
         base_url=base_url, api_key=os.environ.get("WARDROUND_API_KEY", "none"), timeout=5.0, max_retries=0
     )
+    without_account(client)
     try:
         found: list[Any] = list(client.models.list())
     except Exception:  # no list, no answer, or another answer than OpenAI's

@@ -9,11 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases import Case
-from evaluation.clinical_workflow import Answers, score_clinical_workflow
-from experiments.configuration import ConfigurationError, Experiment, select_cases
+from evaluation.suites import SUITES, Suite
+from experiments.configuration import SUITES_OF, ConfigurationError, Experiment
+from experiments.manifest import manifest_of
 from experiments.preflight import check_servers
-from experiments.run_directory import Result, RunDirectory, manifest_of
+from experiments.run_directory import Result, RunDirectory
+from experiments.selection import select_cases
 from experiments.summary import summarise_results
+from experiments.tasks import TASKS
 from models import ModelSettings
 from models.spec import HUMAN
 from nodes.context import Context
@@ -58,21 +61,39 @@ async def open_run(path: Path, models: Mapping[str, str]) -> tuple[Context, dict
     return context, {case.id: case for case in cases}, results
 
 
-async def rescore(path: Path, models: Mapping[str, str]) -> tuple[list[Result], dict[str, Any]]:
+def suite_of(experiment: Experiment, name: str | None = None) -> Suite:
+    """The suite that a run is scored by; another one, if it is named and fits the run's graph.
+
+    Raises:
+        ConfigurationError: it does not fit.
+    """
+    chosen = name or experiment.scored_by
+    if chosen not in SUITES_OF[experiment.graph]:
+        fitting = ", ".join(SUITES_OF[experiment.graph])
+        raise ConfigurationError(f"a run of graph {experiment.graph!r} is scored by {fitting}, not by {chosen}")
+    return SUITES[chosen]
+
+
+async def rescore(
+    path: Path, models: Mapping[str, str], suite: str | None = None
+) -> tuple[list[Result], dict[str, Any]]:
     """Judge the answers of a run again.
 
     Args:
         path: the run directory; it is only read.
         models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``).
+        suite: another than the run's own, such as ``aie`` for a consultation that was scored by MVME.
 
     Returns:
         The results with their new scores, and their summary.
 
     Raises:
-        ConfigurationError: no run, or its cases are no longer what they were.
+        ConfigurationError: no run, its cases are no longer what they were, or the suite does not fit.
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
+    experiment, _ = read_run(path)
+    chosen = suite_of(experiment, suite)
     context, by_id, results = await open_run(path, models)
     gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -81,10 +102,9 @@ async def rescore(path: Path, models: Mapping[str, str]) -> tuple[list[Result], 
             return result
         async with gate:
             settings: ModelSettings = context
-            scores = await score_clinical_workflow(by_id[result.case_id], result.answers or Answers(), settings)
-        return result.model_copy(
-            update={"scores": scores.model_dump(exclude={"unscored"}), "unscored": dict(scores.unscored)}
-        )
+            answers = result.answers or TASKS[experiment.graph].answers({})
+            scores = await chosen.score(by_id[result.case_id], answers, settings)
+        return result.model_copy(update={"scores": scores.values, "unscored": scores.unscored})
 
     judged = list(await asyncio.gather(*(again(result) for result in results)))
-    return judged, summarise_results(judged)
+    return judged, summarise_results(judged, chosen)

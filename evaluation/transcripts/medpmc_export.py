@@ -30,7 +30,7 @@ _HEADINGS: dict[Language, tuple[str, ...]] = {
 }
 
 
-def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport) -> dict[str, Any]:
+def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport | None) -> dict[str, Any]:
     """One record of a transcript file.
 
     A turn of the doctor without a reply is the end. The patient's words are those that the doctor heard; the plain
@@ -65,7 +65,7 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport)
             for image in case.examinations.images
         },
         "history": list(_history(dialogue)),
-        "diagnosis_self": _markdown(report, case.language),
+        "diagnosis_self": _markdown(report, case.language) if report else "",
     }
 
 

@@ -105,7 +105,8 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
 
 
 def _context(models: list[str], settings: list[str], seat: str, source: str) -> "Context":
-    from experiments.configuration import ConfigurationError, parse_models, parse_settings, read_experiment
+    from experiments.configuration import ConfigurationError
+    from experiments.experiment_file import parse_models, parse_settings, read_experiment
 
     parsed = parse_models(models)
     if taken := [role for role in parsed if role.rpartition(".")[2] == seat]:

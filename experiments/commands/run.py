@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from experiments.run_directory import Result
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
 
 SOME_FAILED = 1
 BAD_INPUT = 2
@@ -15,7 +17,12 @@ INTERRUPTED = 130
 
 def run(
     experiment: Annotated[
-        Path | None, typer.Argument(metavar="[EXPERIMENT.toml]", help="An experiment file.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="[EXPERIMENT.toml]",
+            help="An experiment file, or the name of one that comes along (see `wardround experiments`).",
+            show_default=False,
+        ),
     ] = None,
     cases: Annotated[str | None, typer.Option(help="A case file, or 'builtin'.", show_default="builtin")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases.")] = None,
@@ -33,19 +40,25 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="The run directory.", show_default="runs/<name>-<fingerprint>")
     ] = None,
-    engine: Annotated[Literal["local", "ray"], typer.Option(help="Where the cases run.")] = "local",
+    engine: Annotated[
+        Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own"),
+    ] = None,
 ) -> None:
-    """Run an experiment, or the built-in test cases offline, and print the scores of each stage.
+    """Run an experiment, or the built-in test cases offline, and print its scores.
+
+    A file with [grid] or [variants] is a sweep: each combination is a run in a directory of its own.
 
     Running the same command again goes on where it stopped.
     """
-    import asyncio
-
     from rich.console import Console
 
     from cases import CaseFileError
-    from experiments.configuration import ConfigurationError, parse_models, parse_settings, read_experiment
-    from experiments.run_directory import RunStoppedError, default_directory
+    from experiments.configuration import ConfigurationError
+    from experiments.run_directory import RunStoppedError
     from models import ModelSpecError
     from retrieval import CaseMemoryError, EmbeddingModelError
 
@@ -54,22 +67,13 @@ def run(
         "data.limit": limit,
         "data.case_ids": case_id,
         "run.concurrency": concurrency,
+        "run.engine": engine or ("ray" if address else None),
+        "run.address": address,
         "epochs": epochs,
     }
-    console = Console(stderr=True)
+    overrides = {key: value for key, value in options.items() if value is not None}
     try:
-        if engine == "ray":
-            raise ConfigurationError("--engine ray: not built yet; run with --engine local")
-        overrides = {key: value for key, value in options.items() if value is not None}
-        settings = parse_settings(set_ or [])
-        read = read_experiment(experiment, {**overrides, **settings}, parse_models(models or []))
-
-        from experiments.runner import run_experiment
-        from experiments.summary import summary_table
-
-        directory = out or default_directory(read)
-        with _progress(console) as on_result:
-            summary = asyncio.run(run_experiment(read, directory, on_result))
+        failed = _run(experiment, overrides, models or [], set_ or [], out, Console(stderr=True))
     except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from None
@@ -79,55 +83,55 @@ def run(
     except KeyboardInterrupt:
         typer.echo("interrupted; run the same command again to go on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    Console().print(summary_table(summary))
-    typer.echo(f"Run directory: {directory}")
-    if summary["failed"]:
+    if failed:
         raise typer.Exit(SOME_FAILED)
 
 
-class _progress:
-    """A progress bar on a terminal, plain lines elsewhere."""
+def _run(
+    file: Path | None,
+    options: "Mapping[str, Any]",
+    models: "Sequence[str]",
+    settings: "Sequence[str]",
+    out: Path | None,
+    console: "Console",
+) -> int:
+    """Run every run of the file, one after the other; the number of failed cases."""
+    import asyncio
 
-    def __init__(self, console: Any) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+    from experiments.experiment_file import parse_models, parse_settings, read_sweep
+    from experiments.library import find_file
 
-        self._console = console
-        self._failed = 0
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("starting", total=None)
+    sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models))
 
-    def __enter__(self) -> Any:
-        self._bar.start()
-        return self.report
+    from evaluation.suites import SUITES
+    from experiments.commands.tables import tables_of_sweep
+    from experiments.live_view import live_view
+    from experiments.runner import run_experiment
+    from experiments.summary import summary_table
+    from experiments.sweep import default_directory, run_directories, write_order
+    from models.prices import unpriced
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+    failed = 0
+    for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
+        typer.echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
+    root = out or default_directory(sweep)
+    runs = list(run_directories(sweep, root))
+    if not sweep.single:
+        write_order(sweep, root)
+    for name, experiment, directory in runs:
+        with live_view(console, f"{name}: " if name else "") as on_result:
+            summary = asyncio.run(run_experiment(experiment, directory, on_result))
+        if name:
+            typer.echo(f"\n{name}")
+        from rich.console import Console
 
-    def report(self, result: "Result", done: int, total: int) -> None:
-        """One more case is done."""
-        from experiments.commands.printing import printable
-
-        self._failed += not result.scored
-        said = f"{done - self._failed} cases done" + (f", {self._failed} failed" if self._failed else "")
-        self._bar.update(self._task, description=said, completed=done, total=total)
-        if not self._console.is_terminal:
-            said = f"{done}/{total} {result.case_id} epoch {result.epoch}: {result.termination}"
-            self._console.print(printable(said), markup=False, soft_wrap=True)
-        elif not result.scored:
-            said = f"{result.case_id}: {result.termination}: {result.error}"
-            self._console.print(printable(said), markup=False)
+        Console().print(summary_table(summary, SUITES[experiment.scored_by]))
+        typer.echo(f"Run directory: {directory}")
+        failed += summary["failed"]
+        if summary["not_attempted"]:
+            left = summary["not_attempted"]
+            typer.echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
+            failed += left
+    if names := sweep.tables or (() if sweep.single else ("scores",)):
+        tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
+    return failed

@@ -1,21 +1,19 @@
-"""Experiment files, the command line's options laid over them, and the cases they select."""
+"""Experiment files, what they extend and sweep over, and the command line's options laid over them."""
 
+import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from cases import CaseFileError, ExaminationRecord, load_cases, save_cases
-from experiments.configuration import (
-    ConfigurationError,
-    Data,
-    Experiment,
-    own_sub_departments,
-    parse_models,
-    parse_settings,
-    read_experiment,
-    select_cases,
-)
+from experiments.configuration import ConfigurationError, Experiment
+from experiments.experiment_file import Sweep, parse_models, parse_settings, read_experiment, read_sweep
+from experiments.library import find_file, library_files
+from experiments.schema import experiment_schema
 
 EVERY_SECTION = """
 name = "ablation-1"
@@ -44,9 +42,9 @@ concurrency = 2
 """
 
 
-def read(file: Path, text: str, *settings: str, models: tuple[str, ...] = ()) -> Experiment:
+def read(file: Path, text: str, *options: str, models: tuple[str, ...] = ()) -> Experiment:
     file.write_text(text, "utf-8")
-    return read_experiment(file, parse_settings(settings), parse_models(models))
+    return read_experiment(file, parse_settings(options), parse_models(models))
 
 
 @pytest.fixture
@@ -72,15 +70,28 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("colour = 1", "colour: unknown key; known are data, epochs, graph, models, name, run, seed, workflow"),
+        (
+            "colour = 1",
+            "colour: unknown key; known are data, epochs, extends, graph, grid, judges, limits, models, ",
+        ),
         ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, split"),
-        ("[run]\nthreads = 3", "run.threads: unknown key; known are concurrency, engine"),
+        (
+            "[run]\nthreads = 3",
+            "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
+        ),
         ("[workflow]\nfeed_back = 3", "workflow.feed_back: unknown key; known are "),
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
         ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
         ("graph = 'mdagents'", "graph: Input should be 'clinical_workflow'"),
+        ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
+        ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
+        ("graph = 'one_step'\n[workflow]\ngrow = 'in_order'", "workflow.grow remembers whole courses"),
+        ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),
+        ("[limits.case]\ncalls = -1", "limits.case.calls: Input should be greater than"),
+        ("[limits.case]\nturns = 3", "limits.case.turns: unknown key; known are calls, cost, seconds, tokens"),
+        ("[judges]\npatient = 'offline'", "judges: patient: judges nothing and belongs in [models]"),
         ("name = '../elsewhere'", "name: String should match"),
         ("[models]\npatiant = 'offline'", "models: unknown role 'patiant'; did you mean 'patient'"),
         ("[models]\npatient = 'opnai:gpt'", "models.patient: 'opnai:gpt': unknown provider 'opnai'"),
@@ -216,69 +227,162 @@ def test_how_a_run_is_run_is_no_part_of_its_identity_and_all_else_is() -> None:
         assert read_experiment(None, {key: value}).identity != base.identity
 
 
-def test_of_the_built_in_cases_the_test_split_is_taken() -> None:
-    assert {case.split for case in select_cases(Data())} == {"test"}
+def sweep(file: Path, text: str, *options: str) -> Sweep:
+    file.write_text(text, "utf-8")
+    return read_sweep(file, parse_settings(options))
 
 
-def test_a_split_that_is_named_is_taken() -> None:
-    assert {case.split for case in select_cases(Data(split="validation"))} == {"validation"}
+def test_a_judge_of_default_is_every_judge_and_nobody_else(file: Path) -> None:
+    models = read(file, "[judges]\ndefault = 'openai:m'\ndiagnosis_judge = 'offline'").context.models
+    assert models["claim_judge"] == models["mvme_director"] == "openai:m" and models["diagnosis_judge"] == "offline"
+    assert models["default"] == "offline" and "patient" not in models
 
 
-def test_a_file_is_taken_whole_and_a_limit_takes_its_first_cases(tmp_path: Path) -> None:
-    chosen = load_cases()[:4]
-    save_cases([case.model_copy(update={"examinations": type(case.examinations)()}) for case in chosen], tmp_path / "c")
-    assert [case.id for case in select_cases(Data(cases=str(tmp_path / "c")))] == [case.id for case in chosen]
-    assert [case.id for case in select_cases(Data(cases=str(tmp_path / "c"), limit=2))] == [
-        case.id for case in chosen[:2]
-    ]
-
-
-def test_case_ids_are_taken_from_any_split_in_their_order_and_once() -> None:
-    ids = [next(case.id for case in load_cases() if case.split == split) for split in ("train", "test")]
-    assert [case.id for case in select_cases(Data(case_ids=[*ids, ids[0]]))] == ids
-
-
-def test_an_unknown_case_id_is_named_with_its_like() -> None:
-    with pytest.raises(ConfigurationError, match=r"case_ids: surgery-001 not in builtin; did you mean surgery-01"):
-        select_cases(Data(case_ids=["surgery-001"]))
-
-
-def test_a_case_id_outside_the_named_split_is_refused() -> None:
-    train = next(case.id for case in load_cases() if case.split == "train")
-    with pytest.raises(ConfigurationError, match=f"{train} not in builtin of split 'test'"):
-        select_cases(Data(split="test", case_ids=[train]))
-
-
-def test_a_split_without_cases_is_refused(tmp_path: Path) -> None:
-    case = next(case for case in load_cases() if not case.examinations.images and case.split == "train")
-    save_cases([case], tmp_path / "cases.jsonl")
-    with pytest.raises(ConfigurationError, match="has no case of split 'test'"):
-        select_cases(Data(cases=str(tmp_path / "cases.jsonl"), split="test"))
-
-
-def test_a_case_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CaseFileError, match=r"absent\.jsonl"):
-        select_cases(Data(cases=str(tmp_path / "absent.jsonl")))
-
-
-def test_a_data_set_with_departments_of_its_own_brings_its_list(tmp_path: Path) -> None:
-    cases = load_cases()[:2]
-    keys = [
-        case.key.model_copy(update={"department": "Surgery", "sub_departments": names})
-        for case, names in zip(cases, (["Tropical Surgery", "Urology"], ["Aviation Surgery"]), strict=True)
-    ]
-    file = tmp_path / "own.jsonl"
-    save_cases(
-        [
-            case.model_copy(update={"key": key, "examinations": ExaminationRecord()})
-            for case, key in zip(cases, keys, strict=True)
-        ],
-        file,
+def test_a_grid_is_a_named_run_for_every_combination(file: Path) -> None:
+    found = sweep(
+        file, """name = 'x'\n[grid]\n"workflow.feedback" = ["off", "same_stage"]\nworkflow.neighbours = [1, 2]"""
     )
-    assert own_sub_departments(Data(cases=str(file))) == {
-        "Surgery": ["Aviation Surgery", "Tropical Surgery", "Urology"]
-    }
+    assert list(found.runs) == [
+        f"feedback={feedback},neighbours={number}" for feedback in ("off", "same_stage") for number in (1, 2)
+    ]
+    last = found.runs["feedback=same_stage,neighbours=2"]
+    assert (last.context.feedback, last.context.neighbours, last.name) == (
+        "same_stage",
+        2,
+        "feedback=same_stage,neighbours=2",
+    )
+    assert found.name == "x" and not found.single
 
 
-def test_a_data_set_with_our_departments_keeps_our_list() -> None:
-    assert own_sub_departments(Data()) is None
+def test_variants_are_named_runs_and_the_grid_runs_over_each(file: Path) -> None:
+    text = """
+[variants.full]
+[variants.bare]
+"workflow.feedback" = "off"
+[variants.bare.workflow]
+retrieval = false
+[grid]
+"models.doctor" = ["offline", "openai:a/b"]
+"""
+    found = sweep(file, text)
+    assert list(found.runs) == [
+        f"{variant},doctor={doctor}" for variant in ("full", "bare") for doctor in ("offline", "openai-a-b")
+    ]
+    bare = found.runs["bare,doctor=openai-a-b"]
+    assert (bare.context.feedback, bare.context.retrieval, bare.models["doctor"]) == ("off", False, "openai:a/b")
+    assert found.runs["full,doctor=offline"].context.retrieval
+
+
+def test_runs_of_a_sweep_differ_in_identity(file: Path) -> None:
+    found = sweep(file, '[grid]\nseed = [1, 2]\n"models.diagnosis.feedback" = ["offline", "openai:m"]')
+    identities = [str(one.identity) for one in found.runs.values()]
+    assert len(set(identities)) == 4
+    assert {one.models.get("diagnosis.feedback") for one in found.runs.values()} == {"offline", "openai:m"}
+
+
+def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> None:
+    text = "[grid]\nworkflow.neighbours = [1, 2]"
+    assert all(one.context.feedback == "off" for one in sweep(file, text, "feedback=off").runs.values())
+    with pytest.raises(ConfigurationError, match=r"command line: workflow\.neighbours: the grid of .* runs over it"):
+        sweep(file, text, "neighbours=3")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("grid = 3", "grid: expected a section"),
+        ("[grid]\nseed = 3", "grid.seed: expected a list of values, not 3"),
+        ("[grid]\nseed = []", "grid.seed: expected a list of values"),
+        ("[grid]\nworkflow.feedback = ['off', 'on']", "grid: workflow.feedback: Input should be"),
+        ("[grid]\ncolour = ['off']", "grid: colour: unknown key"),
+        ("[grid]\nname = ['a/b', 'a-b']", "two runs would be named"),
+        ("variants = ['a']", "variants: expected a section for each variant"),
+        ("[variants.a]\nworkflow.neighbours = 0", "variants.a: workflow.neighbours: Input should be greater"),
+        ("tables = 'one'", "tables: expected a list of names"),
+        ("extends = 3", "extends: expected the path"),
+        ("extends = 'absent.toml'", ""),
+    ],
+)
+def test_a_fault_in_what_is_swept_over_is_refused_by_file_and_key(file: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        sweep(file, text)
+    assert named in str(refused.value) and str(file.parent) in str(refused.value)
+
+
+def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        "epochs = 3\n[workflow]\nfeedback = 'off'\nneighbours = 2\n"
+        "[models]\ndefault = 'openai:m'\npatient = 'openai:p'\n"
+        '[workflow.prices]\n"openai:m-1.5" = [1, 2]',
+        "utf-8",
+    )
+    found = read(file, "extends = 'base.toml'\n[workflow]\nneighbours = 5\n[models]\npatient = 'offline'")
+    assert (found.epochs, found.context.feedback, found.context.neighbours) == (3, "off", 5)
+    assert found.models == {"default": "openai:m", "patient": "offline"}
+    assert found.context.prices == {"openai:m-1.5": (1, 2)}
+
+
+def test_a_fault_of_an_extended_file_is_told_by_that_file(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text("[workflow]\nneighbours = 0", "utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, "extends = 'base.toml'")
+    assert str(refused.value).startswith(f"{tmp_path / 'base.toml'}: workflow.neighbours")
+
+
+def test_files_that_extend_each_other_are_refused(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text(f"extends = '{file.name}'", "utf-8")
+    with pytest.raises(ConfigurationError, match="circle"):
+        read(file, "extends = 'base.toml'")
+
+
+def test_a_sweep_is_no_single_experiment(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="sweeps over 2 runs"):
+        read(file, "[grid]\nseed = [1, 2]")
+
+
+_VALUES = st.sampled_from([0, 1, -1, 2.5, "", "off", "offline", True, None, [], [1], {}, {"a": 1}])
+_SWEEPING = ["grid", "variants", "tables", "extends"]
+_INNER = ["case", "roles", "cases", "feedback", "neighbours", "calls", "default", "patient", "a.b", "x"]
+_KEYS = st.sampled_from([*Experiment.model_fields, *_SWEEPING, *_INNER])
+_TREES = st.recursive(_VALUES, lambda inner: st.dictionaries(_KEYS, inner, max_size=4), max_leaves=12)
+
+
+@given(st.dictionaries(_KEYS, _TREES, max_size=6))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_experiment_file_is_read_or_refused_in_words(tmp_path: Path, tree: dict[str, Any]) -> None:
+    file = tmp_path / "random.toml"
+    file.write_text(_toml(tree), "utf-8")
+    try:
+        found = read_sweep(file, {})
+    except ConfigurationError as error:
+        assert str(tmp_path) in str(error) or "command line" in str(error)
+    else:
+        assert all(one.context is not None and one.identity for one in found.runs.values())
+
+
+def _toml(tree: Any) -> str:
+    """A tree as inline TOML; what TOML has no word for is left out."""
+    lines = [f"{json.dumps(key)} = {_inline(value)}" for key, value in tree.items() if value is not None]
+    return "\n".join(lines)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_inline(v)}" for k, v in value.items() if v is not None) + "}"
+    return json.dumps(value)
+
+
+def test_the_schema_takes_what_is_read_and_refuses_an_unknown_key() -> None:
+    schema = experiment_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    assert validator.is_valid(tomllib.loads(EVERY_SECTION))
+    assert not validator.is_valid({"colour": 1}) and not validator.is_valid({"workflow": {"feed_back": "off"}})
+    for file in library_files().values():
+        assert list(validator.iter_errors(tomllib.loads(file.read_text("utf-8")))) == [], file.name
+
+
+@pytest.mark.parametrize("name", sorted(library_files()))
+def test_every_file_that_comes_along_can_be_read(name: str) -> None:
+    found = read_sweep(find_file(Path(name)), {})
+    assert found.runs and found.name

@@ -1,23 +1,21 @@
 """``wardround run``: exit codes, what is printed where, and what a second run of the same command does."""
 
-import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from evaluation.suites import SUITES
 from experiments import run_directory
 from experiments.cli import app
-from experiments.commands import run as run_command
-from experiments.run_directory import Result as CaseResult
-from experiments.summary import TITLES
+from experiments.summary import columns_of
 from tests.support.fake_server import FakeServer
 from tests.support.runs import CASES, IDS, SHORT, results, spec
 
+TITLES = columns_of(SUITES["medchain"])
 HEAVY = ("chromadb", "langchain_core", "langgraph", "numpy", "openai", "sentence_transformers", "torch")
 
 
@@ -85,24 +83,6 @@ def test_away_from_a_terminal_there_is_a_plain_line_a_case_on_the_error_stream(t
     assert "\x1b" not in told.stdout + told.stderr
 
 
-def test_a_long_plain_line_stays_one_line_and_control_characters_are_left_out() -> None:
-    out = io.StringIO()
-    progress = run_command._progress(Console(file=out, width=40))
-    case = CaseResult(case_id="a\x1b[31m" + "b" * 80, epoch=0, termination="completed")
-    with progress as report:
-        report(case, 1, 1)
-    assert out.getvalue() == f"1/1 a[31m{'b' * 80} epoch 0: completed\n"
-
-
-def test_on_a_terminal_there_is_a_bar_and_failures_are_told_with_their_reason() -> None:
-    out = io.StringIO()
-    with run_command._progress(Console(file=out, force_terminal=True, width=120)) as report:
-        report(CaseResult(case_id="a", epoch=0, termination="completed"), 1, 2)
-        report(CaseResult(case_id="b", epoch=0, termination="model_error", error="no answer"), 2, 2)
-    assert "b: model_error: no answer" in out.getvalue() and "a: completed" not in out.getvalue()
-    assert "1 cases done, 1 failed" in out.getvalue() and "2/2" in out.getvalue()
-
-
 def test_roles_that_ran_offline_are_named_and_one_with_a_model_is_not(tmp_path: Path) -> None:
     with FakeServer() as server:
         told = wardround("--models", f"diagnosis_judge={spec(server)}", "--out", tmp_path, ids=IDS[:1])
@@ -140,7 +120,6 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
         (["--cases", "absent.jsonl"], "absent.jsonl"),
         (["--set", "data.split=dev"], "data.split"),
         (["--set", "retrieval=true", "--set", "memory=absent"], "is not there; build it first"),
-        (["--engine", "ray"], "--engine ray: not built yet"),
         (["--epochs", "0"], "--epochs"),
         (["absent.toml"], "absent.toml: cannot be read"),
     ],
@@ -178,7 +157,7 @@ def test_a_full_disk_ends_with_1_and_says_what_to_do(tmp_path: Path, monkeypatch
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run_directory, "_append", full)
+    monkeypatch.setattr(run_directory, "append_line", full)
     told = wardround("--out", tmp_path, ids=IDS[:1])
     assert told.exit_code == 1 and told.stdout == "" and "Traceback" not in told.stderr
     assert "No space left on device; mend that and run the same command again" in told.stderr

@@ -10,9 +10,13 @@ from pydantic import BaseModel
 
 from cases import Case, PatientRecord, Provenance, load_cases
 from cases.case import ExaminationRecord, Image
-from experiments import run_directory
-from experiments.configuration import ConfigurationError, Experiment, select_cases
-from experiments.run_directory import Result, RunDirectory, RunStoppedError, default_directory, manifest_of
+from experiments import manifest, run_directory
+from experiments.configuration import ConfigurationError, Experiment
+from experiments.experiment_file import Sweep
+from experiments.manifest import manifest_of, prompt_hashes
+from experiments.run_directory import Result, RunDirectory, RunStoppedError
+from experiments.selection import select_cases
+from experiments.sweep import default_directory
 from tests.support.runs import outcomes, results, run, short
 
 CASES = load_cases()[:2]
@@ -25,6 +29,10 @@ def open_once(path: Path, experiment: Experiment | None = None, cases: list[Case
 
 def result(case_id: str, **fields: Any) -> Result:
     return Result.model_validate({"case_id": case_id, "epoch": 0, "termination": "completed", **fields})
+
+
+def one(experiment: Experiment) -> Sweep:
+    return Sweep(experiment.name, {"": experiment})
 
 
 class Note(BaseModel):
@@ -177,8 +185,8 @@ def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
 
 def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_once(tmp_path)
-    hashes = run_directory.prompt_hashes()
-    monkeypatch.setattr(run_directory, "prompt_hashes", lambda: {**hashes, "en/judges/claims.md": "0"})
+    hashes = prompt_hashes()
+    monkeypatch.setattr(manifest, "prompt_hashes", lambda: {**hashes, "en/judges/claims.md": "0"})
     with pytest.raises(ConfigurationError, match=r"prompts\.en/judges/claims\.md: was .* is '0'"):
         open_once(tmp_path)
 
@@ -224,7 +232,7 @@ def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(short(), tmp_path / "whole")
-    real = run_directory._append
+    real = run_directory.append_line
     written: list[Path] = []
 
     def append(path: Path, record: BaseModel) -> None:
@@ -233,7 +241,7 @@ def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept
         written.append(path)
         real(path, record)
 
-    monkeypatch.setattr(run_directory, "_append", append)
+    monkeypatch.setattr(run_directory, "append_line", append)
     with pytest.raises(RunStoppedError, match="No space left on device; mend that and run the same command again"):
         run(short(concurrency=1), tmp_path / "full")
     assert len(results(tmp_path / "full")) == 1
@@ -260,9 +268,9 @@ def test_pseudo_cases_of_an_earlier_run_in_the_same_place_are_filed_apart(tmp_pa
 
 
 def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not() -> None:
-    place = default_directory(Experiment())
-    assert place == default_directory(Experiment.model_validate({"run": {"concurrency": 9}}))
-    assert place.parent == Path("runs") and place != default_directory(Experiment(seed=1))
+    place = default_directory(one(Experiment()))
+    assert place == default_directory(one(Experiment.model_validate({"run": {"concurrency": 9}})))
+    assert place.parent == Path("runs") and place != default_directory(one(Experiment(seed=1)))
 
 
 def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:

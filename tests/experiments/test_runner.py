@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from cases import Case, load_cases
 from evaluation.clinical_workflow import score_clinical_workflow
 from evaluation.stages import StageScores
-from experiments import runner
+from experiments.case_run import Outcome
 from experiments.configuration import ConfigurationError, Experiment
+from experiments.engines import local
 from experiments.run_directory import Result, RunDirectory
 from experiments.runner import run_experiment
 from models import ModelSpecError
@@ -84,9 +85,9 @@ def test_concurrency_changes_nothing_with_a_model_and_the_group_discussing(tmp_p
 
 def test_no_more_cases_are_under_way_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     under_way, most = 0, 0
-    real = runner._run_case
+    real = local.run_case
 
-    async def counting(*arguments: Any) -> Result:
+    async def counting(*arguments: Any) -> Outcome:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
@@ -94,7 +95,7 @@ def test_no_more_cases_are_under_way_than_asked_for(tmp_path: Path, monkeypatch:
         under_way -= 1
         return result
 
-    monkeypatch.setattr(runner, "_run_case", counting)
+    monkeypatch.setattr(local, "run_case", counting)
     run(short(limit=5, concurrency=2), tmp_path)
     assert most == 2
 
@@ -219,7 +220,7 @@ def _kill_second(patched: pytest.MonkeyPatch, moment: str) -> None:
                 raise Killed
             return await score_clinical_workflow(case, *arguments)
 
-        patched.setattr("experiments.runner.score_clinical_workflow", score)
+        patched.setattr("evaluation.suites.medchain.score_clinical_workflow", score)
         return
     real_add = RunDirectory.add
 
@@ -319,7 +320,7 @@ def test_a_case_with_an_internal_error_is_recorded_and_the_others_go_on(
         return await score_clinical_workflow(case, *arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.runner.score_clinical_workflow", score)
+        patched.setattr("evaluation.suites.medchain.score_clinical_workflow", score)
         summary = run(short(concurrency=1), tmp_path / "out")
     assert (summary["scored"], summary["failed"]) == (2, 1)
     failed = results(tmp_path / "out")[1]

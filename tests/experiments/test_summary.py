@@ -7,8 +7,12 @@ import pytest
 from rich.console import Console
 
 from evaluation.stages import STAGE_NAMES
+from evaluation.suites import SUITES
 from experiments.run_directory import Result
-from experiments.summary import TITLES, summarise_results, summary_table
+from experiments.summary import columns_of, summarise_results, summary_table
+
+SUITE = SUITES["medchain"]
+TITLES = columns_of(SUITE)
 
 
 def scored(case_id: str, value: float = 1.0, missing: dict[str, str] | None = None, **fields: Any) -> Result:
@@ -27,25 +31,25 @@ def failed(case_id: str, termination: str = "model_error", **fields: Any) -> Res
 def printed(summary: dict[str, Any], width: int = 120) -> str:
     console = Console(width=width, record=True, file=None, quiet=False)
     with console.capture() as capture:
-        console.print(summary_table(summary))
+        console.print(summary_table(summary, SUITE))
     return capture.get()
 
 
 def test_attempted_is_scored_and_failed() -> None:
-    summary = summarise_results([scored("a"), failed("b"), failed("c", "unparseable_answer"), scored("d")])
+    summary = summarise_results([scored("a"), failed("b"), failed("c", "unparseable_answer"), scored("d")], SUITE)
     assert (summary["attempted"], summary["scored"], summary["failed"]) == (4, 2, 2)
     assert summary["terminations"] == {"completed": 2, "model_error": 1, "unparseable_answer": 1}
 
 
 def test_a_summary_has_the_stable_keys() -> None:
-    summary = summarise_results([scored("a")])
+    summary = summarise_results([scored("a")], SUITE)
     assert {"attempted", "scored", "failed", "scores", "tokens", "cost", "seconds", "models"} <= summary.keys()
     assert list(summary["scores"]) == [*STAGE_NAMES, "average"]
     assert set(summary["scores"]["average"]) == {"mean", "se", "ci95", "n"}
 
 
 def test_a_failed_case_lowers_no_score() -> None:
-    summary = summarise_results([scored("a", 0.5), failed("b")])
+    summary = summarise_results([scored("a", 0.5), failed("b")], SUITE)
     assert summary["scores"]["diagnosis"]["mean"] == 0.5 and summary["scores"]["diagnosis"]["n"] == 1
 
 
@@ -56,7 +60,7 @@ def test_missing_scores_are_counted_by_stage_and_reason() -> None:
         scored("c", missing={"examination": "judge failed: model_error: no answer after 6 requests (a)"}),
         scored("d", missing={"examination": "judge failed: model_error: no answer after 6 requests (b)"}),
     ]
-    summary = summarise_results(results)
+    summary = summarise_results(results, SUITE)
     assert summary["unscored"] == {
         "examination": {"no reference in the answer key": 2, "judge failed: model_error": 2},
         "diagnosis": {"judge failed: e": 1},
@@ -71,79 +75,79 @@ def test_the_order_of_the_results_does_not_matter() -> None:
         for number in range(12)
         for epoch in range(2)
     ] + [failed("x"), failed("y", models={"b": ["n"]})]
-    summary = summarise_results(results)
+    summary = summarise_results(results, SUITE)
     for _ in range(5):
         drawn.shuffle(results)
-        assert summarise_results(results) == summary
+        assert summarise_results(results, SUITE) == summary
 
 
 def test_epochs_of_a_case_are_one_case_to_the_interval() -> None:
-    once = summarise_results([scored("a", 0.0), scored("b", 1.0)])["scores"]["diagnosis"]
+    once = summarise_results([scored("a", 0.0), scored("b", 1.0)], SUITE)["scores"]["diagnosis"]
     epochs = [scored(case, value, epoch=epoch) for case, value in (("a", 0.0), ("b", 1.0)) for epoch in range(3)]
-    thrice = summarise_results(epochs)
+    thrice = summarise_results(epochs, SUITE)
     assert thrice["attempted"] == 6
     assert thrice["scores"]["diagnosis"]["se"] == pytest.approx(once["se"])
 
 
 def test_tokens_calls_and_seconds_are_added_and_failed_cases_have_theirs() -> None:
     results = [scored("a", tokens=3, calls=2, seconds=1.5), failed("b", tokens=4, calls=1, seconds=2.0)]
-    summary = summarise_results(results)
+    summary = summarise_results(results, SUITE)
     assert (summary["tokens"], summary["calls"], summary["seconds"]) == (7, 3, 3.5)
 
 
 def test_a_cost_that_is_not_known_of_one_case_is_not_known_of_the_run() -> None:
-    assert summarise_results([scored("a", cost=0.25), scored("b", cost=0.5)])["cost"] == 0.75
-    assert summarise_results([scored("a", cost=0.25), scored("b", cost=None)])["cost"] is None
+    assert summarise_results([scored("a", cost=0.25), scored("b", cost=0.5)], SUITE)["cost"] == 0.75
+    assert summarise_results([scored("a", cost=0.25), scored("b", cost=None)], SUITE)["cost"] is None
 
 
 def test_models_are_listed_by_role() -> None:
     results = [scored("a", models={"patient": ["offline"]}), failed("b", models={"patient": ["m"], "doctor": ["n"]})]
-    assert summarise_results(results)["models"] == {"doctor": ["n"], "patient": ["m", "offline"]}
+    assert summarise_results(results, SUITE)["models"] == {"doctor": ["n"], "patient": ["m", "offline"]}
 
 
 def test_stage_ends_are_counted_over_the_scored_cases_image_classes_together() -> None:
     ends = [{"examination:CT": "agreed", "examination:MRI": "exhausted"}, {"diagnosis": "agreed"}]
     ends[0]["diagnosis"] = "agreed"
-    summary = summarise_results([scored(str(number), stages=end) for number, end in enumerate(ends)])
+    summary = summarise_results([scored(str(number), stages=end) for number, end in enumerate(ends)], SUITE)
     assert summary["stages"] == {"diagnosis": {"agreed": 2}, "examination": {"agreed": 1, "exhausted": 1}}
 
 
 def test_no_results_make_a_summary_too() -> None:
-    summary = summarise_results([])
+    summary = summarise_results([], SUITE)
     assert summary["attempted"] == 0 and summary["scores"]["average"]["mean"] is None
     assert "0 cases attempted: 0 scored, 0 failed." in printed(summary)
 
 
 def test_the_table_has_the_six_stages_and_their_average_in_order() -> None:
-    text = printed(summarise_results([scored("a", 0.5), scored("b", 1.0)]))
+    text = printed(summarise_results([scored("a", 0.5), scored("b", 1.0)], SUITE))
     places = [text.index(title) for title in TITLES.values()]
     assert places == sorted(places) and len(places) == 7
     assert text.count("0.7500") == 7
 
 
 def test_a_stage_without_a_score_shows_a_dash_and_why() -> None:
-    text = printed(summarise_results([scored("a", missing={"examination": "no reference in the answer key"})]))
+    text = printed(summarise_results([scored("a", missing={"examination": "no reference in the answer key"})], SUITE))
     (line,) = [line for line in text.splitlines() if "Examination " in line]
     assert "-" in line and line.count("0") == 1
     assert "Examination: 1 not scored (no reference in the answer key)" in text
 
 
 def test_failures_are_told_by_their_reason() -> None:
-    text = printed(summarise_results([failed("a"), failed("b"), failed("c", "unparseable_answer")]))
+    text = printed(summarise_results([failed("a"), failed("b"), failed("c", "unparseable_answer")], SUITE))
     assert "3 cases attempted: 0 scored, 3 failed." in text
     assert "2 failed: model_error" in text and "1 failed: unparseable_answer" in text
 
 
 def test_roles_that_ran_offline_are_named_and_others_are_not() -> None:
     results = [scored("a", models={"patient": ["offline"], "doctor": ["openai:m"], "judge": ["offline", "openai:m"]})]
-    (line,) = [line for line in printed(summarise_results(results)).splitlines() if "offline" in line]
+    (line,) = [line for line in printed(summarise_results(results, SUITE)).splitlines() if "offline" in line]
     assert "patient" in line and "judge" in line and "doctor" not in line
 
 
 def test_a_run_without_offline_roles_names_none() -> None:
-    assert "offline" not in printed(summarise_results([scored("a", models={"doctor": ["openai:m"]})]))
+    assert "offline" not in printed(summarise_results([scored("a", models={"doctor": ["openai:m"]})], SUITE))
 
 
 def test_brackets_in_a_reason_are_no_markup() -> None:
-    summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})])
+    summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)

@@ -29,7 +29,7 @@ def mcq(
 
     from cases import CaseFileError
     from evaluation.samples import estimates
-    from experiments.configuration import parse_models
+    from experiments.experiment_file import parse_models
     from experiments.multiple_choice import compare_formats
     from experiments.run_directory import RunStoppedError
 

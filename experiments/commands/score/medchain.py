@@ -22,7 +22,8 @@ def medchain(
 
     from cases import CaseFileError
     from evaluation.statistics import Estimate
-    from experiments.configuration import ConfigurationError, parse_models
+    from experiments.configuration import ConfigurationError
+    from experiments.experiment_file import parse_models
     from experiments.rescoring import rescore
     from models import ModelSpecError
 

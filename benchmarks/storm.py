@@ -1,0 +1,99 @@
+"""Run many cases against a server in a storm: nothing is lost, and the pace comes back when it is over.
+
+    python -m benchmarks.storm --cases 500 --seed 1
+
+The middle third of the requests meets 30 % of 429 (with Retry-After), 10 % of 500, 5 % of time-outs and 5 % of broken
+JSON. Printed: attempted, scored and failed cases by termination, the answers a second before, in and after the storm,
+and the share of the pace before it that came back.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from itertools import cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cases import load_cases, save_cases
+from experiments.configuration import Experiment
+from experiments.runner import run_experiment
+from tests.support.fake_server import ChatRequest, FakeServer, Fault, FaultPlan
+
+STORM: dict[Fault, float] = {"429": 0.30, "500": 0.10, "timeout": 0.05, "cut_json": 0.05}
+SETTINGS = {
+    "retrieval": False,
+    "general_agents": 1,
+    "discussion_rounds": 1,
+    "feedback": "same_stage",
+    "max_turns": 2,
+    "timeout": 5.0,
+}
+
+
+def main() -> None:
+    """Run the benchmark and print what was found."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--cases", type=int, default=500)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--concurrency", type=int, default=32)
+    options = arguments.parse_args()
+    with TemporaryDirectory() as folder:
+        found = weather(Path(folder), options.cases, options.concurrency, options.seed)
+    print(json.dumps(found, indent=2))
+    sys.exit(found["attempted"] != options.cases or found["attempted"] != found["scored"] + found["failed"])
+
+
+def weather(folder: Path, cases: int, concurrency: int, seed: int) -> dict[str, Any]:
+    """Run the cases; the storm begins after a third of the expected requests and lasts for another third."""
+    with FakeServer() as calm:
+        asyncio.run(run_experiment(experiment(folder, calm, 5, concurrency), folder / "calm"))
+        expected = len(calm.requests) / 5 * cases
+    plan = FaultPlan(seed, STORM)
+
+    def fault(request: ChatRequest) -> Fault | None:
+        return plan(request) if expected / 3 <= request.index < 2 * expected / 3 else None
+
+    with FakeServer(faults=fault) as server:
+        summary = asyncio.run(run_experiment(experiment(folder, server, cases, concurrency), folder / "run"))
+        times = [request.time_out for request in server.requests if request.time_out and request.status == 200]
+        first = [request.time_in for request in server.requests]
+    storm = first[int(expected / 3)], first[min(int(2 * expected / 3), len(first) - 1)]
+    # The last tenth is left out: there, fewer cases are under way.
+    spans = {"before": (first[0], storm[0]), "in": storm, "after": (storm[1], first[int(len(first) * 0.95)])}
+    pace = {
+        name: sum(start <= time < end for time in times) / max(end - start, 1e-9)
+        for name, (start, end) in spans.items()
+    }
+    return {
+        **{key: summary[key] for key in ("attempted", "scored", "failed", "terminations")},
+        "requests": len(first),
+        "answers a second": {name: round(value, 1) for name, value in pace.items()},
+        "pace after / before": round(pace["after"] / pace["before"], 2),
+    }
+
+
+def experiment(folder: Path, server: FakeServer, cases: int, concurrency: int) -> Experiment:
+    """A short run of so many cases, made of the built-in ones without pictures."""
+    file = folder / f"{cases}.jsonl"
+    plain = [case for case in load_cases() if not case.examinations.images]
+    save_cases(
+        [
+            case.model_copy(update={"id": f"{number}-{case.id}"})
+            for number, case in enumerate(islice(cycle(plain), cases))
+        ],
+        file,
+    )
+    return Experiment.model_validate(
+        {
+            "data": {"cases": str(file)},
+            "models": {"default": f"openai:fake-model@{server.base_url}"},
+            "workflow": SETTINGS,
+            "run": {"concurrency": concurrency},
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

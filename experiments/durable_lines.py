@@ -1,0 +1,41 @@
+"""Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+
+
+def whole_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, none if there is no file; a last one that a kill has cut off is left out.
+
+    Only a line feed ends a line: the text in it may hold the other separators that ``splitlines`` knows.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                yield line[:-1].decode("utf-8")
+
+
+def drop_cut_line(path: Path) -> None:
+    """Take a cut last line away, so that the next one does not stick to it."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        if not file.seek(0, os.SEEK_END):
+            return
+        file.seek(-1, os.SEEK_END)
+        if file.read() != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def append_line(path: Path, record: BaseModel) -> None:
+    """Append a record; when this returns, it is on the disk."""
+    with path.open("a", encoding="utf-8") as out:
+        out.write(record.model_dump_json() + "\n")
+        out.flush()
+        os.fsync(out.fileno())

@@ -1,0 +1,85 @@
+"""What every engine does: cases from a queue, some at once, until none is left or the run has used up its means."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cases import Case
+from experiments.case_run import Outcome, read_trace
+from experiments.run_directory import RunDirectory
+from models.limits import Limits, Meter
+from nodes.context import Context
+
+
+class Attempt(NamedTuple):
+    """One case in one epoch, and its place in the order of the run."""
+
+    position: int
+    case: Case
+    epoch: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the run's others."""
+        return self.case.id, self.epoch
+
+
+Finish = Callable[[Outcome], None]
+RunCases = Callable[[RunDirectory, Context, Sequence[Attempt], Finish], Awaitable[None]]
+
+
+async def work_through(
+    attempts: Sequence[Attempt],
+    at_once: int,
+    run_one: Callable[[Attempt, int], Awaitable[Outcome]],
+    finish: Finish,
+    forget: Callable[[Attempt], Awaitable[None]],
+) -> None:
+    """Run attempts in their order, some at once; begin no more when the run's limit is reached.
+
+    Args:
+        attempts: what is left of the run.
+        at_once: how many slots there are.
+        run_one: given an attempt and its slot, from 0.
+        finish: keeps an outcome.
+        forget: drops the checkpoints of an attempt whose outcome is kept and final; another goes on where it failed.
+    """
+    queue = iter(attempts)
+    out_of_means = False
+
+    async def work(slot: int) -> None:
+        nonlocal out_of_means
+        for attempt in queue:
+            outcome = await run_one(attempt, slot)
+            finish(outcome)
+            out_of_means |= outcome.result.limited_by_run
+            if outcome.result.final:
+                await forget(attempt)
+            if out_of_means:
+                return
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for slot in range(min(at_once, len(attempts))):
+                group.create_task(work(slot))
+    except ExceptionGroup as group_of_errors:
+        raise group_of_errors.exceptions[0] from None
+
+
+def context_of_attempt(context: Context, attempt: Attempt, trace_file: Path) -> Context:
+    """The context of one case: epochs are to differ where a model samples, so each has a seed of its own."""
+    return context.model_copy(
+        update={
+            "position": attempt.position,
+            "trace_file": str(trace_file),
+            "seed": (context.seed or 0) + attempt.epoch,
+            "epoch": attempt.epoch,
+        }
+    )
+
+
+def run_meter(limits: Limits, traces: Sequence[Path]) -> Meter:
+    """What the run has taken so far; looked up only where something limits it."""
+    limited = limits != Limits()
+    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)

@@ -1,0 +1,124 @@
+"""Many notes through the reconstruction graph: each dialogue durable once, each failure with its reason."""
+
+import asyncio
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+
+from cases.dialogues import Dialogue
+from cases.notes import Note
+from evaluation.dialogue_gates import check_dialogue
+from evaluation.dialogue_sheet import DataSheet, data_sheet
+from experiments.checkpoints import forget_thread, open_sqlite
+from experiments.configuration import Experiment
+from experiments.preflight import check_servers
+from experiments.reconstruction_record import GATES, Failure, ReconstructionRecord
+from experiments.run_directory import RunStoppedError
+from graphs.reconstruction import builder
+from models import AskError
+from models.journal import journal
+from models.spec import OFFLINE
+from nodes.context import Context
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+OnOutcome = Callable[[Dialogue | Failure, int, int], None]
+
+
+async def reconstruct_notes(
+    experiment: Experiment, notes: Sequence[Note], output: Path, on_outcome: OnOutcome | None = None
+) -> DataSheet:
+    """Reconstruct what is left of the notes and count all of it.
+
+    Args:
+        experiment: models and settings; its cases are not read.
+        notes: what to reconstruct.
+        output: the file of dialogues; a reconstruction of the same notes there is taken up where it stopped.
+        on_outcome: told each dialogue or failure, with the number done and the number of all.
+
+    Returns:
+        The data sheet, as it stands beside the output.
+
+    Raises:
+        ConfigurationError: the output holds other dialogues, or cannot be written (nothing was run).
+        ModelSpecError: a model cannot be used.
+        RunStoppedError: the output could no longer be written; run it again to go on.
+    """
+    context = experiment.context
+    await check_servers(context)
+    with ReconstructionRecord(output).opened(experiment, notes) as record:
+        finished = record.take_up()
+        left = [note for note in notes if note.id not in finished]
+        done, total = len(notes) - len(left), len(notes)
+        queue = iter(left)
+        async with open_sqlite(record.checkpoints) as checkpointer:
+            graph = builder.compile(name="Reconstruction", checkpointer=checkpointer)
+
+            async def work() -> None:
+                nonlocal done
+                for note in queue:
+                    seen = context.model_copy(update={"trace_file": str(record.trace_file(note.id))})
+                    outcome = await reconstruct_note(graph, note, seen)
+                    record.add(outcome)
+                    if (
+                        isinstance(outcome, Dialogue) or outcome.final
+                    ):  # one that is tried again goes on where it failed
+                        await forget_thread(checkpointer, note.id)
+                    done += 1
+                    if on_outcome:
+                        on_outcome(outcome, done, total)
+
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(experiment.run.concurrency, len(left))):
+                        group.create_task(work())
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        sheet = data_sheet(record.dialogues(), (failure.reason for failure in record.failures()))
+        record.write_sheet(sheet)
+    return sheet
+
+
+async def reconstruct_note(graph: Graph, note: Note, context: Context) -> Dialogue | Failure:
+    """One note to its end: a dialogue that passes the gates, or the reason why there is none."""
+    try:
+        with journal(context.trace_file):
+            final = await _run_graph(graph, note, context)
+    except RunStoppedError:
+        raise
+    except AskError as error:
+        told = " ".join([str(error), *getattr(error, "__notes__", [])])
+        return Failure(id=note.id, termination=error.reason, error=told)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+        return Failure(id=note.id, termination="internal_error", error=told)
+    used = {spec for specs in final["trace"].models.values() for spec in specs}
+    dialogue: Dialogue = final["dialogue"].model_copy(update={"models": sorted(used)})
+    problems = check_dialogue(dialogue)
+    if not problems:
+        return dialogue
+    return Failure(
+        id=note.id,
+        termination=GATES,
+        gates=list(dict.fromkeys(problem.gate for problem in problems)),
+        problems=[str(problem) for problem in problems],
+        dialogue=dialogue,
+    )
+
+
+async def _run_graph(graph: Graph, note: Note, context: Context) -> dict[str, Any]:
+    """The final state; a note that was under way goes on at its last section."""
+    config: Any = {"configurable": {"thread_id": note.id}}
+    reached = await graph.aget_state(config)
+    if reached.values and not reached.next:
+        return dict(reached.values)
+    # Offline only the end is kept: rules are sooner asked again than written.
+    offline = set(context.models.values()) == {OFFLINE}
+    entry = None if reached.next else {"note": note}
+    final: dict[str, Any] = await graph.ainvoke(
+        entry, config, context=context, durability="exit" if offline else "sync"
+    )
+    return final
