@@ -34,6 +34,23 @@ class Problem:
         return f"{where}: {self.message}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class WithProblems:
+    """Base of what was read of a file: what was wrong with it comes along."""
+
+    problems: list[Problem]
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The problems that keep a record from being used."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What a record could be read in spite of."""
+        return [problem for problem in self.problems if problem.severity == "warning"]
+
+
 class CaseFileError(ValueError):
     """A file of cases that cannot be used; ``problems`` lists every fault found in it."""
 

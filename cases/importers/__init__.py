@@ -7,6 +7,7 @@ from pathlib import Path
 from cases.case import Case
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medchain import import_medchain
+from cases.importers.medqa import import_medqa
 from cases.importers.source import ImportResult, Record, Source
 
 Importer = Callable[[Source], Iterable[Case]]
@@ -14,6 +15,7 @@ Importer = Callable[[Source], Iterable[Case]]
 IMPORTERS: dict[str, Importer] = {
     "agentclinic": import_agentclinic,
     "medchain": import_medchain,
+    "medqa": import_medqa,
 }
 
 
@@ -44,7 +46,7 @@ def import_cases(format: str, source: str | Path, *, departments: str | Path | N
     cases = list(IMPORTERS[format](opened))
     if not cases and not opened.problems:
         opened.error("holds no record; expected JSON or JSON lines")
-    return ImportResult(cases, opened.problems)
+    return ImportResult(cases=cases, problems=opened.problems)
 
 
 __all__ = ["IMPORTERS", "ImportResult", "Importer", "Record", "Source", "UnknownFormatError", "import_cases"]

@@ -11,27 +11,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.case import Case
-from cases.files import Problem, Severity, validation_problems
+from cases.files import Problem, Severity, WithProblems, validation_problems
 
 _DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
 
 
-@dataclass(frozen=True)
-class ImportResult:
+@dataclass(frozen=True, kw_only=True)
+class ImportResult(WithProblems):
     """The cases that were read and what was wrong: errors (a record is missing) and warnings (a detail is)."""
 
     cases: list[Case]
-    problems: list[Problem]
-
-    @property
-    def errors(self) -> list[Problem]:
-        """The problems that keep a record from being used."""
-        return [problem for problem in self.problems if problem.severity == "error"]
-
-    @property
-    def warnings(self) -> list[Problem]:
-        """The problems that a record could be imported in spite of."""
-        return [problem for problem in self.problems if problem.severity == "warning"]
 
 
 @dataclass

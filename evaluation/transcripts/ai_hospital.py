@@ -1,5 +1,6 @@
 """AI Hospital: the released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -171,7 +172,9 @@ def read_reports(path: str | Path) -> Reading[Report]:
     """The reports of a file of any of the four kinds; that of its first record is expected of all."""
     kind = kind_of(path) or OneStep
     reading = _distinct(read_records(path, kind))
-    return Reading(reading.path, [_report(record) for record in reading.records], reading.problems)
+    return Reading(
+        path=reading.path, records=[_report(record) for record in reading.records], problems=reading.problems
+    )
 
 
 def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Problem]]:
@@ -237,7 +240,7 @@ def _report(record: ForeignModel) -> Report:
 
 def _distinct(reading: Reading[Model]) -> Reading[Model]:
     """The same reading, with a problem for each patient whom the same doctor saw twice."""
-    return Reading(reading.path, reading.records, [*reading.problems, *_repeated(reading.path, reading.records)])
+    return dataclasses.replace(reading, problems=[*reading.problems, *_repeated(reading.path, reading.records)])
 
 
 def _repeated(path: Path, records: Iterable[ForeignModel]) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from cases import Problem
-from cases.files import validation_problems
+from cases.files import WithProblems, validation_problems
 from cases.importers.source import Source
 
 
@@ -27,23 +27,12 @@ Text = Annotated[str, BeforeValidator(_text_of_number)]  # a number stands for i
 Model = TypeVar("Model", bound=ForeignModel)
 
 
-@dataclass(frozen=True)
-class Reading(Generic[Model]):
+@dataclass(frozen=True, kw_only=True)
+class Reading(WithProblems, Generic[Model]):
     """The records of a file that could be read, and what was wrong with the others (errors) or odd (warnings)."""
 
     path: Path
     records: list[Model]
-    problems: list[Problem]
-
-    @property
-    def errors(self) -> list[Problem]:
-        """The problems that keep a record from being used."""
-        return [problem for problem in self.problems if problem.severity == "error"]
-
-    @property
-    def warnings(self) -> list[Problem]:
-        """What a record could be read in spite of."""
-        return [problem for problem in self.problems if problem.severity == "warning"]
 
 
 def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
@@ -61,7 +50,7 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     problems = source.problems + refused
     if not (records or problems):
         problems.append(Problem(str(path), "", "", "holds no record; expected a JSON list of objects"))
-    return Reading(Path(path), records, problems)
+    return Reading(path=Path(path), records=records, problems=problems)
 
 
 def odd_values(path: str | Path, oddities: Iterator[tuple[str, str, str]]) -> list[Problem]:
