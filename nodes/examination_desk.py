@@ -9,28 +9,20 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord
 from cases.named_tests import named_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from models import Role, ask
-from nodes.chart import Picture, Presentation, Turn
+from nodes.chart import Picture, Turn
 from nodes.context import Context
 from nodes.decisions import NonEmpty
 from nodes.filed_results import asked_for, look_up
 from nodes.node import node
-from nodes.patient_side import last_words, turn_number
+from nodes.patient_side import HeardState, last_words, turn_number
 
 
-class ReceptionState(TypedDict, total=False):
-    """What the first step sees of the state: the dialogue, and no result."""
-
-    presentation: Presentation
-    dialogue: list[Turn]
-
-
-class DeskState(ReceptionState, total=False):
+class DeskState(HeardState, total=False):
     """What the second step sees of the state: the record, and what the first step let pass."""
 
     examination_record: ExaminationRecord
@@ -105,7 +97,7 @@ _DISMISSED: dict[Language, str] = {
 
 
 @node
-async def parse_request(state: ReceptionState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
     """First step: which examinations the patient's request names, as far as the doctor named them too."""
     language = state["presentation"].language
     dialogue = state["dialogue"]

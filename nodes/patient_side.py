@@ -33,6 +33,13 @@ class PatientSideState(PatientSideOutput, total=False):
     reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
 
 
+class HeardState(TypedDict, total=False):
+    """What a first step sees that only sorts the doctor's words: the dialogue, and no record."""
+
+    presentation: Presentation
+    dialogue: list[Turn]
+
+
 def turn_number(dialogue: list[Turn]) -> int:
     """Which of the doctor's turns is being answered; the first is 1."""
     return sum(turn.speaker == "doctor" for turn in dialogue)

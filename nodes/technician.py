@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
 from models import Call, Role, ask
 from models.spec import OFFLINE
 from models.trace import record
-from nodes.chart import Picture, Presentation, Turn
+from nodes.chart import Picture, Turn
 from nodes.context import Context
 from nodes.examination_desk import (
     Outcomes,
@@ -28,18 +27,11 @@ from nodes.examination_desk import (
 )
 from nodes.filed_results import asked_for, look_up
 from nodes.node import node
-from nodes.patient_side import turn_number
+from nodes.patient_side import HeardState, turn_number
 from nodes.state_tracker import EFFECTIVE, INEFFECTIVE, Action
 
 
-class OrderState(TypedDict, total=False):
-    """What the first step sees of the state: the doctor's words, and no result."""
-
-    presentation: Presentation
-    dialogue: list[Turn]
-
-
-class FilesState(OrderState, total=False):
+class FilesState(HeardState, total=False):
     """What the second step sees: the files, and what was ordered; reports only where the run hands them over."""
 
     examination_record: ExaminationRecord
@@ -48,7 +40,7 @@ class FilesState(OrderState, total=False):
     ordered: list[str]
 
 
-class ResultsState(OrderState, total=False):
+class ResultsState(HeardState, total=False):
     """What the third step sees: what was found of the order, and no more of the files."""
 
     findings: dict[str, str]
@@ -81,7 +73,7 @@ _WITHHELD: dict[Language, str] = {"en": "The picture is not available.", "zh": "
 
 
 @node
-async def take_order(state: OrderState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
     """First step: the examinations that the doctor's words name; none if they ask for none."""
     dialogue, language = state["dialogue"], state["presentation"].language
     words = dialogue[-1].text
