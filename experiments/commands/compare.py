@@ -1,9 +1,15 @@
 """``wardround compare``: paired differences between runs of the same cases."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from experiments.recorded_run import RecordedRun
+    from experiments.tables.differences import Difference
 
 BAD_INPUT = 2
 
@@ -12,46 +18,66 @@ def compare(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN RUN ...", help="Run directories; the first is the baseline.")
     ],
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the differences here.")] = None,
+    latex: Annotated[
+        Path | None, typer.Option("--latex", metavar="FILE", help="Also write the differences here, as a table.")
+    ] = None,
 ) -> None:
     """The scores of runs side by side, and each run's paired difference to the first, with intervals and tests.
 
     Differences are taken case by case over the cases that both runs scored; p-values are of the paired permutation
     test, corrected by Holm over the scores of a run.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    from evaluation.comparison import holm, paired_difference
     from experiments.configuration import ConfigurationError
-    from experiments.rescoring import read_run
-    from experiments.summary import TITLES, case_scores, summarise_results
+    from experiments.provenance import write_whole
+    from experiments.recorded_run import find_runs
+    from experiments.tables.csv_file import as_csv
+    from experiments.tables.differences import check_comparable, differences, differences_table
+    from experiments.tables.latex import as_latex
 
     try:
-        if len(runs) < 2:
-            raise ConfigurationError("compare needs at least two run directories")
-        results = [read_run(run)[1] for run in runs]
-    except ConfigurationError as error:
+        found = find_runs(runs)
+        check_comparable(found)
+        others = [differences(run, found[0]) for run in found[1:]]
+        table = differences_table(found, others)
+        for file, text in ((csv, as_csv(table)), (latex, as_latex(table))):
+            if file is not None:
+                write_whole(file, text)
+    except (ConfigurationError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from None
-    summaries = [summarise_results(of_run) for of_run in results]
+    _print(found, others)
+
+
+def _print(runs: "Sequence[RecordedRun]", others: "Sequence[Mapping[str, Difference]]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from experiments.commands.printing import printable
+    from experiments.summary import columns_of
+    from experiments.tables.differences import counts
+
     console = Console()
-    table = Table("score", *(run.name for run in runs), title="Means", title_justify="left")
-    for name, title in TITLES.items():
-        means = [summary["scores"][name]["mean"] for summary in summaries]
+    titles = columns_of(runs[0].suite)
+    table = Table("score", title="Means", title_justify="left")
+    for run in runs:
+        table.add_column(Text(printable(run.name)))
+    for name, title in titles.items():
+        means = [run.estimates[name].mean for run in runs]
         table.add_row(title, *("-" if mean is None else f"{mean:.4f}" for mean in means))
     console.print(table)
-    baseline = case_scores(results[0])
-    for run, of_run in zip(runs[1:], results[1:], strict=True):
-        other = case_scores(of_run)
-        found = {name: paired_difference(other[name], baseline[name]) for name in TITLES}
-        corrected = holm({name: difference.permutation_p for name, difference in found.items()})
+    for run in runs:
+        console.print(Text(printable(f"{run.name}: {counts(run)}")))
+    for run, of_run in zip(runs[1:], others, strict=True):
         table = Table(
             "score", "difference", "95 % interval", "cases", "p", "p (Holm)", "p (Wilcoxon)",
-            title=f"{run.name} - {runs[0].name}", title_justify="left",
+            title=Text(printable(f"{run.name} - {runs[0].name}")), title_justify="left",
         )  # fmt: skip
-        for name, title in TITLES.items():
-            estimate = found[name].difference
-            p_values = (found[name].permutation_p, corrected[name], found[name].wilcoxon_p)
+        for name, title in titles.items():
+            difference = of_run[name]
+            estimate = difference.found.difference
+            p_values = (difference.found.permutation_p, difference.corrected, difference.found.wilcoxon_p)
             table.add_row(
                 title,
                 "-" if estimate.mean is None else f"{estimate.mean:+.4f}",

@@ -6,6 +6,7 @@ One file a family of suites. A command's module imports nothing heavy before it 
 import typer
 
 from experiments.commands.score.aie import aie, aie_simulator
+from experiments.commands.score.clini_eval import clini_eval
 from experiments.commands.score.consensus import consensus
 from experiments.commands.score.icd10 import icd10
 from experiments.commands.score.mcq import mcq
@@ -30,3 +31,4 @@ score_app.command()(aie_simulator)
 score_app.command()(aie_pairwise)
 score_app.command()(medpmc)
 score_app.command()(simulator)
+score_app.command()(clini_eval)

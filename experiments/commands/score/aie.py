@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from experiments.commands.score.mcq import ask_again_as_mcq, formats_compared
-from experiments.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, show
+from experiments.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
+from experiments.commands.score.recorded import scores_of_run
 from experiments.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -41,10 +42,15 @@ def aie(
         ),
     ] = None,
 ) -> None:
-    """The ten doctor metrics of AIE (percent, except turns and length).
+    """The ten doctor metrics of AIE (percent, except turns and length); of a run directory, all but the diagnosis.
 
     Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
     """
+    if transcripts[0].is_dir():
+        if len(transcripts) > 1 or against or human or mcq or language:
+            refuse("a run directory is scored alone: without other sources, --against, --human, --mcq and --language")
+        show(scores_of_run(transcripts[0], "aie", mode), json_file)
+        return
     from evaluation.aie import score_aie, unanswered
     from evaluation.samples import estimates
     from evaluation.transcripts.aie import read_aie

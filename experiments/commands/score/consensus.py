@@ -1,6 +1,7 @@
 """``wardround score consensus``: how soon doctors agree."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,15 +11,26 @@ from experiments.commands.score.output import (
     Mode,
     ModeOption,
     Scores,
-    SourceFile,
+    refuse,
     refuse_records,
     show,
 )
 
+if TYPE_CHECKING:
+    from evaluation.consensus import Discussion
+
 
 def consensus(
-    source: SourceFile,
-    rounds: Annotated[int, typer.Option(min=0, help="The rounds that a discussion could have at most.")] = 4,
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SRC", help="Collaborations of AI Hospital, or a run directory.", show_default=False),
+    ],
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="The rounds that a discussion could have at most.", show_default="4, or what the run allowed"
+        ),
+    ] = None,
     mode: ModeOption = Mode.SOUND,
     json_file: JsonOption = None,
 ) -> None:
@@ -27,28 +39,28 @@ def consensus(
     Sound: the share of cases in consensus after each round, with those that gave up, or may have, apart. Paper: the
     share that ended after each round; the last one mixes both.
     """
-    from cases import Problem
     from evaluation.consensus import (
         ENDS,
-        Discussion,
-        discussion,
+        ROUNDS,
         ended_at,
         share_ended_at,
         share_in_consensus,
         share_of_end,
     )
-    from evaluation.transcripts.ai_hospital import read_collaborations
 
-    reading = read_collaborations(source)
-    refuse_records(reading.errors)
-    found: list[Discussion] = []
-    problems: list[Problem] = []
-    for record in reading.records:
-        try:
-            found.append(discussion(record, rounds))
-        except ValueError as error:
-            problems.append(Problem(str(source), f"patient {record.patient_id}", "final_turn", str(error)))
-    refuse_records(problems)
+    notes: list[str] = []
+    if source.is_dir():
+        found, allowed, without = _of_run(source)
+        rounds = allowed if rounds is None else rounds
+        if found and (most := max(one.rounds for one in found)) > rounds:
+            refuse(f"--rounds {rounds}: a discussion of {source} had {most}")
+        if without:
+            notes.append(
+                f"{without} cases had no discussion (one doctor alone, or stopped before it) and are left out."
+            )
+    else:
+        rounds = ROUNDS if rounds is None else rounds
+        found = _of_file(source, rounds)
     numbers = range(rounds + 1)
     metrics = {f"ended_after_{number}": share_ended_at(found, number) for number in numbers}
     if mode is Mode.SOUND:
@@ -69,7 +81,36 @@ def consensus(
             n=len(found),
             metrics=metrics,
             tables=[ExtraTable("Cases by the round in which they ended", ["round", "ended", "surely agreed"], rows)],
-            notes=[note] if unknown else [],
+            notes=[*notes, note] if unknown else notes,
         ),
         json_file,
     )
+
+
+def _of_file(source: Path, rounds: int) -> "list[Discussion]":
+    """The discussions of a file of collaborations."""
+    from cases import Problem
+    from evaluation.consensus import discussion
+    from evaluation.transcripts.ai_hospital import read_collaborations
+
+    reading = read_collaborations(source)
+    refuse_records(reading.errors)
+    found: list[Discussion] = []
+    problems: list[Problem] = []
+    for record in reading.records:
+        try:
+            found.append(discussion(record, rounds))
+        except ValueError as error:
+            problems.append(Problem(str(source), f"patient {record.patient_id}", "final_turn", str(error)))
+    refuse_records(problems)
+    return found
+
+
+def _of_run(directory: Path) -> "tuple[list[Discussion], int, int]":
+    """The discussions of a run of ours, the rounds that it allowed, and its scored cases without a discussion."""
+    from experiments.commands.score.recorded import open_recorded
+    from experiments.discussions import discussions_of
+
+    run = open_recorded(directory)
+    found, without = discussions_of(run.scored)
+    return found, run.experiment.context.max_rounds, without

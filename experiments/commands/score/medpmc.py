@@ -8,6 +8,7 @@ import typer
 
 from experiments.commands.score.judged import Judged, judge_cases
 from experiments.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
+from experiments.commands.score.recorded import scores_of_run
 from experiments.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -56,6 +57,11 @@ def medpmc(
 
     Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
     """
+    if transcripts[0].is_dir():
+        if len(transcripts) > 1 or against or human or judge or recall != "rouge1" or entities != "rules":
+            refuse("a run directory is scored alone, by rouge1 and rules; `wardround score simulator RUN` judges it")
+        show(scores_of_run(transcripts[0], "medpmc", mode), json_file)
+        return
     from evaluation.medpmc import score_medpmc
     from evaluation.samples import MissingBackendError, estimates
     from evaluation.transcripts.medpmc import read_medpmc

@@ -16,6 +16,7 @@ from experiments.commands.score.reports import (
     ask_each,
     judge_settings,
     read_report_cases,
+    reports_of_run,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ def mvme(
         answers, failures = ask_each(cases, lambda case: _ask_director(case, settings))
         graded = [(case, answer.options) for case, answer in zip(cases, answers, strict=True) if answer is not None]
         by_doctor[""] = [options for _, options in graded]
-    else:
+    elif not source.is_dir():
         graded = _released(source, mode, by_doctor)
     metrics = _metrics(by_doctor, mode)
+    if source.is_dir() and not grade:
+        graded, metrics = _recorded(source, mode)
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
         found, failed = ask_each(lowest, lambda case: _ask_why(case, settings))
@@ -79,7 +82,7 @@ def _released(source: Path, mode: Mode, by_doctor: "dict[str, list[Grades]]") ->
     from evaluation.mvme import released_grades
     from evaluation.transcripts.ai_hospital import Evaluation, kind_of, read_evaluations
 
-    if source.is_dir() or kind_of(source) not in (Evaluation, None):
+    if kind_of(source) not in (Evaluation, None):
         refuse(f"{source}: holds reports without grades; expected evaluations, or --grade to have the reports graded")
     reading = read_evaluations(source)
     refuse_records(reading.errors)
@@ -87,6 +90,32 @@ def _released(source: Path, mode: Mode, by_doctor: "dict[str, list[Grades]]") ->
     for record, options in zip(reading.records, grades, strict=True):
         by_doctor.setdefault(record.doctor_name, []).append(options)
     return list(zip(read_report_cases(source, None), grades, strict=True))
+
+
+def _recorded(directory: Path, mode: Mode) -> "tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]":
+    """The grades that the director gave in a run of ours; epochs of a case are one case to the intervals."""
+    from evaluation.mvme import LOWEST, SCORES
+    from evaluation.statistics import estimate
+    from evaluation.suites.mvme import NO_KEY
+    from evaluation.transcripts.ai_hospital import PARTS
+    from experiments.commands.score.recorded import open_recorded
+
+    run = open_recorded(directory)
+    if run.suite.name != "mvme":
+        refuse(f"{directory}: was scored by {run.suite.name}; expected mvme, or --grade to have the reports graded")
+    option_of = {float(score): option for option, score in SCORES.items()}
+    graded: list[tuple[ReportCase, Grades]] = []
+    values: dict[Part, list[tuple[float, str]]] = {part: [] for part in PARTS}
+    for case, result in reports_of_run(run):
+        given = {part: result.scores.get(part) for part in PARTS if result.unscored.get(part) != NO_KEY}
+        graded.append((case, {part: None if score is None else option_of[score] for part, score in given.items()}))
+        for part, score in given.items():
+            values[part].append((float(SCORES[LOWEST]) if score is None else score, case.case_id))
+    if mode is Mode.SOUND:
+        return graded, run.estimates
+    return graded, {
+        part: estimate((score for score, _ in scored), (case for _, case in scored)) for part, scored in values.items()
+    }
 
 
 def _metrics(by_doctor: "Mapping[str, Sequence[Grades]]", mode: Mode) -> "dict[str, Estimate]":

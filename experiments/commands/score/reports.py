@@ -12,6 +12,8 @@ from experiments.commands.score.output import refuse, refuse_records
 if TYPE_CHECKING:
     from cases.vocabulary import Language
     from evaluation.transcripts.ai_hospital import Part
+    from experiments.recorded_run import RecordedRun
+    from experiments.run_directory import Result
     from models import ModelSettings
 
 Item = TypeVar("Item")
@@ -48,13 +50,14 @@ class ReportCase:
     report: "dict[Part, str]"
     reference: "dict[Part, str]"
     text: str = field(default="", repr=False)
+    written_in: "Language | None" = None
 
     @property
     def language(self) -> "Language":
-        """The language that the case is written in."""
+        """The language that the case is written in; guessed from the reference where nothing says it."""
         from cases.importers.prose import language_of
 
-        return language_of(*self.reference.values())
+        return self.written_in or language_of(*self.reference.values())
 
 
 def read_report_cases(source: Path, reference: Path | None) -> list[ReportCase]:
@@ -85,30 +88,41 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
 
 
 def _cases_of_run(directory: Path) -> list[ReportCase]:
-    """The diagnoses that a finished run decided on, each epoch a case of its own, against the answer keys."""
-    import json
+    """The answers of a finished run, each epoch a case of its own, against the answer keys."""
+    from experiments.commands.score.recorded import open_recorded
 
+    cases = [case for case, _ in reports_of_run(open_recorded(directory)) if case.reference["diagnosis"]]
+    if not cases:
+        refuse(f"{directory}: no case has ended with answers and has a diagnosis to compare with")
+    return cases
+
+
+def reports_of_run(run: "RecordedRun") -> "list[tuple[ReportCase, Result]]":
+    """The answers of every scored case: a consultation's report in five parts, a workflow's diagnoses alone."""
     from cases import CaseFileError
-    from experiments.configuration import ConfigurationError, Data, select_cases
-    from experiments.run_directory import RunDirectory
+    from evaluation.consultation import ConsultationAnswers, reference_parts, report_parts
+    from evaluation.transcripts.ai_hospital import PARTS
+    from experiments.configuration import ConfigurationError
 
     try:
-        manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
-        keys = {case.id: case.key for case in select_cases(Data.model_validate(manifest["configuration"]["data"]))}
-        results = [result for result in RunDirectory(directory).results() if result.scored]
-    except (OSError, ValueError, KeyError, TypeError, CaseFileError, ConfigurationError) as error:
-        refuse(f"{directory}: cannot be read as a run directory ({error}); expected manifest.json and results.jsonl")
-    if not results:
-        refuse(f"{directory}: no case has ended with answers; expected a finished run")
-    return [
-        ReportCase(
-            result.case_id,
-            {"diagnosis": "\n".join(result.answers.diagnosis if result.answers else [])},
-            {"diagnosis": "\n".join(keys[result.case_id].diagnosis)},
-        )
-        for result in results
-        if result.case_id in keys and keys[result.case_id].diagnosis
-    ]
+        cases = run.cases
+    except (CaseFileError, ConfigurationError) as error:
+        refuse(str(error))
+    found = []
+    for result in run.each_answered():
+        if not result.scored:
+            continue
+        case, answers = cases[result.case_id], result.answers
+        wanted = reference_parts(case)
+        if isinstance(answers, ConsultationAnswers):
+            written = report_parts(answers.report) if answers.report else None
+            report: dict[Part, str] = {part: written[part] if written else "" for part in PARTS}
+            reference: dict[Part, str] = {part: wanted[part] for part in PARTS}
+        else:
+            report = {"diagnosis": "\n".join(answers.diagnosis if answers else [])}
+            reference = {"diagnosis": wanted["diagnosis"]}
+        found.append((ReportCase(result.case_id, report, reference, written_in=case.language), result))
+    return found
 
 
 def judge_settings(judge: str) -> "ModelSettings":

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 _WARNINGS_SHOWN = 20
 
 Transcripts = Annotated[
-    list[Path], typer.Argument(metavar="TRANSCRIPTS...", help="The files to score, as one set.", show_default=False)
+    list[Path],
+    typer.Argument(
+        metavar="TRANSCRIPTS...", help="The files to score, as one set; or a run directory.", show_default=False
+    ),
 ]
 Against = Annotated[
     list[Path] | None,
