@@ -58,6 +58,9 @@ class Data(Section):
     split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
     limit: int | None = Field(None, ge=1, description="The first so many.")
     case_ids: list[str] = Field(default_factory=list, description="Only these.")
+    terms: str | None = Field(
+        None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."
+    )
 
 
 class AllLimits(Section):

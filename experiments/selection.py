@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from cases import Case, load_cases
 from cases.files import BUILTIN
@@ -34,6 +35,8 @@ def select(data: Data) -> Selection:
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
     everything = load_cases(data.cases)
+    if data.terms is not None and not Path(data.terms).is_file():
+        raise ConfigurationError(f"data.terms: {data.terms} is not there; expected an .xls or .csv file of names")
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     cases = [case for case in everything if split in (None, case.split)]
     of_split = f" of split {split!r}" if split else ""

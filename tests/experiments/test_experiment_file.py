@@ -74,7 +74,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "colour = 1",
             "colour: unknown key; known are data, epochs, extends, graph, grid, judges, limits, models, ",
         ),
-        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, split"),
+        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, split, terms"),
         (
             "[run]\nthreads = 3",
             "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",

@@ -146,6 +146,16 @@ def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
         icd10.build(find_runs([path]))
 
 
+def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path) -> None:
+    from cases import load_cases
+
+    chinese = next(case for case in load_cases("builtin") if case.language == "zh")
+    (tmp_path / "terms.csv").write_text(f"A00.001,{chinese.key.diagnosis[0]}\nB00.001,另一种病\n", "utf-8")
+    data = {"case_ids": [chinese.id], "terms": str(tmp_path / "terms.csv")}
+    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
+    assert table.rows[0][1] == 1 and any("terms.csv" in note for note in table.notes)
+
+
 def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> None:
     from cases import load_cases
 
