@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cases.files import Problem, validation_problems
 from cases.vocabulary import Language
 
-PHYSICIAN = "assistant"
-PATIENT = "user"
+PHYSICIAN: Literal["assistant"] = "assistant"
+PATIENT: Literal["user"] = "user"
 
 
 class Message(BaseModel):
@@ -35,6 +35,9 @@ class Dialogue(BaseModel):
     diseases: list[str] = Field(default_factory=list)
     strategy: str = Field("", description="How the dialogue was made.")
     models: list[str] = Field(default_factory=list, description="The models that wrote it.")
+    sections: dict[str, int] = Field(
+        default_factory=dict, description="Where each section of the interview begins, counted in spoken messages."
+    )
 
     @property
     def spoken(self) -> list[Message]:

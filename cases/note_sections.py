@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from cases.importers.demographics import demographics
 from cases.vocabulary import Language
 
 _NEVER = r"(?!)"
@@ -23,6 +22,7 @@ _KIN = re.compile(
 )
 _EXAMINED = re.compile(r"(?:on )?(?:physical )?exam(?:ination)?\b|查体", re.IGNORECASE)
 _PATIENT_AGAIN = re.compile(r"(?:the )?patient|she|he|her|his|患者", re.IGNORECASE)
+_OF_FAMILY = re.compile(r"(?:there is )?(?:an? |no )?(?:\w+ )?family (?:or personal )?history|家族", re.IGNORECASE)
 _FINDINGS = ("physical_examination", "test_results")
 
 
@@ -74,6 +74,9 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
             found[section].append(told)
     found["present_illness"], examined = _until_examined(found["present_illness"])
     found["physical_examination"] = [*examined, *found["physical_examination"]]
+    of_family = [line for line in found["present_illness"] if _OF_FAMILY.match(line)]
+    found["present_illness"] = [line for line in found["present_illness"] if line not in of_family]
+    found["family_history"] += of_family
     # One heading often stands over both: the family's illnesses and the patient's own habits.
     mixed, personal = found["family_history"], note_sections()["personal_history"].told[language]
     own = [line for line in mixed if personal.search(line) and not _KIN.search(line)]
@@ -85,7 +88,8 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
 def sentences(text: str) -> list[str]:
     """The sentences of a text with their full stops; decimals, abbreviations and initials are not cut."""
     parts = re.split(
-        r"\n+|(?<=[。！？；])|(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\bDr\.)(?<!\bvs\.)(?<!\d\.)\s+|(?<=\d\.)\s+(?=[A-Z])", text
+        r"\n+|(?<=[。！？；])|(?<=[.!?])(?<!\s[A-Z]\.)(?<!\.[A-Za-z]\.)(?<!\bDr\.)(?<!\bvs\.)(?<!\d\.)\s+|(?<=\d\.)\s+(?=[A-Z])",
+        text,
     )
     return [part.strip() for part in parts if part.strip(" .。;；")]
 
@@ -125,11 +129,10 @@ def _sorted(text: str, language: Language) -> Iterator[tuple[str, str]]:
     before = ""
     for position, line in enumerate(sentences(text)):
         claimed = (name for name, section in note_sections().items() if section.told[language].search(line))
-        if position == 0 and demographics(line).age_years is not None:
+        name = next(claimed, before if before in _FINDINGS else "present_illness")
+        if before in _FINDINGS and name not in _FINDINGS:
+            name = before
+        if position == 0 and name not in _FINDINGS:
             name = "chief_complaint"
-        else:
-            name = next(claimed, before if before in _FINDINGS else "present_illness")
-            if before in _FINDINGS and name not in _FINDINGS:
-                name = before
         before = name
         yield name, line

@@ -113,8 +113,9 @@ async def _run_graph(graph: Graph, note: Note, context: Context) -> dict[str, An
     """The final state; a note that was under way goes on at its last section."""
     config: Any = {"configurable": {"thread_id": note.id}}
     reached = await graph.aget_state(config)
-    if reached.values and not reached.next:
+    if "dialogue" in reached.values:
         return dict(reached.values)
+    # A kill right after the input was kept leaves values but nothing that comes next: then it starts anew.
     # Offline only the end is kept: rules are sooner asked again than written.
     offline = set(context.models.values()) == {OFFLINE}
     entry = None if reached.next else {"note": note}

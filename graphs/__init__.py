@@ -1,8 +1,10 @@
 """What happens in which order: one state graph a file, each exported with its builder and without a checkpointer."""
 
+from graphs.clini_eval import graph as clini_eval
 from graphs.clinical_workflow import graph as clinical_workflow
 from graphs.consultation import graph as consultation
 from graphs.dispute_resolution import graph as dispute_resolution
 from graphs.one_step import graph as one_step
+from graphs.reconstruction import graph as reconstruction
 
-__all__ = ["clinical_workflow", "consultation", "dispute_resolution", "one_step"]
+__all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]

@@ -1,8 +1,20 @@
 """The whole cast: importing it declares every role, so that a model map can be checked."""
 
-from evaluation import disease_entities, distractors, judges, mcq, medpmc_judges, mvme_judges, pairwise, reply_judges
+from evaluation import (
+    clini_eval_demonstration,
+    clini_eval_instructor,
+    disease_entities,
+    distractors,
+    judges,
+    mcq,
+    medpmc_judges,
+    mvme_judges,
+    pairwise,
+    reply_judges,
+)
 from nodes import (
     ai_hospital_patient,
+    clinichat_patient,
     decision_maker,
     director,
     doctor,
@@ -29,10 +41,15 @@ from nodes import (
     summarizing_agent,
     technician,
 )
+from nodes.clinichat import dialogue_writer, knowledge, role_play
 
 __all__ = [
     "ai_hospital_patient",
+    "clini_eval_demonstration",
+    "clini_eval_instructor",
+    "clinichat_patient",
     "decision_maker",
+    "dialogue_writer",
     "director",
     "disease_entities",
     "distractors",
@@ -45,6 +62,7 @@ __all__ = [
     "general_agent",
     "intern",
     "judges",
+    "knowledge",
     "librarian",
     "mcq",
     "medpmc_judges",
@@ -61,6 +79,7 @@ __all__ = [
     "reporter",
     "response_generator",
     "reviewer",
+    "role_play",
     "solo_doctor",
     "state_tracker",
     "summarizing_agent",

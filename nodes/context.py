@@ -51,13 +51,14 @@ class Context(ModelSettings):
     max_turns: int = Field(
         10,
         ge=1,
-        le=50,
+        le=100,
         description="Questions at most in the dialogue with the patient.",
         json_schema_extra=_at("history_taking"),
     )
-    patient: Literal["medchain", "ai_hospital", "saps", "patient_actor"] = Field(
+    patient: Literal["medchain", "ai_hospital", "saps", "patient_actor", "clinichat"] = Field(
         "medchain",
-        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), or Med-PMC's patient-actor.",
+        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's patient-actor, or "
+        "CliniChat's, whose doctor also tells the patient the diagnosis.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
@@ -172,6 +173,23 @@ class Context(ModelSettings):
         ge=0,
         description="The case's place in its run; `in_order` sees earlier ones.",
         json_schema_extra=_at("follow_up"),
+    )
+    reconstruction: Literal["clini_recon", "direct", "interactive"] = Field(
+        "clini_recon",
+        description="How a note becomes a dialogue: planned with prepared knowledge, or by one of the two role-plays.",
+        json_schema_extra=_at("set_roles"),
+    )
+    whole_dialogue: bool = Field(
+        False,
+        description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
+        json_schema_extra=_at("plan_interview"),
+    )
+    section_revisions: int = Field(
+        1,
+        ge=0,
+        le=5,
+        description="Clini-Recon: how often a section is written again after objections.",
+        json_schema_extra=_at("write_section"),
     )
     case_source: str = Field(
         "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")

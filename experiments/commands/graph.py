@@ -20,6 +20,8 @@ GRAPHS = (
     "consultation",
     "one_step",
     "dispute_resolution",
+    "reconstruction",
+    "clini_eval",
     "patients.ai_hospital",
     "patients.saps",
     "patients.patient_actor",

@@ -32,6 +32,7 @@ from tests.support.schema_sampler import sample, violate
 
 Mode = Literal["json_schema", "tools", "text"]
 Fault = Literal[
+    "401",  # the key is refused, and quoted in the refusal
     "429",  # too many requests, with Retry-After
     "500",
     "503",
@@ -120,7 +121,7 @@ class FakeServer:
         faults: the fault of each request that the server supports, in order of arrival, none after the list's end; or
             a function of the request, such as a :class:`FaultPlan`.
         supports: forms of typed answers; a request in another form is refused with 400, as vLLM does.
-        latency: seconds before each answer.
+        latency: seconds before each answer, or a function of the request that gives them.
         retry_after: what a 429 asks the client to wait, in seconds.
         hold: seconds that a "timeout" holds the connection.
         models: names that ``/v1/models`` lists; None: that path does not exist. Any model may be asked.
@@ -133,7 +134,7 @@ class FakeServer:
         answer: Answer | None = None,
         faults: Faults = (),
         supports: Collection[str] = MODES,
-        latency: float = 0.0,
+        latency: float | Callable[[ChatRequest], float] = 0.0,
         retry_after: float = 0.05,
         hold: float = 5.0,
         models: Sequence[str] | None = ("fake-model",),
@@ -250,8 +251,12 @@ class FakeServer:
             await response.send(400, _error(400, _UNSUPPORTED[request.mode]))
             return
         request.fault = self._next_fault(request)
-        await asyncio.sleep(self.latency)
+        await asyncio.sleep(self.latency(request) if callable(self.latency) else self.latency)
         match request.fault:
+            case "401":
+                request.status = 401
+                refused = f"Incorrect API key provided: {request.headers.get('authorization')}"
+                await response.send(401, _error(401, refused, "AuthenticationError"))
             case "429" | "500" | "503":
                 request.status = int(request.fault)
                 headers = {"Retry-After": f"{self.retry_after:g}"} if request.fault == "429" else {}

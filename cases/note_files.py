@@ -1,0 +1,171 @@
+"""Reading notes wherever they stand: texts, tables, JSON, foreign cases, our own cases."""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases.case import Case
+from cases.files import BUILTIN, CaseFileError, load_cases
+from cases.importers.agentclinic import import_agentclinic
+from cases.importers.medqa import medqa_notes
+from cases.importers.prose import language_of
+from cases.importers.source import Record, Source
+from cases.note_sections import heading
+from cases.notes import Note, note_of
+
+_KNOWN = (
+    "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
+    "AgentClinic (OSCE_Examination) or cases of our own (patient)"
+)
+# What MTS-Dialog calls a section that ours has under another name.
+_MTS_HEADINGS = {
+    "PASTSURGICAL": "Past surgical history",
+    "EDCOURSE": "Test results",
+    "FAM/SOCHX": "Family and social history",
+}
+_MTS = {
+    "CC": "chief_complaint",
+    "GENHX": "present_illness",
+    "PASTMEDICALHX": "past_history",
+    "OTHER_HISTORY": "past_history",
+    "MEDICATIONS": "medications",
+    "ALLERGY": "allergies",
+    "IMMUNIZATIONS": "immunizations",
+    "GYNHX": "personal_history",
+    "ROS": "review_of_systems",
+    "EXAM": "physical_examination",
+    "LABS": "test_results",
+    "IMAGING": "test_results",
+    "PROCEDURES": "test_results",
+    "ASSESSMENT": "assessment",
+    "DIAGNOSIS": "assessment",
+    "PLAN": "plan",
+    "DISPOSITION": "plan",
+}
+
+
+def read_notes(source: str | Path) -> list[Note]:
+    """The notes of a folder of texts, of a file in any format that is known, or of the built-in cases (``builtin``).
+
+    Raises:
+        CaseFileError: it cannot be read, or any note is faulty (all faults are listed).
+    """
+    path = Path(source)
+    if str(source) == BUILTIN:
+        return [note_of(case) for case in load_cases(BUILTIN)]
+    if path.is_dir():
+        opened = Source(path)
+        notes = list(_texts(sorted(path.glob("*.txt")), opened))
+        if not (notes or opened.problems):
+            opened.error("holds no .txt file; expected one note a file")
+    else:
+        opened = Source(path)
+        notes = list(_texts([path], opened) if path.suffix == ".txt" else _records(opened))
+        if not (notes or opened.problems):
+            opened.error(f"holds no note; expected {_KNOWN}")
+    for note_id, count in Counter(note.id for note in notes).items():
+        if count > 1:
+            opened.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
+    if errors := [problem for problem in opened.problems if problem.severity == "error"]:
+        raise CaseFileError(errors)
+    return notes
+
+
+def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
+    for file in files:
+        text = source.read(file)
+        if text is None:
+            continue
+        if text.strip():
+            yield Note(id=file.stem, text=text, language=language_of(text))
+        else:
+            source.error("is empty; expected the text of a note", file=file)
+
+
+def _records(source: Source) -> Iterator[Note]:
+    """The notes of a file of records, all of the kind that the first one is of."""
+    if source.path.suffix == ".csv":
+        yield from _each(_rows(source), _mts)
+        return
+    # Looked at once for its kind, and read again by whoever reads that kind.
+    first = next((record.value for record in Source(source.path).records()), None)
+    keys = set(first) if isinstance(first, Mapping) else set()
+    if "data" in keys and isinstance(first, Mapping) and isinstance(first["data"], list):
+        entries = (Record(source, f"entry {n}", n, value) for n, value in enumerate(first["data"], 1))
+        yield from _each(entries, _mts)
+    elif "section_text" in keys:
+        yield from _each(source.records(), _mts)
+    elif "OSCE_Examination" in keys or "answers" in keys:
+        yield from map(note_of, import_agentclinic(source))
+    elif {"question", "options"} <= keys:
+        yield from medqa_notes(source)
+    elif {"patient", "provenance"} & keys and "note" not in keys:
+        yield from map(note_of, _own(source))
+    else:
+        yield from _each(source.records(), _plain)
+
+
+def _own(source: Source) -> list[Case]:
+    try:
+        return load_cases(source.path)
+    except CaseFileError as error:
+        source.problems.extend(error.problems)
+        return []
+
+
+def _rows(source: Source) -> Iterator[Record]:
+    text = source.read(source.path)
+    if text is not None:
+        for number, row in enumerate(csv.DictReader(text.splitlines(keepends=True)), 1):
+            yield Record(source, f"row {number}", number, row)
+
+
+def _each(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:
+    for record in records:
+        if not isinstance(record.value, Mapping):
+            record.expected("", "an object", record.value)
+            continue
+        try:
+            if note := read(record, record.value):
+                yield note
+        except ValidationError as error:
+            for detail in error.errors(include_url=False, include_input=False, include_context=False):
+                record.error(".".join(map(str, detail["loc"])), detail["msg"])
+
+
+def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
+    """Our plainest form: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` is ``note`` too."""
+    field = "note" if "note" in value else "text"
+    if not _is_text(record, field, value.get(field), f"text ({_KNOWN})"):
+        return None
+    diseases = value.get("diseases", value.get("disease")) or []
+    return Note(
+        id=str(value["id"]) if value.get("id") not in (None, "") else f"{record.source.path.stem}-{record.number:05d}",
+        text=value[field],
+        language=value.get("language") or language_of(value[field]),
+        department=value.get("department"),
+        diseases=[diseases] if isinstance(diseases, str) else diseases,
+    )
+
+
+def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
+    """MTS-Dialog: one section of a note and what it was called; the dialogue beside it is not read."""
+    text = value.get("section_text")
+    if not _is_text(record, "section_text", text, "the text of a section"):
+        return None
+    assert isinstance(text, str)
+    name = str(value.get("section_header") or "").strip().upper()
+    head = _MTS_HEADINGS.get(name) or (heading(_MTS[name], "en") if name in _MTS else "")
+    number = value.get("ID", value.get("id", record.number - 1))
+    return Note(id=f"mts-{number}", text=f"{head}: {text.strip()}" if head else text)
+
+
+def _is_text(record: Record, field: str, value: object, what: str) -> bool:
+    if isinstance(value, str) and value.strip():
+        return True
+    record.expected(field, what, value)
+    return False

@@ -1,0 +1,85 @@
+"""Clini-Recon: a clinical note becomes an interview (CliniChat, section 3.2); beside it the paper's two role-plays.
+
+Roles are set, knowledge is prepared, the interview is planned, and each section of the plan is written on top of those
+before it; what the gates object to is written again. A checkpoint holds every section as soon as it stands.
+"""
+
+from collections.abc import Hashable
+from typing import Annotated, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from cases.dialogues import Dialogue
+from models import Trace, merge_traces
+from nodes.clinichat.dialogue_writer import WritingState, write_directly, write_section, write_whole
+from nodes.clinichat.filing import NoteInput, file_dialogue, take_note
+from nodes.clinichat.knowledge import prepare_knowledge
+from nodes.clinichat.plan import plan_interview
+from nodes.clinichat.role_play import PlayState, patient_replies, physician_speaks
+from nodes.clinichat.role_setting import set_roles
+from nodes.context import Context, context_of
+
+
+class ReconstructionState(NoteInput, WritingState, PlayState, total=False):
+    """The whole course of a reconstruction."""
+
+    dialogue: Dialogue
+    trace: Annotated[Trace, merge_traces]
+
+
+def way_of_writing(state: ReconstructionState, runtime: Runtime[Context]) -> str:
+    """Clini-Recon, or one of the two role-plays."""
+    return context_of(runtime).reconstruction
+
+
+def at_once_or_by_section(state: ReconstructionState, runtime: Runtime[Context]) -> Literal["by section", "at once"]:
+    """The paper writes the whole dialogue in one call."""
+    return "at once" if context_of(runtime).whole_dialogue else "by section"
+
+
+def next_section(state: ReconstructionState) -> Literal["next section, or objections", "all written"]:
+    """Two ends of the loop over sections: the plan is through, or not."""
+    return "all written" if state["section"] == len(state["plan"]) else "next section, or objections"
+
+
+def ended_or_reply(state: ReconstructionState) -> Literal["ended, or turns used up", "goes on"]:
+    """The physician ends the role-play, or the turns are used up."""
+    return "ended, or turns used up" if state["last_words"] else "goes on"
+
+
+builder = StateGraph(ReconstructionState, context_schema=Context, input_schema=NoteInput)
+builder.add_node(take_note)
+builder.add_node(set_roles)
+builder.add_node(prepare_knowledge)  # the clinical expert
+builder.add_node(plan_interview)
+builder.add_node(write_section)  # the author
+builder.add_node(write_whole)
+builder.add_node(write_directly)
+builder.add_node(physician_speaks)
+builder.add_node(patient_replies)
+builder.add_node(file_dialogue)
+
+ways: dict[Hashable, str] = {
+    "clini_recon": "prepare_knowledge",
+    "direct": "write_directly",
+    "interactive": "physician_speaks",
+}
+sections: dict[Hashable, str] = {"next section, or objections": "write_section", "all written": "file_dialogue"}
+builder.add_edge(START, "take_note")
+builder.add_edge("take_note", "set_roles")
+builder.add_conditional_edges("set_roles", way_of_writing, ways)
+builder.add_edge("prepare_knowledge", "plan_interview")
+builder.add_conditional_edges(
+    "plan_interview", at_once_or_by_section, {"by section": "write_section", "at once": "write_whole"}
+)
+builder.add_conditional_edges("write_section", next_section, sections)
+builder.add_edge("write_whole", "file_dialogue")
+builder.add_edge("write_directly", "file_dialogue")
+builder.add_conditional_edges(
+    "physician_speaks", ended_or_reply, {"goes on": "patient_replies", "ended, or turns used up": "file_dialogue"}
+)
+builder.add_edge("patient_replies", "physician_speaks")
+builder.add_edge("file_dialogue", END)
+
+graph = builder.compile(name="Reconstruction")

@@ -1,0 +1,85 @@
+"""MedQA questions: only those that describe a patient become cases, and the answer goes into the key alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from cases.importers import ImportResult, import_cases
+from cases.note_files import read_notes
+
+QUESTION: dict[str, Any] = {
+    "question": "A 34-year-old woman comes to the physician because of thirst for 2 months. Her need for water is "
+    "5 L a day. She takes lithium daily. She is allergic to nuts. Her mother has gout. She does not smoke. Her "
+    "temperature is 37.1°C. The lungs are clear. Serum sodium is 148 mEq/L. Which of the following is the most likely "
+    "diagnosis?",
+    "answer": "Diabetes insipidus",
+    "options": {"A": "Diabetes insipidus", "B": "Polydipsia", "C": "Hypercalcemia"},
+    "meta_info": "step1",
+    "answer_idx": "A",
+}
+OTHER = {"question": "Which enzyme does allopurinol inhibit?", "answer": "Xanthine oxidase", "options": {"A": "x"}}
+
+
+def imported(tmp_path: Path, *questions: Any) -> ImportResult:
+    source = tmp_path / "us_qbank.jsonl"
+    source.write_text("".join(json.dumps(question) + "\n" for question in questions), "utf-8")
+    return import_cases("medqa", source)
+
+
+def only(result: ImportResult) -> Case:
+    assert not result.errors
+    (case,) = result.cases
+    return case
+
+
+def test_a_case_study_becomes_history_findings_and_the_diagnosis_as_key(tmp_path: Path) -> None:
+    case = only(imported(tmp_path, QUESTION))
+    patient = case.patient
+    assert (case.id, patient.age_years, patient.sex) == ("us-qbank-00001", 34, "female")
+    assert patient.chief_complaint.startswith("A 34-year-old woman comes") and "5 L a day" in patient.present_illness
+    assert patient.past_history == "She takes lithium daily. She is allergic to nuts."
+    assert (patient.personal_history, patient.family_history) == ("She does not smoke.", "Her mother has gout.")
+    assert case.examinations.physical == {"General Examination": "Her temperature is 37.1°C. The lungs are clear."}
+    assert case.examinations.auxiliary == {"Blood Test": "Serum sodium is 148 mEq/L."}
+    assert case.key.diagnosis == ["Diabetes insipidus"]
+    assert "insipidus" not in patient.model_dump_json() and "Polydipsia" in case.provenance.note
+
+
+def test_a_question_for_the_next_step_has_no_diagnosis_as_key(tmp_path: Path) -> None:
+    asked = QUESTION["question"].replace("diagnosis?", "next step in management?")
+    case = only(imported(tmp_path, {**QUESTION, "question": asked, "answer": "Hydrochlorothiazide"}))
+    assert case.key.diagnosis == [] and case.key.treatment_course == "Hydrochlorothiazide"
+
+
+def test_questions_that_describe_no_patient_are_left_out_and_counted_once(tmp_path: Path) -> None:
+    result = imported(tmp_path, OTHER, QUESTION, OTHER)
+    assert [case.id for case in result.cases] == ["us-qbank-00002"]
+    assert [str(problem) for problem in result.warnings] == [
+        f"{tmp_path / 'us_qbank.jsonl'}: 2 questions left out: no patient is described"
+    ]
+
+
+@pytest.mark.parametrize("opening", ["A newborn boy is brought in by", "An elderly man presents to"])
+def test_a_patient_without_a_number_of_years_is_one_too(tmp_path: Path, opening: str) -> None:
+    told = QUESTION["question"].replace("A 34-year-old woman comes to", opening)
+    assert only(imported(tmp_path, {**QUESTION, "question": told}))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"), [({"question": ""}, "question"), ({"answer": None}, "answer"), ({"options": "A"}, "options")]
+)
+def test_a_faulty_question_is_named_by_line_and_field(tmp_path: Path, change: dict[str, Any], field: str) -> None:
+    result = imported(tmp_path, {**QUESTION, **change}, QUESTION)
+    assert [(problem.record, problem.field) for problem in result.errors] == [("line 1", field)]
+    assert len(result.cases) == 1
+
+
+def test_as_notes_questions_keep_their_words_and_name_the_choices_as_differentials(tmp_path: Path) -> None:
+    imported(tmp_path, QUESTION, OTHER)
+    (note,) = read_notes(tmp_path / "us_qbank.jsonl")
+    assert note.text.startswith(QUESTION["question"].partition(" Which of")[0])
+    assert note.text.endswith("Diagnosis: Diabetes insipidus.\nTo be told apart from: Polydipsia; Hypercalcemia.")
+    assert note.diseases == ["Diabetes insipidus"]

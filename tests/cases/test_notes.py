@@ -1,0 +1,134 @@
+"""Notes wherever they stand: read as they are, taken apart by section, each fault named by file, record and field."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import CaseFileError, load_cases
+from cases.note_files import read_notes
+from cases.note_sections import note_sections, read_sections, sentences
+from cases.notes import note_of
+
+DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
+NOTE = (
+    "Chief complaint: Cough for 3 weeks. HPI: The cough is dry. It is worse at night. Other symptoms: fever; sweats.\n"
+    "PMH: Asthma. Medications: Salbutamol 2 puffs b.i.d. for years. Family and social history: Mother had gout. "
+    "He smokes.\nPhysical examination: Temperature: 38.1 °C. Assessment: Pneumonia."
+)
+
+
+def lines(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+    return path
+
+
+def test_a_note_is_taken_apart_at_its_headings_and_no_sentence_is_lost() -> None:
+    assert read_sections(NOTE, "en") == {
+        "chief_complaint": ("Cough for 3 weeks.",),
+        "present_illness": ("The cough is dry.", "It is worse at night.", "Other symptoms: fever; sweats."),
+        "past_history": ("Asthma.",),
+        "medications": ("Salbutamol 2 puffs b.i.d. for years.",),
+        "personal_history": ("He smokes.",),
+        "family_history": ("Mother had gout.",),
+        "physical_examination": ("Temperature: 38.1 °C.",),
+        "assessment": ("Pneumonia.",),
+    }
+
+
+def test_a_note_without_headings_is_sorted_by_what_its_sentences_tell() -> None:
+    text = (
+        "A 61-year-old man comes to the clinic because of chest pain. It began 2 days ago. He takes aspirin daily. "
+        "His father died of a stroke. He smokes. His temperature is 37 °C. There are no murmurs. An ECG shows a block."
+    )
+    assert {name: len(told) for name, told in read_sections(text, "en").items()} == {
+        "chief_complaint": 1,
+        "present_illness": 1,
+        "medications": 1,
+        "personal_history": 1,
+        "family_history": 1,
+        "physical_examination": 2,
+        "test_results": 1,
+    }
+
+
+def test_what_a_doctor_found_is_no_part_of_the_history_though_it_stands_under_its_heading() -> None:
+    sections = read_sections("HPI: Her knee hurts. On examination, it is warm. Flexion is 90 degrees. She limps.", "en")
+    assert sections["physical_examination"] == ("On examination, it is warm.", "Flexion is 90 degrees.")
+    assert sections["present_illness"] == ("Her knee hurts.", "She limps.")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("Dr. X saw her. It was 3.5 cm.", 2), ("咳嗽3天。没有发热；无咯血。", 3), ("Twice a day, b.i.d. or so. Done.", 2)],
+)
+def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: int) -> None:
+    assert len(sentences(text)) == count
+
+
+@pytest.mark.parametrize("case", load_cases()[::7], ids=lambda case: case.id)
+def test_the_note_of_a_case_holds_its_history_findings_and_diagnosis_under_headings_that_are_read_back(
+    case: Any,
+) -> None:
+    note = note_of(case)
+    sections = read_sections(note.text, note.language)
+    assert set(sections) <= set(note_sections())
+    assert sections["chief_complaint"][0].rstrip(".。") in case.patient.chief_complaint + "."
+    for finding in case.examinations.results.values():
+        assert finding in note.text
+    assert note.diseases == case.key.diagnosis and note.department == case.key.department
+    assert all(disease in note.text for disease in note.diseases)
+
+
+def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "b.txt").write_text("头痛3天。", "utf-8")
+    (folder / "a.txt").write_text("Headache for 3 days.", "utf-8")
+    assert [(note.id, note.language) for note in read_notes(folder)] == [("a", "en"), ("b", "zh")]
+    plain = lines(tmp_path / "n.jsonl", {"id": 7, "note": "Cough.", "disease": "Gout", "department": "Surgery", "x": 1})
+    assert [(note.id, note.diseases, note.department) for note in read_notes(plain)] == [("7", ["Gout"], "Surgery")]
+    table = tmp_path / "mts.csv"
+    table.write_text('ID,section_header,section_text,dialogue\n4,ALLERGY,"None, or\nso.",Doctor: Hi\n', "utf-8")
+    assert [(note.id, note.text) for note in read_notes(table)] == [("mts-4", "Allergies: None, or\nso.")]
+    mts = {"ID": 4, "section_header": "CC", "section_text": "Cough.", "dialogue": ""}
+    for name, value in (("list.json", [mts]), ("data.json", {"data": [mts]})):
+        (tmp_path / name).write_text(json.dumps(value), "utf-8")
+        assert [note.text for note in read_notes(tmp_path / name)] == ["Chief complaint: Cough."]
+    assert len(read_notes("builtin")) == len(load_cases())
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected text .*, found a value 3"),
+        ('{"id": "a"}\n', r"n\.jsonl, line 1, text: expected text"),
+        ('{"note": "x", "language": "fr"}\n', r"line 1, language: Input should be 'en' or 'zh'"),
+        ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; expected unique ids"),
+        ("[1]\n", r"expected an object, found a value 1"),
+        ('{"id": \n', r"is not JSON"),
+        ("", r"holds no note; expected text files, JSON lines"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_file_record_field_and_what_was_expected(
+    tmp_path: Path, written: str, message: str
+) -> None:
+    (tmp_path / "n.jsonl").write_text(written, "utf-8")
+    with pytest.raises(CaseFileError, match=message):
+        read_notes(tmp_path / "n.jsonl")
+
+
+def test_an_empty_folder_an_empty_text_and_a_missing_file_are_refused_by_name(tmp_path: Path) -> None:
+    for source, message in ((tmp_path, "holds no .txt file"), (tmp_path / "no.txt", "cannot be read")):
+        with pytest.raises(CaseFileError, match=message):
+            read_notes(source)
+    (tmp_path / "empty.txt").write_text("  \n", "utf-8")
+    with pytest.raises(CaseFileError, match=r"empty\.txt: is empty"):
+        read_notes(tmp_path)
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+def test_the_real_files_are_read_whole() -> None:
+    assert len(read_notes(DATASETS / "mts_dialog" / "MTS-Dialog-TestSet-1.csv")) == 200
+    assert len(read_notes(DATASETS / "agentclinic" / "agentclinic_medqa.jsonl")) == 107

@@ -1,0 +1,115 @@
+"""Whole reconstructions in processes of their own: killed, faulty servers, and real notes."""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases.dialogues import Dialogue
+from cases.note_files import read_notes
+from evaluation.dialogue_gates import check_dialogue
+from experiments.durable_lines import whole_lines
+from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
+from tests.support.schema_sampler import sample
+
+DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
+SECONDS = 120.0
+DIGITS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def wordy(request: ChatRequest) -> Any:
+    """A sample of the schema without digits, which no note would hold."""
+    text = json.dumps(sample(request.schema or {}, random.Random(request.digest)))
+    return json.loads(re.sub(r"(?<= )[0-9a-f]{4}\b", lambda found: found[0].translate(DIGITS), text))
+
+
+def command(out: Path, *more: object, source: object = "builtin") -> list[str]:
+    main = "from experiments.cli import main; main()"
+    return [sys.executable, "-c", main, "reconstruct", str(source), "-o", str(out), *map(str, more)]
+
+
+def to_its_end(arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
+
+
+def killed_when(arguments: list[str], moment: Callable[[], bool]) -> None:
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + SECONDS
+        while not moment():
+            assert process.poll() is None, "it ended before the moment"
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in whole_lines(path)]
+
+
+def outcomes(out: Path) -> list[str]:
+    """Every dialogue and failure, in an order of their own."""
+    failed = lines(out.with_name(f"{out.stem}.failed.jsonl"))
+    return sorted(json.dumps(line, sort_keys=True) for line in [*lines(out), *failed])
+
+
+@pytest.mark.parametrize("requests", [1, 9, 30])
+def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_twice(
+    tmp_path: Path, requests: int
+) -> None:
+    with FakeServer(answer=wordy, latency=0.01) as server:
+        more = ("--limit", 4, "--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
+        assert to_its_end(command(tmp_path / "whole.jsonl", *more)).returncode in (0, 1)
+        whole = Counter(request.digest for request in server.requests)
+        server.requests = []
+        killed = command(tmp_path / "killed.jsonl", *more)
+        killed_when(killed, lambda: len(server.requests) >= requests)
+        unfinished = {request.digest for request in server.requests if request.time_out is None}
+        ended = to_its_end(killed)
+        paid = Counter(request.digest for request in server.requests)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    assert outcomes(tmp_path / "killed.jsonl") == outcomes(tmp_path / "whole.jsonl")
+    assert paid.keys() == whole.keys()
+    twice = {digest for digest in paid if paid[digest] > whole[digest]}
+    assert len(twice - unfinished) <= 2, "of two notes under way, only what had just been answered is asked again"
+
+
+def test_offline_a_killed_reconstruction_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "killed.jsonl"
+    assert to_its_end(command(tmp_path / "whole.jsonl", "--limit", 40)).returncode == 0
+    killed_when(command(out, "--limit", 40), lambda: len(lines(out)) >= 8)
+    assert len(lines(out)) < 40
+    with out.open("ab") as file:
+        file.write('{"id": "热'.encode()[:-1])
+    assert to_its_end(command(out, "--limit", 40)).returncode == 0
+    assert outcomes(out) == outcomes(tmp_path / "whole.jsonl")
+
+
+def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_with_its_reason(tmp_path: Path) -> None:
+    out = tmp_path / "d.jsonl"
+    shares: Any = {"429": 0.08, "500": 0.05, "cut_json": 0.06, "schema_violation": 0.06}
+    with FakeServer(faults=FaultPlan(3, shares), retry_after=0.02) as server:
+        more = ("--limit", 24, "--concurrency", 8, "--models", f"openai:fake-model@{server.base_url}")
+        killed_when(command(out, *more), lambda: len(lines(out)) + len(lines(tmp_path / "d.failed.jsonl")) >= 4)
+        ended = to_its_end(command(out, *more))
+    kept, failed = lines(out), lines(tmp_path / "d.failed.jsonl")
+    assert ended.returncode == (1 if failed else 0) and "Traceback" not in ended.stderr
+    assert sorted(line["id"] for line in [*kept, *failed]) == sorted(note.id for note in read_notes("builtin")[:24])
+    assert all(not check_dialogue(Dialogue.model_validate(line)) for line in kept)
+    for line in failed:
+        assert line["gates"] if line["termination"] == "gates" else line["error"]
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+@pytest.mark.parametrize("name", ["agentclinic/agentclinic_medqa.jsonl", "mts_dialog/MTS-Dialog-TestSet-1.csv"])
+def test_real_notes_become_dialogues_that_pass_the_gates_offline(tmp_path: Path, name: str) -> None:
+    ended = to_its_end(command(tmp_path / "d.jsonl", "--limit", 100, source=DATASETS / name))
+    assert len(lines(tmp_path / "d.jsonl")) >= 95 and "Traceback" not in ended.stderr

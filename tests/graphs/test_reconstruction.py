@@ -1,0 +1,169 @@
+"""Clini-Recon as a graph: section by section, at once, or by role-play; offline and over the wire."""
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from cases import load_cases
+from cases.dialogues import Dialogue
+from cases.notes import Note, note_of
+from evaluation.dialogue_gates import check_dialogue
+from experiments.checkpoints import serializer
+from graphs.reconstruction import builder, graph
+from nodes.clinichat.plan import plan_words
+from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.schema_sampler import sample
+
+GRAPH: Any = graph
+CASES = {case.id: case for case in load_cases()}
+NOTE = note_of(CASES["internal-medicine-01"])
+SECTIONS = [section["name"] for section in plan_words()["section"]]
+PLACEHOLDER = re.compile(r"[{}]|<[A-Za-z\u4e00-\u9fff]|\[[A-Z]|XX|@I|@my")
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"whole_dialogue": True},
+    {"reconstruction": "direct"},
+    {"reconstruction": "interactive"},
+    {"reconstruction": "interactive", "max_turns": 40},
+]
+
+
+def run(note: Note = NOTE, **context: Any) -> dict[str, Any]:
+    result: dict[str, Any] = GRAPH.invoke({"note": note}, context=context)
+    return result
+
+
+def spec(server: FakeServer) -> dict[str, str]:
+    return {"default": f"openai:fake-model@{server.base_url}"}
+
+
+def wordy(request: ChatRequest) -> Any:
+    """A sample of the schema without digits, which no note would hold."""
+    text = json.dumps(sample(request.schema or {}, random.Random(request.digest)))
+    return json.loads(re.sub(r"(?<= )[0-9a-f]{4}\b", lambda found: found[0].translate(DIGITS), text))
+
+
+DIGITS = str.maketrans("0123456789", "ghijklmnop")
+
+
+@pytest.mark.parametrize("case_id", sorted(CASES)[::9])
+@pytest.mark.parametrize("context", WAYS, ids=str)
+def test_offline_every_way_makes_a_dialogue_that_passes_the_gates_without_a_placeholder(
+    case_id: str, context: dict[str, Any]
+) -> None:
+    dialogue: Dialogue = run(note_of(CASES[case_id]), **context)["dialogue"]
+    assert check_dialogue(dialogue) == []
+    assert not any(PLACEHOLDER.search(message.content) for message in dialogue.messages)
+    assert dialogue.department == CASES[case_id].key.department and dialogue.diseases == CASES[case_id].key.diagnosis
+
+
+def test_clini_recon_goes_through_the_sections_in_order_and_tells_the_whole_history() -> None:
+    result = run()
+    dialogue: Dialogue = result["dialogue"]
+    assert [part.section for part in result["sections"]] == SECTIONS and result["section"] == len(SECTIONS)
+    assert list(dialogue.sections) == [name for name in SECTIONS if name in dialogue.sections]
+    assert (dialogue.strategy, dialogue.spoken[0].role, dialogue.spoken[-1].role) == (
+        "clini_recon",
+        "user",
+        "assistant",
+    )
+    said = " ".join(message.content for message in dialogue.spoken if message.role == "user")
+    for fact in (
+        "3 weeks",
+        "one floor",
+        "38.2 degrees",
+        "4 kg",
+        "amoxicillin",
+        "five cigarettes",
+        "asbestos",
+        "My grandfather",
+    ):
+        assert fact in said, fact
+
+
+def test_the_disease_is_named_in_the_closing_sections_and_nowhere_before() -> None:
+    dialogue: Dialogue = run()["dialogue"]
+    closing = dialogue.sections["initial_diagnosis"]
+    disease = dialogue.diseases[0]
+    assert not any(disease in message.content for message in dialogue.spoken[:closing])
+    assert any(disease in message.content for message in dialogue.spoken[closing:])
+
+
+def test_each_section_is_in_the_state_as_soon_as_it_stands() -> None:
+    saved = builder.compile(checkpointer=InMemorySaver(serde=serializer()))
+    config: Any = {"configurable": {"thread_id": "1"}}
+    saved.invoke({"note": NOTE}, config)
+    counts = [len(state.values.get("sections", [])) for state in saved.get_state_history(config)]
+    assert set(range(len(SECTIONS) + 1)) <= set(counts)
+    assert isinstance(saved.get_state(config).values["note"], Note), "the types come back as what they were"
+
+
+def test_a_case_and_the_id_of_one_are_reconstructed_from_its_note() -> None:
+    case = CASES["surgery-03"]
+    for entry in ({"case": case}, {"case": case.model_dump(mode="json")}, {"case_id": case.id}):
+        assert GRAPH.invoke(entry)["dialogue"].note == note_of(case).text
+
+
+@pytest.mark.parametrize(
+    ("context", "calls"), [({}, 11), ({"whole_dialogue": True}, 2), ({"reconstruction": "direct"}, 1)]
+)
+def test_over_the_wire_each_way_makes_its_calls_and_no_more(context: dict[str, Any], calls: int) -> None:
+    with FakeServer(answer=wordy) as server:
+        result = run(models=spec(server), **context)
+        asked = [request.name for request in server.requests]
+    assert len(asked) == calls
+    assert ("ClinicalKnowledge" in asked) == (context.get("reconstruction") != "direct")
+    assert result["dialogue"].spoken[0].role == "user" and check_dialogue(result["dialogue"]) == []
+
+
+def test_in_role_play_both_speak_in_turns_until_the_physician_ends_it_or_the_turns_are_used_up() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        words = {"text": "Tell me more, please." if request.name == "PhysicianTurn" else "It hurts at night."}
+        return {**words, "finished": False} if request.name == "PhysicianTurn" else words
+
+    with FakeServer(answer=answer) as server:
+        dialogue = run(models=spec(server), reconstruction="interactive", max_turns=3)["dialogue"]
+        asked = [request.name for request in server.requests]
+    assert asked == ["PhysicianTurn", "PatientTurn", "PhysicianTurn", "PatientTurn", "PhysicianTurn"]
+    assert [message.role for message in dialogue.spoken] == ["user", "assistant"] * 3
+
+
+def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections_in_the_prompt() -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.name != "SectionDialogue":
+            return None
+        mended = "'dyspnea'" in request.text and "has to be mended" in request.text
+        return {"exchanges": [{"physician": "What is it?", "patient": "I wheeze." if mended else "I have dyspnea."}]}
+
+    for revisions, said in ((0, "I have dyspnea."), (1, "I wheeze.")):
+        with FakeServer(answer=answer) as server:
+            result = run(models=spec(server), section_revisions=revisions)
+            assert len(server.requests) == 1 + len(SECTIONS) * (1 + revisions)
+        assert {part.exchanges[0].patient for part in result["sections"]} == {said}
+
+
+def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_its_repair() -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.name != "DirectDialogue":
+            return None
+        many = "at most two" not in request.messages[-1]["content"]
+        return {"exchanges": [{"physician": "A? B? C?" if many else "A? B?", "patient": "It hurts."}]}
+
+    with FakeServer(answer=answer) as server:
+        dialogue = run(models=spec(server), reconstruction="direct")["dialogue"]
+        assert len(server.requests) == 2
+    assert dialogue.spoken[1].content == "A? B?"
+
+
+def test_the_prompts_show_the_note_and_the_plan_without_a_placeholder() -> None:
+    with FakeServer(answer=wordy) as server:
+        run(models=spec(server))
+        sections = [request.text for request in server.requests if request.name == "SectionDialogue"]
+    assert len(sections) == len(SECTIONS)
+    for text in sections:
+        assert "The illness began 3 weeks ago" in text
+        assert not re.search(r"\{\w+\}|<you|<who|<have|<您|<谁", text)

@@ -1,0 +1,104 @@
+"""Every course that a case can take: each graph of a run, with each patient system and each strategy that it has."""
+
+import asyncio
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+
+import pytest
+
+from cases import Case
+from evaluation.suites import SUITES, CaseScores
+from experiments.configuration import GraphName
+from experiments.tasks import TASKS
+from models.role import known_roles
+from nodes import moderator
+from nodes.context import Context
+from nodes.moderator import ComplexityCheck
+from tests.support.fake_server import FakeServer
+
+PATIENTS: tuple[str, ...] = get_args(Context.model_fields["patient"].annotation)
+STRATEGIES: tuple[str, ...] = get_args(Context.model_fields["strategy"].annotation)
+COMPLEXITIES = ("low", "moderate", "high")  # MDAgents' three ways
+JUDGED = {"evaluation", "clini_eval"}  # the stages of those who judge
+
+# Short, but so that every role of the course is asked.
+SHORT: dict[str, Any] = {
+    "retrieval": False,
+    "general_agents": 2,
+    "max_feedback_rounds": 1,
+    "max_turns": 9,
+    "interns": 2,
+    "max_rounds": 1,
+    "max_backtracks": 1,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """One way through one graph."""
+
+    graph: GraphName
+    patient: str = "medchain"
+    strategy: str = "group"
+    complexity: str = ""
+
+    def __str__(self) -> str:
+        return "-".join(part for part in (self.graph, self.patient, self.strategy, self.complexity) if part)
+
+    def context(self, **more: Any) -> dict[str, Any]:
+        """The context of the graph."""
+        return {**SHORT, "patient": self.patient, "strategy": self.strategy, **more}
+
+    def run(self, case: Any, **more: Any) -> dict[str, Any]:
+        """The final state of a case on this course."""
+        graph: Any = TASKS[self.graph].graph
+        with self.scripted():
+            result: dict[str, Any] = graph.invoke({"case": case}, context=self.context(**more))
+        return result
+
+    @contextmanager
+    def scripted(self) -> Iterator[None]:
+        """With the complexity found that this course is for."""
+        with pytest.MonkeyPatch.context() as patch:
+            if self.complexity:
+                found: Any = ComplexityCheck.model_validate({"reason": "", "complexity": self.complexity})
+                for stage, role in moderator.COMPLEXITY_CHECKS.items():
+                    changed = dataclasses.replace(role, offline=lambda view: found)
+                    patch.setitem(moderator.COMPLEXITY_CHECKS, stage, changed)
+            yield
+
+
+def _courses() -> Iterator[Course]:
+    for graph in TASKS:
+        if graph == "one_step":
+            yield Course(graph)
+            continue
+        yield from (Course(graph, patient) for patient in PATIENTS)
+    for strategy in STRATEGIES:
+        if strategy == "mdagents":
+            yield from (Course("clinical_workflow", "medchain", strategy, found) for found in COMPLEXITIES)
+        elif strategy != "group":
+            yield Course("clinical_workflow", "medchain", strategy)
+
+
+COURSES = list(_courses())
+EACH_COURSE = pytest.mark.parametrize("course", COURSES, ids=str)
+
+
+def everybody(server: FakeServer, **models: str) -> dict[str, str]:
+    """A model map that asks the server for each role of a graph, under the role's own name as the model."""
+    asked = {
+        role for role, stages in known_roles().items() if not any(stage.startswith(tuple(JUDGED)) for stage in stages)
+    }
+    return {role: f"openai:{role}@{server.base_url}" for role in sorted(asked)} | models
+
+
+def scored(suite: str, case: Case, answers: Any) -> dict[str, float | None]:
+    """The scores of answers by a suite, whose judges are rules."""
+
+    async def score() -> CaseScores:
+        return await SUITES[suite].score(case, answers, Context())
+
+    return asyncio.run(score()).values

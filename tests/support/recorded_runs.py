@@ -1,0 +1,57 @@
+"""Run directories written as a runner would leave them, without running anything."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.configuration import Experiment
+from experiments.manifest import manifest_of
+from experiments.run_directory import Result, RunDirectory
+from experiments.selection import select_cases
+from models.trace import Call
+
+PARTS = ("symptoms", "examinations", "diagnosis", "basis", "treatment")
+ENGLISH = ("dentistry-04", "dentistry-05")
+
+
+def write_run(
+    path: Path,
+    results: Sequence[Result],
+    calls: Mapping[tuple[str, int], Sequence[Call]] | None = None,
+    **experiment: Any,
+) -> Path:
+    """A run directory with these results and calls."""
+    described = Experiment.model_validate({"graph": "dispute_resolution", **experiment})
+    directory = RunDirectory(path)
+    directory.traces.mkdir(parents=True)
+    manifest = {**manifest_of(described, select_cases(described.data)), "run": "r"}
+    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    for result in results:
+        directory.add(result)
+    for key, made in (calls or {}).items():
+        lines = "".join(call.model_dump_json() + "\n" for call in made)
+        directory.trace_file(*key).write_text(lines, "utf-8")
+    return path
+
+
+def graded(case_id: str, grade: float = 2.0, **fields: Any) -> Result:
+    """A finished consultation with this grade in every part."""
+    return Result.model_validate(
+        {"case_id": case_id, "epoch": 0, "termination": "completed", "scores": dict.fromkeys(PARTS, grade), **fields}
+    )
+
+
+def discussed(case_id: str, rounds: int, ended: str = "agreed", **fields: Any) -> Result:
+    """A finished consultation of several doctors."""
+    return graded(case_id, stages={"discussion": ended}, rounds={"discussion": rounds}, **fields)
+
+
+def call(name: str = "doctor/turn1", role: str = "doctor", **fields: Any) -> Call:
+    """A recorded call."""
+    return Call.model_validate(
+        {
+            "id": name, "role": role, "stage": "history_taking", "model": "openai:m", "prompt": "en/x",
+            "prompt_hash": "0", "started": 0.0, "seconds": 1.0, "messages": [], "answer": {}, **fields,
+        }
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Real servers for tests, started on this machine and stopped again: Postgres and Chroma."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pgserver
+import psycopg
+
+ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that is let in with its password only
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[str]:
+    """The address of a Postgres server whose data lie in a new folder; it listens on a socket there."""
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    try:
+        url: str = server.get_uri()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN SUPERUSER PASSWORD '{PASSWORD}'")
+            rules = folder / "pg_hba.conf"
+            rules.write_text(f"local all {ROLE} scram-sha-256\n{rules.read_text()}")
+            connection.execute("SELECT pg_reload_conf()")
+        yield url
+    finally:
+        server.cleanup()
+
+
+def new_database(url: str, *, guarded: bool = False) -> str:
+    """The address of a new, empty database on a server; with a user and password if it is to be guarded."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    new = url.replace("/postgres?", f"/{name}?")
+    return new.replace("postgres:@", f"{ROLE}:{PASSWORD}@") if guarded else new
+
+
+def rows(url: str) -> dict[str, int]:
+    """How many rows each table of checkpoints has."""
+    tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+    with psycopg.connect(url) as connection:
+        return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}  # type: ignore[index]
+
+
+@contextmanager
+def chroma(folder: Path) -> Iterator[str]:
+    """The address of a Chroma server whose data lie in a folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = Path(sys.executable).with_name("chroma")
+    command = [str(program), "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    with folder.with_suffix(".log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
