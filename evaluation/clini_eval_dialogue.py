@@ -1,7 +1,9 @@
-"""A consultation of ours as a dialogue with its clinical note: the extrinsic mode (CliniChat, section 4.3)."""
+"""What Clini-Eval judges of our own runs: a consultation as a dialogue with its note, or a reconstructed dialogue."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
 
 from cases import Case
 from cases.case import AnswerKey
@@ -10,6 +12,24 @@ from cases.notes import note_of
 from nodes.chart import Turn, heard_by
 
 TURNS = 70  # of the physician, at most, in the extrinsic mode
+
+
+class ReconstructionAnswers(BaseModel):
+    """What the reconstruction of a case's note came to; None if it was not finished."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reconstructed: Dialogue | None = None
+
+    @property
+    def diagnosis(self) -> list[str]:
+        """A dialogue diagnoses nobody."""
+        return []
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        """The answers in a final (or interrupted) state of a reconstruction."""
+        return cls(reconstructed=state.get("dialogue"))
 
 
 def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:

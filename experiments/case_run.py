@@ -15,12 +15,13 @@ from evaluation.suites import Suite
 from experiments.configuration import JUDGING
 from experiments.run_directory import Result
 from experiments.tasks import Graph, Task
+from experiments.traces import read_trace
 from models import AskError
 from models.errors import LimitError
 from models.journal import journal
 from models.limits import Limits, Meter, metering
 from models.spec import OFFLINE
-from models.trace import Trace, read_calls
+from models.trace import Trace
 from nodes.context import Context
 from nodes.librarian import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
@@ -70,7 +71,7 @@ async def run_case(
             stopped = None
             try:
                 with metering(meter, allowance.run):
-                    final = await _run_graph(graph, case, thread_of(case, epoch, context), context)
+                    final = await _run_graph(task, graph, case, thread_of(case, epoch, context), context)
             except LimitError as error:
                 stopped = error
                 final = await _reached(graph, thread_of(case, epoch, context))
@@ -111,11 +112,12 @@ def thread_of(case: Case, epoch: int, context: Context) -> str:
     return f"{context.run}/{case.id}#{epoch}"
 
 
-async def _run_graph(graph: Graph, case: Case, thread: str, context: Context) -> dict[str, Any]:
+async def _run_graph(task: Task, graph: Graph, case: Case, thread: str, context: Context) -> dict[str, Any]:
     """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
     config: Any = {"configurable": {"thread_id": thread}}
     reached = await graph.aget_state(config)
-    if reached.values and not reached.next:
+    # A kill right behind the input leaves values and nothing that comes next: such a case has not begun.
+    if task.last in reached.values and not reached.next:
         if context.grow != "off":
             await add_to_memory(reached.values["follow_up"].course, context)
         return dict(reached.values)
@@ -159,12 +161,3 @@ def _told(error: AskError) -> str:
 
 def _without_judges(trace: Trace) -> Trace:
     return Trace(calls=tuple(call for call in trace.calls if call.stage != JUDGING))
-
-
-def read_trace(file: Path) -> Trace:
-    """The calls of a case so far; none if it was not begun."""
-    if not file.is_file():
-        return Trace()
-    # Newlines as written; a line cut off inside a letter is left out like any other.
-    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return read_calls(lines)

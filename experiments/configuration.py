@@ -13,7 +13,7 @@ from models.role import known_roles
 from models.spec import HUMAN, check_models
 from nodes.context import Context
 
-GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution"]
+GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution", "reconstruction"]
 SuiteName = Literal["medchain", "mvme", "aie", "medpmc", "clini_eval"]
 GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
 
@@ -23,6 +23,7 @@ SUITES_OF: Mapping[GraphName, tuple[SuiteName, ...]] = {
     "consultation": ("mvme", "aie", "medpmc", "clini_eval"),
     "one_step": ("mvme",),
     "dispute_resolution": ("mvme",),
+    "reconstruction": ("clini_eval",),
 }
 JUDGING = "evaluation"  # the stage of the roles that judge
 

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cases import Case
+from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers
 from experiments.configuration import ConfigurationError, Experiment
@@ -22,6 +23,9 @@ from experiments.provenance import differences, write_whole
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
 LIMIT_OF_RUN = "run_"
+
+
+RunAnswers = Answers | ConsultationAnswers | ReconstructionAnswers
 
 
 class Result(BaseModel):
@@ -42,9 +46,7 @@ class Result(BaseModel):
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")
-    answers: Answers | ConsultationAnswers | None = Field(
-        None, description="What the graph came to; None if it did not get that far."
-    )
+    answers: RunAnswers | None = Field(None, description="What the graph came to; None if it did not get that far.")
 
     @property
     def scored(self) -> bool:

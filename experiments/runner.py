@@ -10,7 +10,7 @@ from evaluation.suites import SUITES
 from experiments.case_run import Outcome
 from experiments.checkpoints import check_checkpoints
 from experiments.configuration import ConfigurationError, Experiment
-from experiments.engines import open_engine
+from experiments.engines.opening import open_engine
 from experiments.engines.work import Attempt
 from experiments.preflight import check_servers
 from experiments.run_directory import Result, RunDirectory

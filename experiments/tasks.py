@@ -7,10 +7,12 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from cases.dialogues import PHYSICIAN
+from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers
 from experiments.configuration import GraphName
-from graphs import clinical_workflow, consultation, dispute_resolution, one_step
+from graphs import clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 State = Mapping[str, Any]
@@ -24,11 +26,13 @@ class Task:
         graph: as it stands in ``graphs/``.
         answers: what of a final (or interrupted) state is scored and kept.
         ends: how each part of the course ended, and after how many rounds, by part.
+        last: what the last node writes: a state that has it is finished.
     """
 
     graph: Graph
     answers: Callable[[State], Any]
     ends: Callable[[State], tuple[dict[str, str], dict[str, int]]]
+    last: str
 
     def compiled(self, checkpointer: BaseCheckpointSaver[Any]) -> Graph:
         """The graph with durability."""
@@ -55,9 +59,17 @@ def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
     return ends, rounds
 
 
+def _dialogue_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
+    """The dialogue that was written, in turns of the physician."""
+    if (dialogue := state.get("dialogue")) is None:
+        return {}, {}
+    return {"dialogue": "written"}, {"dialogue": sum(said.role == PHYSICIAN for said in dialogue.spoken)}
+
+
 TASKS: Mapping[GraphName, Task] = {
-    "clinical_workflow": Task(clinical_workflow, Answers.of, _stage_ends),
-    "consultation": Task(consultation, ConsultationAnswers.of, _consultation_ends),
-    "one_step": Task(one_step, ConsultationAnswers.of, _consultation_ends),
-    "dispute_resolution": Task(dispute_resolution, ConsultationAnswers.of, _consultation_ends),
+    "clinical_workflow": Task(clinical_workflow, Answers.of, _stage_ends, "follow_up"),
+    "consultation": Task(consultation, ConsultationAnswers.of, _consultation_ends, "report"),
+    "one_step": Task(one_step, ConsultationAnswers.of, _consultation_ends, "report"),
+    "dispute_resolution": Task(dispute_resolution, ConsultationAnswers.of, _consultation_ends, "report"),
+    "reconstruction": Task(reconstruction, ReconstructionAnswers.of, _dialogue_ends, "dialogue"),
 }

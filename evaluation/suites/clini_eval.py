@@ -1,9 +1,9 @@
-"""Clini-Eval's points of an interview, of our own consultations: the extrinsic mode (CliniChat, section 4.3)."""
+"""Clini-Eval's points of an interview: of our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
 
 from cases import Case
 from evaluation.clini_eval import ASSESSABLE, ASSESSED, MAINS, TOTAL
 from evaluation.clini_eval_demonstration import NothingToScoreError
-from evaluation.clini_eval_dialogue import dialogue_of_consultation
+from evaluation.clini_eval_dialogue import ReconstructionAnswers, dialogue_of_consultation
 from evaluation.clini_eval_instructor import score_clini_eval
 from evaluation.consultation import ConsultationAnswers
 from evaluation.suites.suite import CaseScores, Suite
@@ -12,10 +12,18 @@ from models import AskError, ModelSettings
 _PARTLY = "some of its leaves were not assessed"
 
 
-async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+async def score(
+    case: Case, answers: ConsultationAnswers | ReconstructionAnswers, settings: ModelSettings
+) -> CaseScores:
     """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum."""
+    if isinstance(answers, ConsultationAnswers):
+        dialogue = dialogue_of_consultation(case, {"dialogue": answers.dialogue})
+    elif answers.reconstructed is not None:
+        dialogue = answers.reconstructed
+    else:
+        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, "no dialogue was written"))
     try:
-        found = await score_clini_eval(dialogue_of_consultation(case, {"dialogue": answers.dialogue}), settings)
+        found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
         return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, str(error)))
     except AskError as error:

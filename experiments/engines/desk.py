@@ -1,13 +1,13 @@
 """What the workers of a run share: its trace files and its meter, kept by one process on the driver's machine."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
 from filelock import FileLock
 
-from experiments.engines.work import run_meter
+from experiments.traces import read_trace
 from models.limits import Limits, Meter, Spent
 
 _SECONDS = 60  # for the desk of a driver that was killed to be gone
@@ -33,7 +33,7 @@ class Desk:
         self._traces = traces
         self._lock = FileLock(str(traces / ".lock"))
         self._lock.acquire(timeout=_SECONDS)
-        self._meter = run_meter(limits, sorted(traces.glob("*.jsonl")))
+        self._meter = run_meter(limits, traces.glob("*.jsonl"))
 
     def begin(self, name: str, ticket: str) -> bytes:
         """Let a worker take up a case: what its trace holds so far. Earlier tickets for it are no longer good."""
@@ -60,6 +60,12 @@ class Desk:
     def add(self, role: str, tokens: int, cost: float, seconds: float) -> None:
         """Add what an answer took."""
         self._meter.add(role, tokens, cost, seconds)
+
+
+def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
+    """What the run has taken so far; looked up only where something limits it."""
+    limited = limits != Limits()
+    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
 
 
 class SharedMeter(Meter):

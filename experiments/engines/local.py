@@ -7,7 +7,8 @@ from evaluation.suites import SUITES
 from experiments.case_run import Allowance, Outcome, run_case, thread_of
 from experiments.checkpoints import forget_thread, open_checkpoints
 from experiments.configuration import Experiment
-from experiments.engines.work import Attempt, Finish, context_of_attempt, run_meter, work_through
+from experiments.engines.desk import run_meter
+from experiments.engines.work import Attempt, Finish, context_of_attempt, work_through
 from experiments.run_directory import RunDirectory
 from experiments.tasks import TASKS
 from nodes.context import Context

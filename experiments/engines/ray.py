@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from cases import Case
-from experiments.case_run import Outcome, read_trace, thread_of
+from experiments.case_run import Outcome, thread_of
 from experiments.checkpoints import forget_thread, serializer
 from experiments.configuration import ConfigurationError, Experiment
 from experiments.engines.desk import Desk
@@ -18,11 +19,12 @@ from experiments.engines.worker import Worker, environment
 from experiments.postgres import open_postgres
 from experiments.provenance import differences
 from experiments.run_directory import Result, RunDirectory, RunStoppedError
+from experiments.traces import read_trace
 from nodes.context import Context
 
 _LIVES = 4  # workers that a case may lose before it is given up for this sitting
 _STORE = 256 * 2**20  # bytes for what is sent between processes; a case is a few thousand
-_SECONDS = 5.0  # for workers to close what they have open
+_SECONDS = 5.0  # for a cluster's first answer, and for workers to close what they have open
 
 
 @asynccontextmanager
@@ -77,9 +79,9 @@ class _Crew:
         """End the workers and the desk; what is still under way goes on when the run is taken up."""
         import ray
 
-        closed = [asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers]
-        if closed:
-            await asyncio.wait(closed, timeout=_SECONDS)
+        closing = (asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
         for actor in (*self.workers, self.desk):
             ray.kill(actor)
 
@@ -183,8 +185,10 @@ def connected(address: str | None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+    if address not in (None, "auto"):
+        _knock(address)
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what matters comes as an exception
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
     if address is None:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
     try:
@@ -192,13 +196,25 @@ def connected(address: str | None) -> Iterator[Any]:
     except Exception as error:  # Ray has no one type for what may go wrong here
         where = f"the cluster at {address!r} cannot be reached" if address else "no cluster can be started here"
         raise ConfigurationError(
-            f"run.address: {where}: {_reason(error)}; start one with `ray start --head`, or leave the address out for "
-            "one on this machine"
+            f"run.address: {where}: {_reason(error)}; see that it runs and, if it wants tokens, that "
+            "RAY_AUTH_MODE=token is set; or leave the address out for one on this machine"
         ) from error
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Refuse an address at which nothing listens: Ray would try for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"run.address: no cluster answers at {address!r} ({error}); start one with `ray start --head` and write "
+            "HOST:PORT as it prints it, or leave the address out for one on this machine"
+        ) from error
 
 
 def _beside_the_driver(ray: Any) -> Any:

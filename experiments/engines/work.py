@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases import Case
-from experiments.case_run import Outcome, read_trace
+from experiments.case_run import Outcome
 from experiments.run_directory import RunDirectory
-from models.limits import Limits, Meter
 from nodes.context import Context
 
 
@@ -77,9 +76,3 @@ def context_of_attempt(context: Context, attempt: Attempt, trace_file: Path) -> 
             "epoch": attempt.epoch,
         }
     )
-
-
-def run_meter(limits: Limits, traces: Sequence[Path]) -> Meter:
-    """What the run has taken so far; looked up only where something limits it."""
-    limited = limits != Limits()
-    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases import Case
+from cases.dialogues import PATIENT, PHYSICIAN
+from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers, reference_parts, report_parts
 from evaluation.transcripts.ai_hospital import PARTS
 from experiments.configuration import JUDGING
 from experiments.recorded_run import RecordedRun, read_trace_file
-from experiments.run_directory import Result
+from experiments.run_directory import Result, RunAnswers
 from experiments.summary import columns_of
 from models.trace import Call
 from nodes.conference import Collaboration
@@ -79,10 +81,13 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
     )
 
 
-def _dialogue(answers: Answers | ConsultationAnswers | None, calls: Sequence[Call]) -> list[Said]:
+def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[Said]:
     """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
         return [Said(turn.speaker, turn.text) for turn in answers.dialogue]
+    if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
+        names = {PHYSICIAN: "physician", PATIENT: "patient"}
+        return [Said(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
     return [
         Said(call.role, call.answer["text"])
         for call in calls
@@ -105,13 +110,13 @@ def _score(result: Result, name: str) -> str:
     return f"{value:.3f}" if value is not None else result.unscored.get(name, "")
 
 
-def _pairs(answers: Answers | ConsultationAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
+def _pairs(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
     """What was answered and what the key says, by the name of the score that compares them."""
     if isinstance(answers, ConsultationAnswers):
         wanted = reference_parts(case) if case else None
         given = report_parts(answers.report) if answers.report else None
         return {part: (given[part] if given else "", wanted[part] if wanted else "") for part in PARTS}
-    if answers is None:
+    if not isinstance(answers, Answers):
         return {}
     referral, key = answers.referral, case.key if case else None
     return {

@@ -5,17 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from cases import load_cases
+from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.consultation import ConsultationAnswers
 from evaluation.suites import SUITES
 from evaluation.suites.suite import CaseScores
-from experiments.configuration import GRAPHS, SUITES_OF, ConfigurationError, Experiment, SuiteName
+from experiments.case_run import Allowance, run_case, thread_of
+from experiments.configuration import GRAPHS, SUITES_OF, ConfigurationError, Experiment, GraphName, SuiteName
 from experiments.rescoring import rescore
 from experiments.tasks import TASKS
+from models import Meter
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, outcomes, results, run, spec
 
-CONSULTATIONS = [graph for graph in GRAPHS if graph != "clinical_workflow"]
+CONSULTATIONS = [graph for graph in GRAPHS if "mvme" in SUITES_OF[graph]]
 
 
 def of_graph(
@@ -99,8 +104,33 @@ def test_a_collaboration_killed_while_it_was_being_scored_asks_nothing_again(
 
 
 def test_without_a_report_every_part_that_has_a_reference_is_graded_lowest(tmp_path: Path) -> None:
-    from cases import load_cases
     from nodes.context import Context
 
     scores = asyncio.run(SUITES["mvme"].score(load_cases()[0], ConsultationAnswers(), Context()))
     assert {value for part, value in scores.values.items() if part not in scores.unscored} == {1.0}
+
+
+def test_a_reconstruction_is_scored_by_clini_eval_and_keeps_its_dialogue(tmp_path: Path) -> None:
+    summary = run(of_graph("reconstruction"), tmp_path)
+    assert summary["suite"] == "clini_eval" and summary["scored"] == 3
+    for result in results(tmp_path):
+        assert isinstance(result.answers, ReconstructionAnswers) and result.answers.reconstructed is not None
+        assert result.rounds["dialogue"] > 5 and result.scores["Assessed Points"]
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph: GraphName) -> None:
+    case = load_cases()[0]
+
+    async def begin_and_run() -> dict[str, Any]:
+        graph_of_task = TASKS[graph].compiled(InMemorySaver())
+        context = of_graph(graph).context.model_copy(update={"trace_file": str(tmp_path / "t.jsonl")})
+        config: Any = {"configurable": {"thread_id": thread_of(case, 0, context)}}
+        async for _ in graph_of_task.astream({"case": case}, config, context=context, stream_mode="checkpoints"):
+            break
+        outcome = await run_case(
+            TASKS[graph], graph_of_task, SUITES[SUITES_OF[graph][0]], case, 0, context, Allowance(Meter("run"))
+        )
+        return outcome.result.model_dump()
+
+    assert asyncio.run(begin_and_run())["termination"] == "completed"

@@ -1,0 +1,14 @@
+"""The trace file of a case: every call that was made for it."""
+
+from pathlib import Path
+
+from models.trace import Trace, read_calls
+
+
+def read_trace(file: Path) -> Trace:
+    """The calls of a case so far; none if it was not begun."""
+    if not file.is_file():
+        return Trace()
+    # Newlines as written; a line cut off inside a letter is left out like any other.
+    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        return read_calls(lines)
