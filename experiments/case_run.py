@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from cases import Case
 from cases.sexes import SexBoundError
 from evaluation.suites import Suite
+from experiments.checkpoints import is_database_error
 from experiments.configuration import JUDGING
 from experiments.run_directory import Result
 from experiments.tasks import Graph, Task
@@ -90,7 +91,7 @@ async def run_case(
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         outcome = {
-            "termination": "internal_error",
+            "termination": "checkpoint_error" if is_database_error(error) else "internal_error",
             "error": f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})",
         }
     trace = read_trace(trace_file)

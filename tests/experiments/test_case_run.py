@@ -1,10 +1,12 @@
 """One case to its end: limits stop it, and what it had is scored; what was paid is not paid again."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from experiments.configuration import ConfigurationError, Experiment
 from tests.support.fake_server import FakeServer
@@ -110,3 +112,18 @@ def test_answers_of_an_earlier_run_are_taken_from_the_cache(tmp_path: Path) -> N
 
     assert scores(tmp_path / "first") == scores(tmp_path / "second")
     assert not any(json.loads(line)["cost"] for line in (tmp_path / "second" / "results.jsonl").open())
+
+
+def test_a_database_that_fails_is_told_as_such_and_the_case_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: Any, **__: Any) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with FakeServer() as server:
+        run(limited(server, {}), tmp_path / "whole")
+        with monkeypatch.context() as patched:
+            patched.setattr(AsyncSqliteSaver, "aput", lost)
+            assert run(limited(server, {}), tmp_path / "lost")["terminations"] == {"checkpoint_error": 3}
+        run(limited(server, {}), tmp_path / "lost")
+    assert outcomes(tmp_path / "lost") == outcomes(tmp_path / "whole")

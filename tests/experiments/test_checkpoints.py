@@ -164,7 +164,7 @@ def test_a_database_that_goes_away_fails_each_case_with_its_reason_and_the_run_g
 
     experiment = kept_in(database, short())
     with monkeypatch.context() as patched:
-        patched.setattr(AsyncPostgresSaver, "aput_writes", gone)
+        patched.setattr(AsyncPostgresSaver, "aput", gone)
         summary = run(experiment, tmp_path)
     assert summary["failed"] == summary["attempted"] == 3
     assert run(experiment, tmp_path)["scored"] == 3
