@@ -31,8 +31,8 @@ import nodes.registrar
 import nodes.reporter
 import retrieval.features
 import retrieval.memory
+from experiments.durable_lines import RunStoppedError
 from experiments.postgres import check_postgres, open_postgres
-from experiments.run_directory import RunStoppedError
 
 _MODULES = (
     cases.case,

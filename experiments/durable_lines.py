@@ -1,10 +1,30 @@
 """Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
+
+
+class RunStoppedError(RuntimeError):
+    """What is being run can no longer be written; what was finished before is kept."""
+
+
+@contextlib.contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Name the place where something could not be written, and what to do.
+
+    Raises:
+        RunStoppedError: on every error of the file system inside the block.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunStoppedError(
+            f"{place}: cannot be written: {error}; mend that and run the same command again to go on"
+        ) from error
 
 
 def whole_lines(path: Path) -> Iterator[str]:

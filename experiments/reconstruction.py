@@ -14,9 +14,9 @@ from evaluation.dialogue_gates import check_dialogue
 from evaluation.dialogue_sheet import DataSheet, data_sheet
 from experiments.checkpoints import forget_thread, open_sqlite
 from experiments.configuration import Experiment
+from experiments.durable_lines import RunStoppedError
 from experiments.preflight import check_servers
 from experiments.reconstruction_record import GATES, Failure, ReconstructionRecord
-from experiments.run_directory import RunStoppedError
 from graphs.reconstruction import builder
 from models import AskError
 from models.journal import journal

@@ -20,10 +20,9 @@ from cases.dialogues import Dialogue
 from cases.notes import Note
 from evaluation.dialogue_sheet import DataSheet
 from experiments.configuration import ConfigurationError, Experiment
-from experiments.durable_lines import append_line, drop_cut_line, whole_lines
+from experiments.durable_lines import append_line, drop_cut_line, whole_lines, writing
 from experiments.manifest import prompt_hashes
 from experiments.provenance import differences, git_state, versions, write_whole
-from experiments.run_directory import RunStoppedError
 
 _PACKAGES = ("wardround", "langgraph", "langchain-core", "langchain-openai", "pydantic")
 _PROMPTS = ("en/clinichat/recon", "zh/clinichat/recon", "en/ask/", "zh/ask/")
@@ -116,18 +115,18 @@ class ReconstructionRecord:
         """The notes that are done; failures that another try may mend are taken out of the file."""
         done = {dialogue.id for dialogue in self.dialogues()}
         kept = [failure for failure in self.failures() if failure.final and failure.id not in done]
-        with self._writing():
+        with writing(self.output):
             write_whole(self.failed, "".join(failure.model_dump_json() + "\n" for failure in kept))
         return done | {failure.id for failure in kept}
 
     def add(self, outcome: Dialogue | Failure) -> None:
         """Append a dialogue or a failure so that it survives a power cut."""
-        with self._writing():
+        with writing(self.output):
             append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome)
 
     def write_sheet(self, sheet: DataSheet) -> None:
         """Write the data sheet, whole or not at all."""
-        with self._writing():
+        with writing(self.output):
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
 
     def trace_file(self, note_id: str) -> Path:
@@ -142,15 +141,6 @@ class ReconstructionRecord:
         except ValidationError as error:
             raise ConfigurationError(
                 f"{path}: a line is not a {kind.__name__.lower()} of ours: {line[:80]!r}; name another file with -o"
-            ) from error
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise RunStoppedError(
-                f"{self.output}: cannot be written: {error}; mend that and run the same command again to go on"
             ) from error
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:

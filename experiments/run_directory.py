@@ -17,7 +17,7 @@ from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers
 from experiments.configuration import ConfigurationError, Experiment
-from experiments.durable_lines import append_line, drop_cut_line, whole_lines
+from experiments.durable_lines import append_line, drop_cut_line, whole_lines, writing
 from experiments.manifest import manifest_of
 from experiments.provenance import differences, write_whole
 
@@ -71,10 +71,6 @@ class Result(BaseModel):
         return self.termination in ("completed", "unparseable_answer", "sex_bound")
 
 
-class RunStoppedError(RuntimeError):
-    """The run directory can no longer be written; what was finished before is kept."""
-
-
 class RunDirectory:
     """The files of one run. Only one process writes it at a time."""
 
@@ -126,13 +122,13 @@ class RunDirectory:
         results = self.results()
         final = [result for result in results if result.final]
         if len(final) < len(results):
-            with self._writing():
+            with writing(self.path):
                 write_whole(self._results, "".join(result.model_dump_json() + "\n" for result in final))
         return {(result.case_id, result.epoch) for result in final}
 
     def add(self, result: Result) -> None:
         """Append one result so that it survives a power cut."""
-        with self._writing():
+        with writing(self.path):
             append_line(self._results, result)
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
@@ -148,12 +144,12 @@ class RunDirectory:
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``, whole or not at all."""
-        with self._writing():
+        with writing(self.path):
             write_whole(self.path / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
     def remember(self, course: BaseModel) -> None:
         """Keep a pseudo-case, so that a run that is taken up remembers what it had learnt."""
-        with self._writing():
+        with writing(self.path):
             append_line(self._pseudo_cases, course)
 
     def remembered(self) -> list[str]:
@@ -174,11 +170,11 @@ class RunDirectory:
         """
 
         def add(options: BaseModel) -> None:
-            with self._writing():
+            with writing(self.path):
                 append_line(self._options, options)
 
         with self._held():
-            with self._writing():
+            with writing(self.path):
                 drop_cut_line(self._options)
             yield add
 
@@ -197,15 +193,6 @@ class RunDirectory:
             yield
         finally:
             self._lock.release()
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise RunStoppedError(
-                f"{self.path}: cannot be written: {error}; mend that and run the same command again to go on"
-            ) from error
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         path = self.path / "manifest.json"

@@ -50,8 +50,8 @@ def reconstruct(
     from cases.note_files import read_notes
     from experiments.commands.printing import printable
     from experiments.configuration import ConfigurationError
+    from experiments.durable_lines import RunStoppedError
     from experiments.experiment_file import parse_models, parse_settings, read_experiment
-    from experiments.run_directory import RunStoppedError
     from models import ModelSpecError
 
     try:

@@ -58,7 +58,7 @@ def run(
 
     from cases import CaseFileError
     from experiments.configuration import ConfigurationError
-    from experiments.run_directory import RunStoppedError
+    from experiments.durable_lines import RunStoppedError
     from models import ModelSpecError
     from retrieval import CaseMemoryError, EmbeddingModelError
 

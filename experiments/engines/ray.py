@@ -13,12 +13,13 @@ from cases import Case
 from experiments.case_run import Outcome, thread_of
 from experiments.checkpoints import forget_thread, serializer
 from experiments.configuration import ConfigurationError, Experiment
+from experiments.durable_lines import RunStoppedError
 from experiments.engines.desk import Desk
 from experiments.engines.work import Attempt, Finish, RunCases, work_through
 from experiments.engines.worker import Worker, environment
 from experiments.postgres import open_postgres
 from experiments.provenance import differences
-from experiments.run_directory import Result, RunDirectory, RunStoppedError
+from experiments.run_directory import Result, RunDirectory
 from experiments.traces import read_trace
 from nodes.context import Context
 

@@ -80,7 +80,5 @@ def diseases_of(run: RecordedRun, terms: TermList) -> list[DiseaseCase]:
     return [
         DiseaseCase(result.case_id, diseases(result.answers.diagnosis if result.answers else []), diseases(reference))
         for result in run.each_answered()
-        if result.scored
-        and result.case_id in chosen
-        and (reference := run.cases[result.case_id].key.diagnosis)
+        if result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)
     ]

@@ -12,9 +12,10 @@ from cases import Case, PatientRecord, Provenance, load_cases
 from cases.case import ExaminationRecord, Image
 from experiments import manifest, run_directory
 from experiments.configuration import ConfigurationError, Experiment
+from experiments.durable_lines import RunStoppedError
 from experiments.experiment_file import Sweep
 from experiments.manifest import manifest_of, prompt_hashes
-from experiments.run_directory import Result, RunDirectory, RunStoppedError
+from experiments.run_directory import Result, RunDirectory
 from experiments.selection import select_cases
 from experiments.sweep import default_directory
 from tests.support.runs import outcomes, results, run, short

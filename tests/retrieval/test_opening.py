@@ -1,8 +1,5 @@
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ import pytest
 from retrieval import CaseMemoryError, Count, build_memory, open_memory, remember
 from retrieval import opening as module
 from tests.retrieval.examples import appendicitis, pseudo, verified
+from tests.support.servers import chroma
 
 pytestmark = pytest.mark.usefixtures("cheap_vectors")
 
@@ -37,23 +35,8 @@ def _close_what_was_opened() -> Iterator[None]:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a Chroma server on this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    chroma = Path(sys.executable).with_name("chroma")
-    command = [str(chroma), "run", "--path", str(tmp_path / "server"), "--host", "127.0.0.1", "--port", str(port)]
-    with (tmp_path / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
-    try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with chroma(tmp_path / "server") as url:
+        yield url
 
 
 def test_the_built_in_memory_holds_the_train_and_validation_cases(monkeypatch: pytest.MonkeyPatch) -> None:

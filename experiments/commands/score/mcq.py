@@ -29,9 +29,9 @@ def mcq(
 
     from cases import CaseFileError
     from evaluation.samples import estimates
+    from experiments.durable_lines import RunStoppedError
     from experiments.experiment_file import parse_models
     from experiments.multiple_choice import compare_formats
-    from experiments.run_directory import RunStoppedError
 
     try:
         found = asyncio.run(compare_formats(run, parse_models(models or [])))
