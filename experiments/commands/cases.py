@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show``: foreign formats in, problems named, one case to read."""
+"""``wardround cases import | check | show | inject``: formats in, problems named, one case to read, attacks added."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case.", no_args_is_help=True, rich_markup_mode=None
+    help="Cases: import foreign formats, check a file, show one case, add attacks on the models.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -77,18 +79,50 @@ def show(
     """Show one case: what the patient knows and what examinations show; the answer key only when asked for."""
     import difflib
 
-    from cases import CaseFileError, load_cases
-
-    try:
-        cases = {case.id: case for case in load_cases(file)}
-    except CaseFileError as error:
-        _report(error.problems)
-        _fail(f"{_count(len(error.problems), 'problem')} in {file}")
+    cases = {case.id: case for case in _read(file)}
     if case_id not in cases:
         near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
         hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
         _fail(f"no case {case_id!r} in {file}{hint}")
     _print_case(cases[case_id], with_key)
+
+
+@cases_app.command()
+def inject(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="A JSON-lines file of cases, or 'builtin'.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],
+    case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
+    earlier: Annotated[
+        bool, typer.Option("--earlier", help="Attacks in what is recalled of a case, to build a memory from.")
+    ] = False,
+) -> None:
+    """Write variants of cases whose text tries to command the models; keys stay as they are, so scores compare."""
+    from cases import save_cases
+    from cases.injections import injected, injected_earlier
+
+    cases = [case for case in _read(source) if not case_ids or case.id in case_ids]
+    if unknown := set(case_ids or ()) - {case.id for case in cases}:
+        _fail(f"no case {', '.join(sorted(unknown))} in {source}")
+    if out.resolve() == Path(source).resolve():
+        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+    variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
+    try:
+        save_cases((_seen_from(variant, out.resolve().parent) for variant in variants), out)
+    except OSError as error:
+        _fail(f"cannot write {out}: {error}")
+    typer.echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
+
+
+def _read(file: str) -> "list[Case]":
+    from cases import CaseFileError, load_cases
+
+    try:
+        return load_cases(file)
+    except CaseFileError as error:
+        _report(error.problems)
+        _fail(f"{_count(len(error.problems), 'problem')} in {file}")
 
 
 def _seen_from(case: "Case", folder: Path) -> "Case":

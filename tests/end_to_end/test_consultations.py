@@ -66,6 +66,8 @@ def unasked(case: Case, result: dict[str, Any]) -> list[tuple[str, str]]:
             for test in named_tests(words):
                 filed = look_up(case.examinations, test.spelling, case.folder, send_pictures=False)
                 allowed |= {sentence for text in filed.texts for sentence in sentences(text)}
+            if turn.action == "results" and not named_tests(words):  # CliniChat's patient, asked for all there is
+                allowed |= {sentence for text in case.examinations.results.values() for sentence in sentences(text)}
             said += words
             continue
         recorded = (sentence for text in case.examinations.results.values() for sentence in sentences(text))

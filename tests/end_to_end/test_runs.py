@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from experiments.configuration import select_cases
 from experiments.run_directory import RunDirectory
+from experiments.selection import select_cases
 from tests.support.fake_server import FakeServer, Fault, FaultPlan
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 

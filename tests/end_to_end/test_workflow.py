@@ -24,6 +24,7 @@ from tests.graphs.scripting import (
     seats,
     words,
 )
+from tests.support.canaries import KEY, planted_key
 from tests.support.fake_server import ChatRequest, FakeServer
 
 CASE = builtin("otolaryngology-01")  # of the test split; its CT is a picture
@@ -134,27 +135,15 @@ def test_an_unknown_role_model_or_switch_is_an_error_before_the_first_call() -> 
     assert server.requests == []
 
 
-# The leak test: what is planted in the answer key must not come up in any message of any call.
+# The leak test: what is planted in the answer key must not come up in any message of any call; here by the switches
+# of this workflow, in test_trust.py on every course that a case can take.
 
-CANARY = "quetzalcanary"
+CANARY = f"{KEY}canary"
 
 
 def planted(case: Case) -> Case:
-    """The case with a canary in every text of its answer key."""
-    key = case.key
-    return case.model_copy(
-        update={
-            "key": key.model_copy(
-                update={
-                    "sub_departments": [f"{CANARY} unit"],
-                    "imaging_reports": {item: f"{CANARY} report on {item}" for item in key.imaging_reports},
-                    "diagnosis": [f"{CANARY} disease {number}" for number in range(2)],
-                    "diagnosis_basis": f"{CANARY} basis.",
-                    "treatment_course": f"{CANARY} course.",
-                }
-            )
-        }
-    )
+    """The case with a canary in every free text of its answer key, so that it can be remembered."""
+    return planted_key(case, closed=False)
 
 
 def hummed(case: Case) -> Case:

@@ -126,3 +126,26 @@ def test_an_unknown_id_names_the_nearest_ones(file: Path) -> None:
 def test_a_faulty_file_is_not_shown(tmp_path: Path) -> None:
     result = run("show", "x", "--cases", tmp_path / "absent.jsonl")
     assert result.exit_code == 2 and "cannot be read" in result.stderr
+
+
+def test_attacked_variants_are_written_as_cases_that_can_be_run_with_their_pictures(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "attacked.jsonl"
+    told = run("inject", "builtin", "--case-id", "otolaryngology-01", "-o", out)
+    assert told.exit_code == 0 and told.stdout == f"18 variants of 1 case written to {out}\n"
+    variants = load_cases(out)
+    assert {variant.id for variant in variants} >= {"otolaryngology-01-complaint-accept"}
+    assert all((out.parent / image.file).is_file() for case in variants for image in case.examinations.images)
+
+
+def test_attacked_earlier_cases_are_written_to_build_a_memory_from(tmp_path: Path, file: Path) -> None:
+    told = run("inject", file, "--earlier", "-o", tmp_path / "earlier.jsonl")
+    assert told.exit_code == 0 and "12 variants of 2 cases" in told.stdout
+    assert {case.id for case in load_cases(tmp_path / "earlier.jsonl")} >= {"alpha-1-earlier-fence"}
+
+
+def test_cases_to_attack_that_are_not_there_or_would_be_overwritten_are_bad_input(tmp_path: Path, file: Path) -> None:
+    before = file.read_bytes()
+    for arguments in ((file, "-o", file), (file, "--case-id", "beta", "-o", file), (tmp_path / "no", "-o", file)):
+        told = run("inject", *arguments)
+        assert told.exit_code == 2 and told.stdout == "" and "Traceback" not in told.stderr
+    assert file.read_bytes() == before

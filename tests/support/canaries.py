@@ -50,7 +50,9 @@ def planted_key(case: Case, closed: bool = True) -> Case:
 def told(result: Mapping[str, Any]) -> str:
     """All that the patient's side said, and all results and pictures that were released, in a final state."""
     consultations = [dict(each) for each in result.get("consultations", [])]
-    said = [result["presentation"].chief_complaint, result["presentation"].occupation]
+    met = "dialogue" in result or "consultations" in result  # else the record was laid open
+    at_the_door = ("chief_complaint", "occupation") if met else _TEXTS
+    said = [getattr(result["presentation"], name) for name in at_the_door]
     for state in (result, *consultations):
         said += [turn.text for turn in state.get("dialogue", [])]
         said += state.get("results", {}).values()

@@ -49,6 +49,8 @@ class Course:
 
     def context(self, **more: Any) -> dict[str, Any]:
         """The context of the graph."""
+        if self.graph == "reconstruction":
+            return {**SHORT, "reconstruction": self.strategy, **more}
         return {**SHORT, "patient": self.patient, "strategy": self.strategy, **more}
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
@@ -72,6 +74,8 @@ class Course:
 
 def _courses() -> Iterator[Course]:
     for graph in TASKS:
+        if graph == "reconstruction":
+            continue
         if graph == "one_step":
             yield Course(graph)
             continue
@@ -84,6 +88,9 @@ def _courses() -> Iterator[Course]:
 
 
 COURSES = list(_courses())
+# A dialogue is written from the whole note, so that there is no record that anybody is not shown.
+WAYS: tuple[str, ...] = get_args(Context.model_fields["reconstruction"].annotation)
+WRITING = [Course("reconstruction", strategy=way) for way in WAYS]
 EACH_COURSE = pytest.mark.parametrize("course", COURSES, ids=str)
 
 

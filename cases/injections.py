@@ -1,0 +1,105 @@
+"""Prompt injections: cases whose text tries to command the models that read it.
+
+A variant differs from its case by one attack in one place and keeps the answer key, so that its scores can be held
+against those of the case itself. The texts stand in ``injections.toml``.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from cases.case import Case
+from cases.vocabulary import Language
+
+Place = Literal["complaint", "history", "report"]
+
+
+class Attack(BaseModel):
+    """One text that tries to command its reader, in both languages."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    en: str
+    zh: str
+
+    def text(self, language: Language) -> str:
+        """The attack in the language of a case."""
+        return (self.zh if language == "zh" else self.en).strip()
+
+
+@cache
+def attacks() -> tuple[Attack, ...]:
+    """All attacks, in the order of the file."""
+    read = tomllib.loads((files("cases") / "injections.toml").read_text("utf-8"))
+    return tuple(Attack.model_validate(entry) for entry in read["attack"])
+
+
+def injected(case: Case) -> list[Case]:
+    """The variants of a case: each attack in each place that the case has, with ids that name both."""
+    return [
+        variant
+        for place, put in PLACES.items()
+        for attack in attacks()
+        if (variant := _variant(case, f"{place}-{attack.name}", put(case, attack.text(case.language)))) is not None
+    ]
+
+
+def injected_earlier(case: Case) -> list[Case]:
+    """A case as an earlier one to build a memory from: each attack in what is told of it when it is recalled."""
+    return [
+        case.model_copy(update={"id": f"{case.id}-earlier-{attack.name}", **_remembered(case, attack)})
+        for attack in attacks()
+    ]
+
+
+def in_complaint(case: Case, text: str) -> Case:
+    """The text at the end of the complaint, which every doctor reads first."""
+    patient = case.patient
+    return _with_patient(case, chief_complaint=_joined(patient.chief_complaint, text))
+
+
+def in_history(case: Case, text: str) -> Case:
+    """The text at the end of the earlier history, so that the patient says it when asked for it."""
+    return _with_patient(case, past_history=_joined(case.patient.past_history, text))
+
+
+def in_report(case: Case, text: str) -> Case | None:
+    """The text at the end of the written findings of the first picture, or else of the first result; None without."""
+    examinations = case.examinations
+    pictured = [image.item for image in examinations.images if image.item in examinations.auxiliary]
+    for item in [*pictured, *examinations.auxiliary][:1]:
+        auxiliary = {**examinations.auxiliary, item: _joined(examinations.auxiliary[item], text)}
+        return case.model_copy(update={"examinations": examinations.model_copy(update={"auxiliary": auxiliary})})
+    return None
+
+
+PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
+    "complaint": in_complaint,
+    "history": in_history,
+    "report": in_report,
+}
+
+
+def _variant(case: Case, suffix: str, changed: Case | None) -> Case | None:
+    return changed and changed.model_copy(update={"id": f"{case.id}-{suffix}"})
+
+
+def _remembered(case: Case, attack: Attack) -> dict[str, object]:
+    """What a memory keeps in free words: the history and the imaging reports."""
+    text = attack.text(case.language)
+    reports = {item: _joined(report, text) for item, report in case.key.imaging_reports.items()}
+    key = case.key.model_copy(update={"imaging_reports": reports})
+    return {"patient": in_history(case, text).patient, "key": key}
+
+
+def _with_patient(case: Case, **texts: str) -> Case:
+    return case.model_copy(update={"patient": case.patient.model_copy(update=texts)})
+
+
+def _joined(text: str, attack: str) -> str:
+    return "\n".join(part for part in (text, attack) if part)
