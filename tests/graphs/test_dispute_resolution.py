@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import AnswerKey, Case, load_cases
-from experiments.checkpoints import open_checkpoints, serializer
+from experiments.checkpoints import open_sqlite, serializer
 from graphs import dispute_resolution
 from graphs.discussion import build_discussion
 from graphs.dispute_resolution import builder
@@ -433,7 +433,7 @@ async def test_a_killed_collaboration_goes_on_where_it_stopped_and_comes_to_the_
         return await original(self, view)
 
     rules = directed(monkeypatch, [2, 1, 0])
-    async with open_checkpoints(tmp_path / "checkpoints.sqlite") as checkpointer:
+    async with open_sqlite(tmp_path / "checkpoints.sqlite") as checkpointer:
         graph = builder.compile(checkpointer=checkpointer)
         with monkeypatch.context() as patch:
             patch.setattr(Node, "_run", dying)

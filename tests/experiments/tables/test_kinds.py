@@ -121,7 +121,7 @@ def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch
 
     from models.trace import Call
 
-    traces = {(f"c{number}", 0): [call(messages=[{"content": "x" * 1000}])] for number in range(30)}
+    traces = {(f"c{number}", 0): [call(messages=[{"content": "x" * 1000}])] for number in range(5)}
     (run,) = find_runs([write_run(tmp_path / "run", [], traces)])
     del traces
     alive = []
@@ -134,7 +134,7 @@ def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(roles, "tally", counting)
     roles.build([run])
-    assert len(alive) == 30 and max(alive) <= alive[0] + 1
+    assert len(alive) == 5 and max(alive) <= alive[0] + 1
 
 
 def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
