@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from cases import Case
 from cases.sexes import SexBoundError
 from evaluation.suites import Suite
-from experiments.checkpoints import is_database_error
+from experiments.checkpoints import has_begun, is_database_error
 from experiments.configuration import JUDGING
 from experiments.run_directory import Result
 from experiments.tasks import Graph, Task
@@ -117,12 +117,11 @@ async def _run_graph(task: Task, graph: Graph, case: Case, thread: str, context:
     """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
     config: Any = {"configurable": {"thread_id": thread}}
     reached = await graph.aget_state(config)
-    # A kill right behind the input leaves values and nothing that comes next: such a case has not begun.
     if task.last in reached.values and not reached.next:
         if context.grow != "off":
             await add_to_memory(reached.values["follow_up"].course, context)
         return dict(reached.values)
-    entry = None if reached.next else {"case": case}
+    entry = None if has_begun(reached) else {"case": case}
     final: dict[str, Any] = await graph.ainvoke(entry, config, context=context, durability=_durability(context))
     return final
 

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
 import cases.case
@@ -95,6 +96,15 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield AsyncSqliteSaver(connection, serde=serializer())
+
+
+def has_begun(reached: StateSnapshot) -> bool:
+    """Whether anything of a thread was kept, so that it goes on and does not begin anew.
+
+    That there is no next node tells nothing: there is none either where a kill came after the last node of a step had
+    written, and before the step's own checkpoint.
+    """
+    return reached.created_at is not None
 
 
 async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:

@@ -13,7 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from cases import Case
-from experiments.checkpoints import serializer
+from experiments.checkpoints import has_begun, serializer
 from experiments.configuration import ConfigurationError
 from graphs.consultation import builder
 from nodes.chart import Picture, Turn, heard_by
@@ -38,7 +38,7 @@ class Session:
         """Work until the person is asked, or to the end; nothing to do if one of both is reached."""
         reached = self._graph.get_state(self._config)
         if self.question() is None and not self.finished:
-            self._run(None if reached.next else {"case": self.case})
+            self._run(None if has_begun(reached) else {"case": self.case})
 
     def answer(self, given: Mapping[str, Any]) -> None:
         """Give the person's answer, and work until the next question or the end."""
@@ -53,7 +53,7 @@ class Session:
     def finished(self) -> bool:
         """Whether the report is written."""
         reached = self._graph.get_state(self._config)
-        return bool(reached.values) and not reached.next
+        return "report" in reached.values and not reached.next
 
     @property
     def state(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from cases.dialogues import Dialogue
 from cases.notes import Note
 from evaluation.dialogue_gates import check_dialogue
 from evaluation.dialogue_sheet import DataSheet, data_sheet
-from experiments.checkpoints import forget_thread, open_sqlite
+from experiments.checkpoints import forget_thread, has_begun, open_sqlite
 from experiments.configuration import Experiment
 from experiments.durable_lines import RunStoppedError
 from experiments.preflight import check_servers
@@ -115,10 +115,9 @@ async def _run_graph(graph: Graph, note: Note, context: Context) -> dict[str, An
     reached = await graph.aget_state(config)
     if "dialogue" in reached.values:
         return dict(reached.values)
-    # A kill right after the input was kept leaves values but nothing that comes next: then it starts anew.
     # Offline only the end is kept: rules are sooner asked again than written.
     offline = set(context.models.values()) == {OFFLINE}
-    entry = None if reached.next else {"note": note}
+    entry = None if has_begun(reached) else {"note": note}
     final: dict[str, Any] = await graph.ainvoke(
         entry, config, context=context, durability="exit" if offline else "sync"
     )
