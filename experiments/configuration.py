@@ -25,6 +25,7 @@ SUITES_OF: Mapping[GraphName, tuple[SuiteName, ...]] = {
     "dispute_resolution": ("mvme",),
     "reconstruction": ("clini_eval",),
 }
+NAME = "[A-Za-z0-9._=,-]+"
 JUDGING = "evaluation"  # the stage of the roles that judge
 
 # Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
@@ -79,6 +80,12 @@ class AllLimits(Section):
     def _known(cls, roles: dict[str, Limits]) -> dict[str, Limits]:
         if unknown := set(roles) - set(known_roles()):
             raise ValueError(f"unknown role {', '.join(sorted(unknown))}; known are {', '.join(sorted(known_roles()))}")
+        if judges := set(roles) & set(judging_roles()):
+            raise ValueError(
+                f"{', '.join(sorted(judges))}: judges are outside of a case's limits; limit the run instead"
+            )
+        if seats := [role for role in sorted(roles) if role[-1].isdigit()]:
+            raise ValueError(f"{seats[0]}: a seat has the limits of its role; name {seats[0].rstrip('0123456789')!r}")
         return roles
 
 
@@ -98,7 +105,7 @@ class Run(Section):
 class Experiment(Section):
     """One experiment: a graph over cases, with a model for each role, scored by one suite."""
 
-    name: str = Field("clinical-workflow", pattern=r"^[A-Za-z0-9._=,-]+$")
+    name: str = Field("clinical-workflow", pattern=f"^{NAME}$")
     graph: GraphName = Field("clinical_workflow", description="What a case goes through.")
     suite: SuiteName | None = Field(None, description="How it is scored; the graph's own suite if not set.")
     data: Data = Field(default_factory=Data)

@@ -1,5 +1,6 @@
 """Reading experiment files: what they extend, the runs they sweep over, and the command line laid over them."""
 
+import difflib
 import itertools
 import re
 import tomllib
@@ -11,7 +12,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from experiments.configuration import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, flat
+from experiments.configuration import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, flat
+from experiments.library import library_files
 from experiments.tables.names import TABLE_NAMES
 from models import ModelSpecError
 from models.spec import check_models
@@ -21,6 +23,7 @@ COMMAND_LINE = "command line"
 _MODEL_MAPS = ("models", "judges")
 _SWEEPING = ("extends", "grid", "variants", "tables")
 _BARE = {"name", "graph", "suite", "epochs", "seed"}  # keys of `--set` that are not the workflow's
+_TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
 
@@ -51,8 +54,7 @@ class _Tree:
 
     def lay(self, place: Place, value: Any, origin: str) -> None:
         """Set a value; roles of the model maps are dotted themselves."""
-        if place[0] in _MODEL_MAPS and len(place) > 1:
-            place = (place[0], ".".join(place[1:]))
+        place = _full(place)
         *sections, last = place
         here = self.values
         for section in sections:
@@ -61,6 +63,15 @@ class _Tree:
                 raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
         here[last] = value
         self.origins[place] = origin
+
+    def has(self, place: Place) -> bool:
+        """Whether something was written at a place."""
+        here: Any = self.values
+        for name in place:
+            if not isinstance(here, dict) or name not in here:
+                return False
+            here = here[name]
+        return True
 
     def origin(self, place: Place) -> str:
         """Where a value, or what it is part of, was written."""
@@ -94,10 +105,13 @@ def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[
     if unknown := [name for name in tables if name not in TABLE_NAMES]:
         raise ConfigurationError(f"{file}: tables: unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
     grid = _grid(sweeping["grid"], file)
-    if swept := [key for key in overrides if _place(key) in grid]:
-        raise ConfigurationError(f"{COMMAND_LINE}: {swept[0]}: the grid of {file} runs over it; take it out of there")
+    variants = _variants(sweeping["variants"], file)
+    swept = {*grid, *(place for settings in variants.values() for place in settings)}
+    laid_over = [*map(_place, overrides), *(("models", role) for role in models or {})]
+    if hits := [place for place in laid_over if _full(place) in swept]:
+        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
     runs: dict[str, Experiment] = {}
-    for name, laid in _combinations(_variants(sweeping["variants"], file), grid, file):
+    for name, laid in _combinations(variants, grid, file):
         tree = deepcopy(base)
         for place, (value, origin) in laid.items():
             tree.lay(place, value, origin)
@@ -107,10 +121,14 @@ def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[
             tree.lay(("models", role), spec, COMMAND_LINE)
         if name:
             tree.values["name"] = name
+        if name in _TAKEN:
+            raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in runs:
             raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
         runs[name] = _checked(tree)
-    title = base.values.get("name") or (file.stem if file else Experiment().name)
+    title = overrides.get("name") or base.values.get("name") or (file.stem if file else Experiment().name)
+    if not re.fullmatch(NAME, str(title)):
+        raise ConfigurationError(f"{base.origin(('name',))}: name: {title!r} is no name for a directory ({NAME})")
     return Sweep(str(title), runs, tables)
 
 
@@ -167,7 +185,9 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
     try:
         values = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
+        close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}{hint}") from error
     for name in _MODEL_MAPS:
         if isinstance(values.get(name), dict):
             values[name] = flat(values[name])
@@ -178,10 +198,13 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
         raise ConfigurationError(f"{file}: extends: expected the path of an experiment file, not {extended!r}")
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
-    base = _read(file.parent / extended, (*seen, file.resolve()))
+    beside = file.parent / extended
+    along = library_files().get(extended.removesuffix(".toml"))
+    base = _read(beside if beside.exists() or along is None else along, (*seen, file.resolve()))
     tree = _Tree(file, base.values, {place: base.origin(place) for place, _ in _leaves(base.values)})
     for place, value in _leaves(values):
-        tree.lay(place, value, str(file))
+        if value != {} or not tree.has(place):  # an empty section takes nothing away
+            tree.lay(place, value, str(file))
     return tree
 
 
@@ -191,7 +214,7 @@ def _place(key: str) -> Place:
 
 def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
     for key, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from _leaves(value, (*above, key))
         else:
             yield (*above, key), value
@@ -199,7 +222,12 @@ def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place,
 
 def _laid(settings: Mapping[str, Any]) -> dict[Place, Any]:
     """Settings that stand in nested sections or, at the top, under dotted keys."""
-    return {(*_place(first), *rest): value for (first, *rest), value in _leaves(settings)}
+    return {_full((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
+
+
+def _full(place: Place) -> Place:
+    """A place as it is laid: roles of the model maps are dotted themselves."""
+    return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
 
 
 def _variants(variants: Any, file: Path | None) -> dict[str, dict[Place, Any]]:

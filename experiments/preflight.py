@@ -35,10 +35,15 @@ async def check_servers(context: Context) -> None:
         if spec.base_url not in listed:
             listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url)
         served = listed[spec.base_url]
-        if served and spec.name not in served:
+        if served and _plain(spec.name) not in map(_plain, served):
             raise ModelSpecError(
                 f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"
             )
+
+
+def _plain(name: str) -> str:
+    """A model's name without what servers list with it and do not ask for."""
+    return name.removeprefix("models/").removesuffix(":latest")
 
 
 def _served_models(base_url: str) -> list[str]:

@@ -64,6 +64,8 @@ class ReconstructionRecord:
     """The files of one reconstruction. Only one process writes them at a time."""
 
     def __init__(self, output: Path) -> None:
+        if output.is_dir() or not output.name:
+            raise ConfigurationError(f"{output}: is a folder; name a file with -o, for example dialogs.jsonl")
         self.output = output
         self.failed = output.with_name(f"{output.stem}.failed{output.suffix or '.jsonl'}")
         self.sheet = output.with_name(f"{output.name}.sheet.json")
@@ -80,8 +82,6 @@ class ReconstructionRecord:
         Raises:
             ConfigurationError: another process writes here, or what stands here was made otherwise (differences named).
         """
-        if self.output.is_dir() or not self.output.name:
-            raise ConfigurationError(f"{self.output}: is a folder; name a file with -o, for example dialogs.jsonl")
         try:
             self.traces.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)

@@ -18,10 +18,11 @@ from experiments.selection import select_cases
 from experiments.summary import summarise_results
 from experiments.tasks import TASKS
 from models import ModelSettings
-from models.spec import HUMAN
+from models.spec import HUMAN, check_models
 from nodes.context import Context
 
 _AT_ONCE = 8
+_KEPT = {"language", "temperature", "seed", "timeout", "max_attempts", "max_connections", "max_tokens", "prices"}
 
 
 def read_run(path: Path) -> tuple[Experiment, list[Result]]:
@@ -56,7 +57,10 @@ async def open_run(path: Path, models: Mapping[str, str]) -> tuple[Context, dict
         raise ConfigurationError(f"{path}: its cases have changed since ({written} then, {now} now)")
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
-    context = Context.model_validate({"models": {"default": "offline", **models}})
+    check_models(models)
+    # As in the run: the language, the temperature and the patience with a slow judge.
+    kept = experiment.context.model_dump(include=_KEPT)
+    context = Context.model_validate({**kept, "models": {"default": "offline", **models}})
     await check_servers(context)
     return context, {case.id: case for case in cases}, results
 

@@ -105,8 +105,12 @@ def _run(
 
     from evaluation.suites import SUITES
     from experiments.commands.tables import tables_of_sweep
+    from experiments.configuration import ConfigurationError
+    from experiments.durable_lines import writing
     from experiments.live_view import live_view
+    from experiments.preflight import check_servers
     from experiments.runner import run_experiment
+    from experiments.selection import select
     from experiments.summary import summary_table
     from experiments.sweep import default_directory, run_directories, write_order
     from models.prices import unpriced
@@ -117,7 +121,13 @@ def _run(
     root = out or default_directory(sweep)
     runs = list(run_directories(sweep, root))
     if not sweep.single:
-        write_order(sweep, root)
+        for _, experiment, _ in runs:  # all of them before the first is run
+            select(experiment.data)
+            asyncio.run(check_servers(experiment.context))
+        try:
+            write_order(sweep, root)
+        except OSError as error:
+            raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
     for name, experiment, directory in runs:
         with live_view(console, f"{name}: " if name else "") as on_result:
             summary = asyncio.run(run_experiment(experiment, directory, on_result))
@@ -133,5 +143,6 @@ def _run(
             typer.echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
             failed += left
     if names := sweep.tables or (() if sweep.single else ("scores",)):
-        tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
+        with writing(root / "tables"):
+            tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
     return failed

@@ -89,6 +89,11 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
         ("graph = 'one_step'\n[workflow]\ngrow = 'in_order'", "workflow.grow remembers whole courses"),
         ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),
+        ("[limits.roles.diagnosis_judge]\ncalls = 3", "limits.roles: diagnosis_judge: judges are outside"),
+        (
+            "[limits.roles.intern2]\ncalls = 3",
+            "limits.roles: intern2: a seat has the limits of its role; name",
+        ),
         ("[limits.case]\ncalls = -1", "limits.case.calls: Input should be greater than"),
         ("[limits.case]\nturns = 3", "limits.case.turns: unknown key; known are calls, cost, seconds, tokens"),
         ("[judges]\npatient = 'offline'", "judges: patient: judges nothing and belongs in [models]"),
@@ -283,7 +288,7 @@ def test_runs_of_a_sweep_differ_in_identity(file: Path) -> None:
 def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> None:
     text = "[grid]\nworkflow.neighbours = [1, 2]"
     assert all(one.context.feedback == "off" for one in sweep(file, text, "feedback=off").runs.values())
-    with pytest.raises(ConfigurationError, match=r"command line: workflow\.neighbours: the grid of .* runs over it"):
+    with pytest.raises(ConfigurationError, match=r"command line: workflow\.neighbours: .* sweeps over it"):
         sweep(file, text, "neighbours=3")
 
 
@@ -333,6 +338,43 @@ def test_files_that_extend_each_other_are_refused(tmp_path: Path, file: Path) ->
     (tmp_path / "base.toml").write_text(f"extends = '{file.name}'", "utf-8")
     with pytest.raises(ConfigurationError, match="circle"):
         read(file, "extends = 'base.toml'")
+
+
+def test_an_empty_variant_is_a_run_also_in_a_file_that_extends_another(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text("[workflow]\nfeedback = 'off'", "utf-8")
+    found = sweep(
+        file, "extends = 'base.toml'\n[workflow]\n[variants.full]\n[variants.bare.workflow]\nretrieval = false"
+    )
+    assert list(found.runs) == ["full", "bare"] and found.runs["full"].context.feedback == "off"
+
+
+def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
+    assert len(sweep(file, "extends = 'medchain_table_3'\nepochs = 2").runs) == 4
+
+
+def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file: Path) -> None:
+    file.write_text(
+        "[grid]\n'models.doctor' = ['offline', 'openai:m']\n[variants.a]\n'workflow.feedback' = 'off'", "utf-8"
+    )
+    with pytest.raises(ConfigurationError, match=r"models\.doctor: .* sweeps over it"):
+        read_sweep(file, {}, {"doctor": "offline"})
+    with pytest.raises(ConfigurationError, match=r"workflow\.feedback: .* sweeps over it"):
+        read_sweep(file, {"workflow.feedback": "same_stage"})
+
+
+@pytest.mark.parametrize("text", ["name = '../x'\n[grid]\nseed = [1, 2]", "[variants.'..']", "[variants.tables]"])
+def test_a_name_that_is_no_directory_of_its_own_is_refused(file: Path, text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no name for"):
+        sweep(file, text)
+
+
+def test_a_name_of_the_command_line_names_the_directory(file: Path) -> None:
+    assert sweep(file, "seed = 1", "name=mine").name == "mine"
+
+
+def test_a_mistyped_name_of_the_library_is_told_its_like() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean medchain_table_3"):
+        read_sweep(Path("medchain_table_33"), {})
 
 
 def test_a_sweep_is_no_single_experiment(file: Path) -> None:

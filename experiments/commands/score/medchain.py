@@ -28,7 +28,7 @@ def medchain(
     from models import ModelSpecError
 
     try:
-        results, summary = asyncio.run(rescore(run, parse_models(models or [])))
+        results, summary = asyncio.run(rescore(run, parse_models(models or []), "medchain"))
     except (CaseFileError, ConfigurationError, ModelSpecError, ValueError) as error:
         refuse(str(error))
     passages = ExtraTable(
