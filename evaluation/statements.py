@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Fact(NamedTuple):
@@ -204,15 +204,11 @@ def _measures(text: str) -> Iterator[str]:
 def _stem(word: str) -> str:
     if not (word.isascii() and word.isalpha()):
         return word
-    stem: str = _porter().stemWord(word.casefold())
-    return stem
-
-
-@cache
-def _porter() -> Any:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("porter")
+    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
+    stem: str = snowballstemmer.stemmer("porter").stemWord(word.casefold())
+    return stem
 
 
 @cache

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID
 """
 _SECONDS_FOR_OTHERS = 30.0
+_TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,23 @@ class ResponseCache:
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if tables and "answers" not in tables:
                 raise ValueError("it is the database of something else")
-            self._database.execute("PRAGMA journal_mode = WAL")
+            self._keep_a_log()
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(_TABLE)
             # An unwritable file is found out now and not after the first answer has been paid.
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("ROLLBACK")
+
+    def _keep_a_log(self) -> None:
+        """SQLite waits for no one who changes the mode in the same moment: that is for us to do."""
+        for attempt in range(_TRIES, 0, -1):
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if attempt == 1:
+                    raise
+                time.sleep(_SECONDS_FOR_OTHERS / _TRIES)
 
     def find(self, key: str) -> CachedAnswer | None:
         """The answer to a question; None if it is not known."""

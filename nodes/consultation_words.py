@@ -133,15 +133,11 @@ def stem(word: str) -> str:
     """An English word without its ending; other words as they are."""
     if not word.isascii():
         return word
-    stemmed: str = _stemmer().stemWord(word)
-    return stemmed
-
-
-@cache
-def _stemmer() -> Any:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stemmed
 
 
 def _compiled(source: str, language: Language) -> re.Pattern[str]:
