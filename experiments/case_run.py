@@ -1,19 +1,19 @@
 """One case through a graph to its scores; whatever goes wrong is its termination reason, never a lost case."""
 
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
 from cases import Case
 from cases.sexes import SexBoundError
 from evaluation.suites import Suite
-from experiments.checkpoints import has_begun, is_database_error
+from experiments.checkpoints import is_database_error, run_thread
 from experiments.configuration import JUDGING
+from experiments.faults import fault, told
 from experiments.run_directory import Result
 from experiments.tasks import Graph, Task
 from experiments.traces import read_trace
@@ -21,7 +21,6 @@ from models import AskError
 from models.errors import LimitError
 from models.journal import journal
 from models.limits import Limits, Meter, metering
-from models.spec import OFFLINE
 from models.trace import Trace
 from nodes.context import Context
 from nodes.librarian import add_to_memory
@@ -79,20 +78,19 @@ async def run_case(
             with metering(allowance.run.without_limits()):
                 outcome = await _scored(task, suite, case, final, context)
         if stopped is not None:
-            outcome |= {"termination": stopped.reason, "error": _told(stopped)}
+            outcome |= {"termination": stopped.reason, "error": told(stopped)}
         elif context.grow != "off":
             course = final["follow_up"].course
     except AskError as error:
-        outcome = {"termination": error.reason, "error": _told(error)}
+        outcome = {"termination": error.reason, "error": told(error)}
     except SexBoundError as error:
         outcome = {"termination": "sex_bound", "error": str(error)}
     except (CaseMemoryError, EmbeddingModelError) as error:
         outcome = {"termination": "memory_error", "error": str(error)}
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
         outcome = {
             "termination": "checkpoint_error" if is_database_error(error) else "internal_error",
-            "error": f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})",
+            "error": fault(error),
         }
     trace = read_trace(trace_file)
     result = Result(
@@ -115,24 +113,10 @@ def thread_of(case: Case, epoch: int, context: Context) -> str:
 
 async def _run_graph(task: Task, graph: Graph, case: Case, thread: str, context: Context) -> dict[str, Any]:
     """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
-    config: Any = {"configurable": {"thread_id": thread}}
-    reached = await graph.aget_state(config)
-    if task.last in reached.values and not reached.next:
-        if context.grow != "off":
-            await add_to_memory(reached.values["follow_up"].course, context)
-        return dict(reached.values)
-    entry = None if has_begun(reached) else {"case": case}
-    final: dict[str, Any] = await graph.ainvoke(entry, config, context=context, durability=_durability(context))
+    final, before = await run_thread(graph, thread, {"case": case}, context, task.last)
+    if before and context.grow != "off":
+        await add_to_memory(final["follow_up"].course, context)
     return final
-
-
-def _durability(context: Context) -> Literal["sync", "exit"]:
-    """Each step is kept before the next one; offline only the end is, as rules are sooner asked again than written.
-
-    "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a kill in
-    between would lose what lay before the stage.
-    """
-    return "exit" if set(context.models.values()) == {OFFLINE} else "sync"
 
 
 async def _reached(graph: Graph, thread: str) -> dict[str, Any]:
@@ -153,10 +137,6 @@ async def _scored(task: Task, suite: Suite, case: Case, final: dict[str, Any], c
         "rounds": rounds,
         "answers": answers,
     }
-
-
-def _told(error: AskError) -> str:
-    return " ".join([str(error), *getattr(error, "__notes__", [])])
 
 
 def _without_judges(trace: Trace) -> Trace:

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
@@ -34,6 +35,10 @@ import retrieval.features
 import retrieval.memory
 from experiments.durable_lines import RunStoppedError
 from experiments.postgres import check_postgres, open_postgres
+from models.spec import OFFLINE
+from nodes.context import Context
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 _MODULES = (
     cases.case,
@@ -105,6 +110,36 @@ def has_begun(reached: StateSnapshot) -> bool:
     written, and before the step's own checkpoint.
     """
     return reached.created_at is not None
+
+
+class Reached(NamedTuple):
+    """The final state of a thread, and whether it was there before."""
+
+    state: dict[str, Any]
+    before: bool
+
+
+async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
+    """Run a thread to its end: from its beginning, or on from its last checkpoint; a finished one is only read.
+
+    Each step is kept before the next one; offline only the end is, as rules are sooner asked again than written.
+    "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a kill in
+    between would lose what lay before the stage.
+
+    Args:
+        graph: compiled with a checkpointer.
+        thread: under which name its checkpoints are kept.
+        beginning: the graph's input.
+        context: the graph's context.
+        last: what the last node writes: a state that has it is finished.
+    """
+    config: Any = {"configurable": {"thread_id": thread}}
+    reached = await graph.aget_state(config)
+    if last in reached.values and not reached.next:
+        return Reached(dict(reached.values), True)
+    durability: Literal["exit", "sync"] = "exit" if set(context.models.values()) == {OFFLINE} else "sync"
+    entry = None if has_begun(reached) else beginning
+    return Reached(dict(await graph.ainvoke(entry, config, context=context, durability=durability)), False)
 
 
 async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:

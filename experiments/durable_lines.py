@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import BaseFileLock, Timeout
 from pydantic import BaseModel
 
 
@@ -25,6 +26,30 @@ def writing(place: Path) -> Iterator[None]:
         raise RunStoppedError(
             f"{place}: cannot be written: {error}; mend that and run the same command again to go on"
         ) from error
+
+
+@contextlib.contextmanager
+def only_writer(lock: BaseFileLock, folder: Path, refusal: type[Exception], place: str, taken: str) -> Iterator[None]:
+    """Hold a lock, in a folder that is made if new, and wait for nobody.
+
+    Args:
+        lock: in the folder or above it.
+        folder: to be made.
+        refusal: what is raised if another process holds the lock, or the folder cannot be written.
+        place: how the error names what cannot be written.
+        taken: the error's words if another process holds the lock.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise refusal(taken) from None
+    except OSError as error:
+        raise refusal(f"{place}: cannot be written: {error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def whole_lines(path: Path) -> Iterator[str]:

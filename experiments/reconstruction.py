@@ -1,7 +1,5 @@
 """Many notes through the reconstruction graph: each dialogue durable once, each failure with its reason."""
 
-import asyncio
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,16 @@ from cases.dialogues import Dialogue
 from cases.notes import Note
 from evaluation.dialogue_gates import check_dialogue
 from evaluation.dialogue_sheet import DataSheet, data_sheet
-from experiments.checkpoints import forget_thread, has_begun, open_sqlite
+from experiments.checkpoints import forget_thread, open_sqlite, run_thread
 from experiments.configuration import Experiment
 from experiments.durable_lines import RunStoppedError
+from experiments.engines.work import some_at_once
+from experiments.faults import fault, told
 from experiments.preflight import check_servers
 from experiments.reconstruction_record import GATES, Failure, ReconstructionRecord
 from graphs.reconstruction import builder
 from models import AskError
 from models.journal import journal
-from models.spec import OFFLINE
 from nodes.context import Context
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -52,30 +51,22 @@ async def reconstruct_notes(
         finished = record.take_up()
         left = [note for note in notes if note.id not in finished]
         done, total = len(notes) - len(left), len(notes)
-        queue = iter(left)
         async with open_sqlite(record.checkpoints) as checkpointer:
             graph = builder.compile(name="Reconstruction", checkpointer=checkpointer)
 
-            async def work() -> None:
+            async def work(note: Note, slot: int) -> bool:
                 nonlocal done
-                for note in queue:
-                    seen = context.model_copy(update={"trace_file": str(record.trace_file(note.id))})
-                    outcome = await reconstruct_note(graph, note, seen)
-                    record.add(outcome)
-                    if (
-                        isinstance(outcome, Dialogue) or outcome.final
-                    ):  # one that is tried again goes on where it failed
-                        await forget_thread(checkpointer, note.id)
-                    done += 1
-                    if on_outcome:
-                        on_outcome(outcome, done, total)
+                seen = context.model_copy(update={"trace_file": str(record.trace_file(note.id))})
+                outcome = await reconstruct_note(graph, note, seen)
+                record.add(outcome)
+                if isinstance(outcome, Dialogue) or outcome.final:  # one that is tried again goes on where it failed
+                    await forget_thread(checkpointer, note.id)
+                done += 1
+                if on_outcome:
+                    on_outcome(outcome, done, total)
+                return True
 
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(experiment.run.concurrency, len(left))):
-                        group.create_task(work())
-            except ExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+            await some_at_once(left, experiment.run.concurrency, work)
         sheet = data_sheet(record.dialogues(), (failure.reason for failure in record.failures()))
         record.write_sheet(sheet)
     return sheet
@@ -85,16 +76,13 @@ async def reconstruct_note(graph: Graph, note: Note, context: Context) -> Dialog
     """One note to its end: a dialogue that passes the gates, or the reason why there is none."""
     try:
         with journal(context.trace_file):
-            final = await _run_graph(graph, note, context)
+            final, _ = await run_thread(graph, note.id, {"note": note}, context, "dialogue")
     except RunStoppedError:
         raise
     except AskError as error:
-        told = " ".join([str(error), *getattr(error, "__notes__", [])])
-        return Failure(id=note.id, termination=error.reason, error=told)
+        return Failure(id=note.id, termination=error.reason, error=told(error))
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
-        return Failure(id=note.id, termination="internal_error", error=told)
+        return Failure(id=note.id, termination="internal_error", error=fault(error))
     used = {spec for specs in final["trace"].models.values() for spec in specs}
     dialogue: Dialogue = final["dialogue"].model_copy(update={"models": sorted(used)})
     problems = check_dialogue(dialogue)
@@ -107,18 +95,3 @@ async def reconstruct_note(graph: Graph, note: Note, context: Context) -> Dialog
         problems=[str(problem) for problem in problems],
         dialogue=dialogue,
     )
-
-
-async def _run_graph(graph: Graph, note: Note, context: Context) -> dict[str, Any]:
-    """The final state; a note that was under way goes on at its last section."""
-    config: Any = {"configurable": {"thread_id": note.id}}
-    reached = await graph.aget_state(config)
-    if "dialogue" in reached.values:
-        return dict(reached.values)
-    # Offline only the end is kept: rules are sooner asked again than written.
-    offline = set(context.models.values()) == {OFFLINE}
-    entry = None if has_begun(reached) else {"note": note}
-    final: dict[str, Any] = await graph.ainvoke(
-        entry, config, context=context, durability="exit" if offline else "sync"
-    )
-    return final

@@ -13,14 +13,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cases.dialogues import Dialogue
 from cases.notes import Note
 from evaluation.dialogue_sheet import DataSheet
 from experiments.configuration import ConfigurationError, Experiment
-from experiments.durable_lines import append_line, drop_cut_line, whole_lines, writing
+from experiments.durable_lines import append_line, drop_cut_line, only_writer, whole_lines, writing
 from experiments.manifest import prompt_hashes
 from experiments.provenance import differences, git_state, versions, write_whole
 
@@ -82,16 +82,8 @@ class ReconstructionRecord:
         Raises:
             ConfigurationError: another process writes here, or what stands here was made otherwise (differences named).
         """
-        try:
-            self.traces.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise ConfigurationError(
-                f"{self.output}: another process is writing here; wait for it or name another file with -o"
-            ) from None
-        except OSError as error:
-            raise ConfigurationError(f"{self.output}: cannot be written: {error}") from error
-        try:
+        taken = f"{self.output}: another process is writing here; wait for it or name another file with -o"
+        with only_writer(self._lock, self.traces, ConfigurationError, str(self.output), taken):
             try:
                 self._check_manifest(manifest_of(experiment, notes))
                 for file in (self.output, self.failed, *self.traces.glob("*.jsonl")):
@@ -100,8 +92,6 @@ class ReconstructionRecord:
             except OSError as error:
                 raise ConfigurationError(f"{self.output}: cannot be written: {error}") from error
             yield self
-        finally:
-            self._lock.release()
 
     def dialogues(self) -> Iterator[Dialogue]:
         """The dialogues so far."""

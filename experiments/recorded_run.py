@@ -18,7 +18,8 @@ from experiments.run_directory import Result, RunDirectory
 from experiments.selection import select_cases
 from experiments.summary import estimate_scores
 from experiments.sweep import run_order
-from models.trace import Call, each_call
+from experiments.traces import read_trace_file
+from models.trace import Call
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,6 @@ class RecordedRun:
         if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
             raise ConfigurationError(f"{self.path}: the cases have changed since they were run")
         return {case.id: case for case in cases}
-
-
-def read_trace_file(file: Path) -> list[Call]:
-    """The calls of a case in the order they were made; of a call asked again, its last record."""
-    if not file.is_file():
-        return []
-    # Newlines as written; a line cut off inside a letter is left out like any other.
-    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return list({call.id: call for call in each_call(lines)}.values())
 
 
 def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cases import Case
@@ -17,7 +17,7 @@ from evaluation.clini_eval_dialogue import ReconstructionAnswers
 from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers
 from experiments.configuration import ConfigurationError, Experiment
-from experiments.durable_lines import append_line, drop_cut_line, whole_lines, writing
+from experiments.durable_lines import append_line, drop_cut_line, only_writer, whole_lines, writing
 from experiments.manifest import manifest_of
 from experiments.provenance import differences, write_whole
 
@@ -178,21 +178,9 @@ class RunDirectory:
                 drop_cut_line(self._options)
             yield add
 
-    @contextlib.contextmanager
-    def _held(self) -> Iterator[None]:
-        try:
-            self.traces.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise ConfigurationError(
-                f"{self.path}: another process is running here; wait for it or choose another --out"
-            ) from None
-        except OSError as error:
-            raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
-        try:
-            yield
-        finally:
-            self._lock.release()
+    def _held(self) -> contextlib.AbstractContextManager[None]:
+        taken = f"{self.path}: another process is running here; wait for it or choose another --out"
+        return only_writer(self._lock, self.traces, ConfigurationError, f"--out {self.path}", taken)
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         path = self.path / "manifest.json"

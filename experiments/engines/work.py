@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cases import Case
 from experiments.case_run import Outcome
@@ -24,6 +24,7 @@ class Attempt(NamedTuple):
         return self.case.id, self.epoch
 
 
+Item = TypeVar("Item")
 Finish = Callable[[Outcome], None]
 RunCases = Callable[[RunDirectory, Context, Sequence[Attempt], Finish], Awaitable[None]]
 
@@ -44,24 +45,39 @@ async def work_through(
         finish: keeps an outcome.
         forget: drops the checkpoints of an attempt whose outcome is kept and final; another goes on where it failed.
     """
-    queue = iter(attempts)
     out_of_means = False
 
-    async def work(slot: int) -> None:
+    async def work(attempt: Attempt, slot: int) -> bool:
         nonlocal out_of_means
-        for attempt in queue:
-            outcome = await run_one(attempt, slot)
-            finish(outcome)
-            out_of_means |= outcome.result.limited_by_run
-            if outcome.result.final:
-                await forget(attempt)
-            if out_of_means:
+        outcome = await run_one(attempt, slot)
+        finish(outcome)
+        out_of_means |= outcome.result.limited_by_run
+        if outcome.result.final:
+            await forget(attempt)
+        return not out_of_means
+
+    await some_at_once(attempts, at_once, work)
+
+
+async def some_at_once(items: Sequence[Item], at_once: int, work: Callable[[Item, int], Awaitable[bool]]) -> None:
+    """Work on items in their order, some at once; the first error ends all.
+
+    Args:
+        items: what is to be done.
+        at_once: how many slots there are.
+        work: given an item and its slot, from 0; says whether the slot takes another.
+    """
+    queue = iter(items)
+
+    async def fill(slot: int) -> None:
+        for item in queue:
+            if not await work(item, slot):
                 return
 
     try:
         async with asyncio.TaskGroup() as group:
-            for slot in range(min(at_once, len(attempts))):
-                group.create_task(work(slot))
+            for slot in range(min(at_once, len(items))):
+                group.create_task(fill(slot))
     except ExceptionGroup as group_of_errors:
         raise group_of_errors.exceptions[0] from None
 

@@ -12,9 +12,10 @@ from evaluation.clinical_workflow import Answers
 from evaluation.consultation import ConsultationAnswers, reference_parts, report_parts
 from evaluation.transcripts.ai_hospital import PARTS
 from experiments.configuration import JUDGING
-from experiments.recorded_run import RecordedRun, read_trace_file
+from experiments.recorded_run import RecordedRun
 from experiments.run_directory import Result, RunAnswers
 from experiments.summary import columns_of
+from experiments.traces import read_trace_file
 from models.trace import Call
 from nodes.conference import Collaboration
 

@@ -3,14 +3,15 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from cases.dialogues import Dialogue
+from experiments.durable_lines import only_writer
 from experiments.provenance import differences, git_state, versions, write_whole
 from experiments.tuning.configuration import Tuning, TuningError
 from experiments.tuning.examples import Counts
@@ -30,25 +31,15 @@ class TuningDirectory:
         self.table = path / "loss.csv"
         self.picture = path / "loss.svg"
 
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> contextlib.AbstractContextManager[None]:
         """Hold the directory, made if new.
 
         Raises:
             TuningError: it cannot be written, or another process trains here.
         """
+        place = f"--out {self.path}"
         lock = FileLock(str(self.path / ".lock"))
-        try:
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise TuningError(f"--out {self.path}: another process is training here") from None
-        except OSError as error:
-            raise TuningError(f"--out {self.path}: cannot be written: {error}") from error
-        try:
-            yield
-        finally:
-            lock.release()
+        return only_writer(lock, self.checkpoints, TuningError, place, f"{place}: another process is training here")
 
     def check(self, manifest: dict[str, Any]) -> bool:
         """Hold what is to be trained against what was begun here.
