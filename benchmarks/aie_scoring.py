@@ -78,7 +78,7 @@ def main() -> int:
             file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
             for mode in ("sound", "paper"):
                 start = time.perf_counter()
-                program = "from experiments.cli import main; main()"
+                program = "from wardround.cli import main; main()"
                 command = [sys.executable, "-c", program, "score", "aie", str(file), "--mode", mode]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 seconds = time.perf_counter() - start

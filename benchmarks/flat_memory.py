@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cases import load_cases, save_cases
-from experiments.configuration import Experiment
-from experiments.run_directory import Result
-from experiments.runner import run_experiment
+from wardround.config.experiment import Experiment
+from wardround.run.runner import run_experiment
+from wardround.store.run_directory import Result
 
 ALLOWED = 50.0
 

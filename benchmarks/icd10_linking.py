@@ -16,9 +16,9 @@ from pathlib import Path
 
 from rapidfuzz import fuzz, process
 
-from evaluation.disease_entities import split_diseases
-from evaluation.icd10_terms import CUTOFF, ICD10CM, LIMIT, TermList, load_terms
-from evaluation.transcripts.ai_hospital import read_reports, sections
+from scoring.metrics.icd10_terms import CUTOFF, ICD10CM, LIMIT, TermList, load_terms
+from scoring.mvme.disease_entities import split_diseases
+from scoring.mvme.transcripts import read_reports, sections
 
 
 def diseases_of(reports: Path) -> list[str]:

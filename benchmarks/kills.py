@@ -77,7 +77,7 @@ def command_of(server: FakeServer, ids: list[str], concurrency: int) -> list[str
     command = [
         sys.executable,
         "-c",
-        "from experiments.cli import main; main()",
+        "from wardround.cli import main; main()",
         "run",
         "--models",
         f"openai:fake-model@{server.base_url}",

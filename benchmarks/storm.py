@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cases import load_cases, save_cases
-from experiments.configuration import Experiment
-from experiments.runner import run_experiment
 from tests.support.fake_server import ChatRequest, FakeServer, Fault, FaultPlan
+from wardround.config.experiment import Experiment
+from wardround.run.runner import run_experiment
 
 STORM: dict[Fault, float] = {"429": 0.30, "500": 0.10, "timeout": 0.05, "cut_json": 0.05}
 SETTINGS = {

@@ -18,9 +18,9 @@ import torch
 import transformers
 from transformers import Qwen2Config, Qwen2ForCausalLM, Trainer, TrainingArguments
 
-from experiments.tuning.base import load_adapted
-from experiments.tuning.configuration import Tuning, read_tuning
-from experiments.tuning.examples import UNLABELLED
+from wardround.tuning.base import load_adapted
+from wardround.tuning.configuration import Tuning, read_tuning
+from wardround.tuning.examples import UNLABELLED
 
 # hidden size, intermediate size, layers, heads, key-value heads, vocabulary
 SHAPES = {

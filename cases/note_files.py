@@ -12,10 +12,10 @@ from cases.case import Case
 from cases.files import BUILTIN, CaseFileError, load_cases
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medqa import medqa_notes
-from cases.importers.prose import language_of
 from cases.importers.source import Record, Source
-from cases.note_sections import heading
 from cases.notes import Note, note_of
+from cases.text.note_sections import heading
+from cases.text.prose import language_of
 
 _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "

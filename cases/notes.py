@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.case import Case, PatientRecord
-from cases.note_sections import heading
+from cases.text.note_sections import heading
 from cases.vocabulary import Language, label
 
 

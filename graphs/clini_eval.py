@@ -2,15 +2,8 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from evaluation.clini_eval_nodes import (
-    CliniEvalInput,
-    CliniEvalState,
-    compare,
-    demonstrate,
-    give_points,
-    summarise,
-)
 from nodes.context import Context
+from scoring.clini_eval.nodes import CliniEvalInput, CliniEvalState, compare, demonstrate, give_points, summarise
 
 builder = StateGraph(CliniEvalState, context_schema=Context, input_schema=CliniEvalInput)
 builder.add_node(demonstrate)  # the senior physician, from the note alone

@@ -12,14 +12,14 @@ from langgraph.runtime import Runtime
 from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.referral import graph as referral
-from graphs.state import ClinicalInput, ClinicalState
 from graphs.strategies.decision import build_decision
 from nodes.context import Context, context_of
-from nodes.examiner import examine
-from nodes.librarian import refine
-from nodes.registrar import admit, follow_up
-from nodes.reviewer import review
-from nodes.stages import DIAGNOSIS, TREATMENT
+from nodes.state.graph_states import ClinicalInput, ClinicalState
+from nodes.workflow.admission import admit, follow_up
+from nodes.workflow.case_retrieval import refine
+from nodes.workflow.examiner import examine
+from nodes.workflow.reviewer import review
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT
 
 
 def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:

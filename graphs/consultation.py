@@ -7,14 +7,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.interview import build_interview
-from graphs.state import ClinicalInput, ConsultationState
+from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
-from nodes.examiner import examine
-from nodes.extraction_agent import extract_orders
-from nodes.librarian import recall, refine
-from nodes.registrar import admit
-from nodes.reporter import report
-from nodes.stages import DIAGNOSIS
+from nodes.state.graph_states import ClinicalInput, ConsultationState
+from nodes.workflow.admission import admit
+from nodes.workflow.case_retrieval import recall, refine
+from nodes.workflow.examiner import examine
+from nodes.workflow.order_extraction import extract_orders
+from nodes.workflow.stages import DIAGNOSIS
 
 
 def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:

@@ -1,7 +1,7 @@
 """Diagnosis: what the findings amount to (MedChain, A.2.4)."""
 
 from graphs.stage import build_stage
-from nodes.stages import DIAGNOSIS
+from nodes.workflow.stages import DIAGNOSIS
 
 builder = build_stage(DIAGNOSIS)
 graph = builder.compile(name="Diagnosis")

@@ -1,6 +1,7 @@
 """Dispute resolution: interns consult, facts are exchanged, reports discussed under a director (AI Hospital, figure 3).
 
-The discussion (Algorithm 1) is ``graphs/discussion.py``; its feedback edges lead from the director back to the interns.
+The discussion (Algorithm 1) is ``graphs/collaboration.py``; its feedback edges lead from the director back to the
+interns.
 """
 
 from typing import Any, Literal
@@ -9,18 +10,18 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
-from graphs.discussion import build_discussion
 from graphs.inquiry import graph as inquiry
 from graphs.seats import seated, send
-from graphs.state import ClinicalInput, DisputeResolutionState
-from nodes.chart import Turn
-from nodes.conference import Confirmation, Consultation, Statement
+from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
+from nodes.collaboration.intern import as_doctor
+from nodes.collaboration.topic import REPORT
 from nodes.context import Context, context_of
-from nodes.exchange_of_facts import agree_on_facts, merge_facts
-from nodes.intern import as_doctor
-from nodes.registrar import admit
-from nodes.subject import REPORT
+from nodes.state.chart import Turn
+from nodes.state.collaboration import Confirmation, Consultation, Statement
+from nodes.state.graph_states import ClinicalInput, DisputeResolutionState
+from nodes.workflow.admission import admit
 
 
 def each_intern(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send]:

@@ -8,10 +8,10 @@ from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
 from graphs.stage import build_stage
-from graphs.state import ExaminationState
-from nodes.chart import Findings, read_chart
 from nodes.context import Context
-from nodes.stages import EXAMINATION
+from nodes.state.chart import Findings, read_chart
+from nodes.state.graph_states import ExaminationState
+from nodes.workflow.stages import EXAMINATION
 
 
 def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] | Literal["nothing to report"]:

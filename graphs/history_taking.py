@@ -7,12 +7,12 @@ from langgraph.runtime import Runtime
 
 from graphs.interview import graph as interview
 from graphs.stage import build_stage
-from graphs.state import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
 from nodes.context import Context, context_of
-from nodes.examiner import examine
-from nodes.extraction_agent import extract_orders
-from nodes.librarian import refine
-from nodes.stages import AUXILIARY, PHYSICAL
+from nodes.state.graph_states import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
+from nodes.workflow.case_retrieval import refine
+from nodes.workflow.examiner import examine
+from nodes.workflow.order_extraction import extract_orders
+from nodes.workflow.stages import AUXILIARY, PHYSICAL
 
 
 def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:

@@ -7,9 +7,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.interview import PATIENTS
-from graphs.state import InquiryState
 from nodes.context import Context, context_of
-from nodes.examination_desk import parse_request, report_outcomes
+from nodes.patients.ai_hospital.examiner import parse_request, report_outcomes
+from nodes.state.graph_states import InquiryState
 
 
 def whom_to_ask(state: InquiryState, runtime: Runtime[Context]) -> str | Literal["the examiner"]:

@@ -7,16 +7,16 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.patients.ai_hospital import graph as ai_hospital
-from graphs.patients.patient_actor import graph as patient_actor
+from graphs.patients.medpmc import graph as patient_actor
 from graphs.patients.saps import graph as saps
-from graphs.state import InterviewOutput, InterviewState
-from nodes.clinichat_patient import converse
+from nodes.consultation.doctor import question
 from nodes.context import Context, context_of
-from nodes.doctor import question
-from nodes.librarian import recall
-from nodes.patient import answer
-from nodes.patient_profile import introduce
-from nodes.stages import PHYSICAL
+from nodes.patients.ai_hospital.profile import introduce
+from nodes.patients.clinichat import converse
+from nodes.patients.medchain import answer
+from nodes.state.graph_states import InterviewOutput, InterviewState
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.stages import PHYSICAL
 
 # The patient systems, by the name under which the context asks for them: a node each.
 PATIENTS: dict[str, Any] = {

@@ -5,12 +5,12 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from graphs.state import ClinicalInput, ConsultationState
+from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
-from nodes.librarian import recall, refine
-from nodes.registrar import admit, disclose
-from nodes.reporter import report
-from nodes.stages import DIAGNOSIS
+from nodes.state.graph_states import ClinicalInput, ConsultationState
+from nodes.workflow.admission import admit, disclose
+from nodes.workflow.case_retrieval import recall, refine
+from nodes.workflow.stages import DIAGNOSIS
 
 
 def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:

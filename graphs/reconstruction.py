@@ -11,14 +11,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from cases.dialogues import Dialogue
-from models import Trace, merge_traces
-from nodes.clinichat.dialogue_writer import WritingState, write_directly, write_section, write_whole
-from nodes.clinichat.filing import NoteInput, file_dialogue, take_note
-from nodes.clinichat.knowledge import prepare_knowledge
-from nodes.clinichat.plan import plan_interview
-from nodes.clinichat.role_play import PlayState, patient_replies, physician_speaks
-from nodes.clinichat.role_setting import set_roles
+from llm import Trace, merge_traces
 from nodes.context import Context, context_of
+from nodes.reconstruction.dialogue_writer import WritingState, write_directly, write_section, write_whole
+from nodes.reconstruction.filing import NoteInput, file_dialogue, take_note
+from nodes.reconstruction.knowledge import prepare_knowledge
+from nodes.reconstruction.plan import plan_interview
+from nodes.reconstruction.role_play import PlayState, patient_replies, physician_speaks
+from nodes.reconstruction.role_setting import set_roles
 
 
 class ReconstructionState(NoteInput, WritingState, PlayState, total=False):

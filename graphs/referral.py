@@ -3,10 +3,10 @@
 from langgraph.graph import END, START, StateGraph
 
 from graphs.stage import build_stage
-from graphs.state import ReferralOutput, ReferralState
-from nodes.chart import Findings
 from nodes.context import Context
-from nodes.stages import LEVEL1, LEVEL2
+from nodes.state.chart import Findings
+from nodes.state.graph_states import ReferralOutput, ReferralState
+from nodes.workflow.stages import LEVEL1, LEVEL2
 
 builder = StateGraph(ReferralState, context_schema=Context, input_schema=Findings, output_schema=ReferralOutput)
 builder.add_node("level1", build_stage(LEVEL1).compile(name="Referral, level 1"))

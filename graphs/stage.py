@@ -7,14 +7,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from graphs.seats import send
-from nodes.chair import conclude, minute, moderate
 from nodes.context import Context, context_of
-from nodes.discussion import StageInput, StageState
-from nodes.feedback_agent import judge, judges_of
-from nodes.general_agent import discuss
-from nodes.librarian import recall
-from nodes.stages import Stage
-from nodes.summarizing_agent import decide
+from nodes.state.stage import StageInput, StageState
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.feedback_agent import judge, judges_of
+from nodes.workflow.general_agent import discuss
+from nodes.workflow.stage_control import conclude, minute, moderate
+from nodes.workflow.stages import Stage
+from nodes.workflow.summarizing_agent import decide
 
 
 def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Send]:

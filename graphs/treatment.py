@@ -1,7 +1,7 @@
 """Treatment: what is done about it (MedChain, A.2.5)."""
 
 from graphs.stage import build_stage
-from nodes.stages import TREATMENT
+from nodes.workflow.stages import TREATMENT
 
 builder = build_stage(TREATMENT)
 graph = builder.compile(name="Treatment")

@@ -1,12 +1,11 @@
 """How to run the clinical workflow: the context of its graphs, drawn as a form by Studio."""
 
-import importlib
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from models import ModelSettings
+from llm import ModelSettings
 
 
 def _at(*nodes: str) -> dict[str, Any]:
@@ -194,12 +193,6 @@ class Context(ModelSettings):
     case_source: str = Field(
         "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
     )
-
-    @field_validator("models", mode="before")
-    @classmethod
-    def _cast_is_known(cls, models: object) -> object:
-        importlib.import_module("nodes.cast")  # declares the roles that the map is checked against
-        return models
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Context":

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 
-from models.trace import Trace, collecting_calls
+from llm.trace import Trace, collecting_calls
 from nodes.context import Context, context_of
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]

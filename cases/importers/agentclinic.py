@@ -13,10 +13,10 @@ from typing import Any
 
 from cases.case import Case, PatientRecord
 from cases.importers.agentclinic_nejm import nejm_data
-from cases.importers.demographics import age_phrases, demographics
 from cases.importers.findings import Findings
-from cases.importers.prose import first_sentence, label, language_of, paragraph, phrase, sentence, sentences
 from cases.importers.source import Record, Source
+from cases.text.demographics import age_phrases, demographics
+from cases.text.prose import first_sentence, label, language_of, paragraph, phrase, sentence, sentences
 from cases.vocabulary import normalise
 
 _ROOT = "OSCE_Examination"

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cases.importers.demographics import demographics
 from cases.importers.findings import Findings
-from cases.importers.lexicon import first_test_in
-from cases.importers.prose import first_sentence, language_of, paragraph, phrase
 from cases.importers.source import Record
+from cases.text.demographics import demographics
+from cases.text.lexicon import first_test_in
+from cases.text.prose import first_sentence, language_of, paragraph, phrase
 
 _COMPLAINT = re.compile(r"\b(?:with|for|because of|due to|after) (?P<complaint>an? .+|.+)", re.IGNORECASE | re.DOTALL)
 _PRESENTED = re.compile(r"\b(?:present|refer|admit|evaluat|seen|brought|came|visit)\w*\b", re.IGNORECASE)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cases.importers import lexicon
-from cases.importers.prose import is_bland, label, paragraph, phrase, sentence, sentences
+from cases.text import lexicon
+from cases.text.prose import is_bland, label, paragraph, phrase, sentence, sentences
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
 
 

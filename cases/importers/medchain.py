@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.demographics import age_phrases, demographics
 from cases.importers.medchain_departments import Directory, assign_departments, read_departments
 from cases.importers.medchain_sections import Sections, is_case
-from cases.importers.prose import first_sentence, language_of, paragraph, sentences, texts
 from cases.importers.source import Record, Source
+from cases.text.demographics import age_phrases, demographics
+from cases.text.prose import first_sentence, language_of, paragraph, sentences, texts
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, TREATMENT_ITEMS
 
 _LONGEST_ID = 60

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from cases.importers.findings import Findings
-from cases.importers.lexicon import GENERAL
-from cases.importers.prose import paragraph, sentences, texts
 from cases.importers.source import Record
+from cases.text.lexicon import GENERAL
+from cases.text.prose import paragraph, sentences, texts
 from cases.vocabulary import EXAMINATION_ITEMS, normalise
 
 # The first three kinds only hold other sections; the next three hold examination items.

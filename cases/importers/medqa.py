@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.demographics import demographics
 from cases.importers.findings import Findings
-from cases.importers.prose import phrase
 from cases.importers.source import Record, Source
-from cases.note_sections import heading, read_sections, sentences
 from cases.notes import Note
+from cases.text.demographics import demographics
+from cases.text.note_sections import heading, read_sections, sentences
+from cases.text.prose import phrase
 
 _HISTORIES = {
     "past_history": ("past_history", "medications", "allergies", "immunizations"),

@@ -4,10 +4,10 @@ from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from nodes.ai_hospital_patient import relay, reply
 from nodes.context import Context
-from nodes.examination_desk import DeskState, parse_request, report_outcomes
-from nodes.patient_side import PatientSideOutput, PatientSideState
+from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
+from nodes.patients.ai_hospital.patient import relay, reply
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
 class AiHospitalState(PatientSideState, DeskState, total=False):

@@ -5,11 +5,11 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 
 from nodes.context import Context
-from nodes.doctor_actions import Kind
-from nodes.memory_bank import recollect
-from nodes.patient_side import PatientSideOutput, PatientSideState
-from nodes.response_generator import respond
-from nodes.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.offline.doctor_actions import Kind
+from nodes.patients.saps.memory_bank import recollect
+from nodes.patients.saps.response_generator import respond
+from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
 class SapsState(PatientSideState, total=False):

@@ -11,10 +11,10 @@ from graphs.strategies.dispute_resolution import build_dispute_resolution
 from graphs.strategies.mdagents import build_mdagents
 from graphs.strategies.medagents import build_medagents
 from graphs.strategies.single import build_single
-from nodes.chart import Findings
 from nodes.context import Context, context_of
-from nodes.discussion import StageState
-from nodes.stages import Stage
+from nodes.state.chart import Findings
+from nodes.state.stage import StageState
+from nodes.workflow.stages import Stage
 
 # By the name under which the context asks for them; each takes the findings and gives the decision with its record.
 STRATEGIES: dict[str, Callable[[Stage], Any]] = {

@@ -6,16 +6,16 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.discussion import build_discussion
+from graphs.collaboration import build_discussion
 from graphs.seats import send
-from nodes.chart import Findings
-from nodes.clerk import hand_on
-from nodes.conference import ConferenceState
+from nodes.collaboration.intern import revise
+from nodes.collaboration.records import hand_on
+from nodes.collaboration.topic import DECISIONS
 from nodes.context import Context, context_of
-from nodes.intern import revise
-from nodes.librarian import recall
-from nodes.stages import Stage
-from nodes.subject import DECISIONS
+from nodes.state.chart import Findings
+from nodes.state.collaboration import ConferenceState
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.stages import Stage
 
 
 def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]:

@@ -6,19 +6,19 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from graphs.seats import send
-from graphs.strategies.recollection import recall_first
-from nodes.chair import conclude
+from graphs.strategies.recall import recall_first
 from nodes.context import Context
-from nodes.decision_maker import decide_by_reports
-from nodes.discussion import StageInput
-from nodes.domain_expert import analyse, propose
-from nodes.librarian import recall
-from nodes.moderator import check_complexity, compare, remark
-from nodes.panel import PanelState
-from nodes.recruiter import form_teams, recruit
-from nodes.report_writer import gather, synthesise
-from nodes.solo_doctor import answer_alone
-from nodes.stages import Stage
+from nodes.state.experts import PanelState
+from nodes.state.stage import StageInput
+from nodes.strategies.decision_maker import decide_by_reports
+from nodes.strategies.domain_expert import analyse, propose
+from nodes.strategies.moderator import check_complexity, compare, remark
+from nodes.strategies.recruiter import form_teams, recruit
+from nodes.strategies.report_writer import gather, synthesise
+from nodes.strategies.solo_doctor import answer_alone
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.stage_control import conclude
+from nodes.workflow.stages import Stage
 
 
 def by_complexity(state: PanelState) -> str:

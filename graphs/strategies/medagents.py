@@ -6,17 +6,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from graphs.seats import send
-from graphs.strategies.recollection import recall_first
-from nodes.chair import conclude
+from graphs.strategies.recall import recall_first
 from nodes.context import Context
-from nodes.decision_maker import decide_by_reports
-from nodes.discussion import StageInput
-from nodes.domain_expert import analyse, vote
-from nodes.librarian import recall
-from nodes.panel import PanelState
-from nodes.recruiter import recruit
-from nodes.report_writer import count_votes, synthesise
-from nodes.stages import Stage
+from nodes.state.experts import PanelState
+from nodes.state.stage import StageInput
+from nodes.strategies.decision_maker import decide_by_reports
+from nodes.strategies.domain_expert import analyse, vote
+from nodes.strategies.recruiter import recruit
+from nodes.strategies.report_writer import count_votes, synthesise
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.stage_control import conclude
+from nodes.workflow.stages import Stage
 
 
 def each_expert(state: PanelState) -> list[Send]:

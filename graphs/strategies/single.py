@@ -4,14 +4,14 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from graphs.strategies.recollection import recall_first
-from nodes.chair import conclude
+from graphs.strategies.recall import recall_first
 from nodes.context import Context
-from nodes.discussion import StageInput
-from nodes.librarian import recall
-from nodes.panel import PanelState
-from nodes.solo_doctor import answer_alone
-from nodes.stages import Stage
+from nodes.state.experts import PanelState
+from nodes.state.stage import StageInput
+from nodes.strategies.solo_doctor import answer_alone
+from nodes.workflow.case_retrieval import recall
+from nodes.workflow.stage_control import conclude
+from nodes.workflow.stages import Stage
 
 
 def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:

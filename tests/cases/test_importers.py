@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import load_cases, save_cases
-from cases.importers import IMPORTERS, ImportResult, UnknownFormatError, import_cases, lexicon
-from cases.importers.demographics import demographics
-from cases.importers.prose import first_sentence, language_of, paragraph, phrase
+from cases.importers import IMPORTERS, ImportResult, UnknownFormatError, import_cases
+from cases.text import lexicon
+from cases.text.demographics import demographics
+from cases.text.prose import first_sentence, language_of, paragraph, phrase
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
 
 

@@ -14,16 +14,16 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from cases import Case, load_cases
 from cases.importers import import_cases
-from cases.named_tests import named_tests
-from experiments.checkpoints import serializer
+from cases.text.named_tests import named_tests
 from graphs import consultation
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
-from models import AskError
-from nodes.filed_results import look_up
-from nodes.patient import sentences
+from llm import AskError
+from nodes.patients.filed_results import look_up
+from nodes.patients.medchain import sentences
 from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer, FaultPlan
+from wardround.run.checkpoints import serializer
 
 GRAPH: Any = consultation
 SYSTEMS = sorted(PATIENTS)
@@ -153,7 +153,7 @@ def test_over_a_server_no_dialogue_goes_beyond_its_limit_of_turns(patient: str) 
 PROCESS = """
 import sqlite3, sys
 from langgraph.checkpoint.sqlite import SqliteSaver
-from experiments.checkpoints import serializer
+from wardround.run.checkpoints import serializer
 from graphs.consultation import builder
 from tests.graphs.scripting import builtin
 file, case_id, patient, url = sys.argv[1:]

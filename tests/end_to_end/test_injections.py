@@ -8,7 +8,6 @@ import pytest
 
 from cases import Case, load_cases
 from cases.injections import PLACES, Attack, attacks, injected, injected_earlier
-from experiments.tasks import TASKS
 from prompts import loading
 from retrieval import Neighbour, remember
 from tests.graphs.scripting import builtin, calls
@@ -17,6 +16,7 @@ from tests.support.courses import COURSES, Course, everybody, scored
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.fences import obeyed
 from tests.support.schema_sampler import sample
+from wardround.run.tasks import TASKS
 
 CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)

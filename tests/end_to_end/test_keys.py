@@ -15,7 +15,7 @@ SETTINGS = ["retrieval=false", "general_agents=1", "discussion_rounds=1", "feedb
 
 
 def wardround(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from experiments.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from wardround.cli import main; main()", *arguments]
     return subprocess.run(command, env={**os.environ, **OWN}, capture_output=True, text=True, timeout=300)
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from cases.dialogues import Dialogue
 from cases.note_files import read_notes
-from evaluation.dialogue_gates import check_dialogue
-from experiments.durable_lines import whole_lines
+from nodes.reconstruction.gates import check_dialogue
 from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
 from tests.support.schema_sampler import sample
+from wardround.store.durable_lines import whole_lines
 
 DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
 SECONDS = 120.0
@@ -33,7 +33,7 @@ def wordy(request: ChatRequest) -> Any:
 
 
 def command(out: Path, *more: object, source: object = "builtin") -> list[str]:
-    main = "from experiments.cli import main; main()"
+    main = "from wardround.cli import main; main()"
     return [sys.executable, "-c", main, "reconstruct", str(source), "-o", str(out), *map(str, more)]
 
 

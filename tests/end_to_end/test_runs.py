@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from experiments.run_directory import RunDirectory
-from experiments.selection import select_cases
 from tests.support.fake_server import FakeServer, Fault, FaultPlan
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
+from wardround.config.selection import select_cases
+from wardround.store.run_directory import RunDirectory
 
 JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # the judges' answer types
 SECONDS = 120.0  # longer than anything here takes
@@ -26,7 +26,7 @@ def command(server: FakeServer | None, out: Path, ids: list[str], *more: object)
     settings = [f"--set={key}={str(value).lower()}" for key, value in SHORT.items()]
     models = [f"--models=default={spec(server)}"] if server else []
     wanted = [f"--case-id={case_id}" for case_id in ids]
-    main = "from experiments.cli import main; main()"
+    main = "from wardround.cli import main; main()"
     return [sys.executable, "-c", main, "run", *settings, *models, *wanted, f"--out={out}", *map(str, more)]
 
 

@@ -19,8 +19,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
-from experiments.cli import app
 from nodes.context import Context
+from wardround.cli import app
 
 pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
 sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from cases import AnswerKey, Case
-from experiments.configuration import SUITES_OF
-from experiments.tasks import TASKS
-from models import Call
-from models.trace import collecting_calls
+from llm import Call
+from llm.trace import collecting_calls
 from tests.graphs.scripting import builtin, calls, raw, words
 from tests.support.attacked import attacked, attacked_departments, attacked_neighbours
 from tests.support.canaries import KEY, RECORD, RESULT, canaries, leaks, planted, told
 from tests.support.courses import COURSES, EACH_COURSE, WRITING, Course, everybody, scored
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.fences import MARKS, obeyed
+from wardround.config.experiment import SUITES_OF
+from wardround.run.tasks import TASKS
 
 CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)

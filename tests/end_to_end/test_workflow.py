@@ -8,10 +8,10 @@ import pytest
 
 from cases import Case, load_cases, save_cases
 from graphs import clinical_workflow
-from models import AnswerError, Call
-from nodes.decisions import AuxiliaryOrders, PhysicalOrders
-from nodes.general_agent import Proposal, vote
-from nodes.registrar import UnknownCaseError
+from llm import AnswerError, Call
+from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
+from nodes.workflow.admission import UnknownCaseError
+from nodes.workflow.general_agent import Proposal, vote
 from retrieval import build_memory
 from tests.graphs.scripting import (
     asked_of,
@@ -353,7 +353,7 @@ def test_peers_3_retrieval_that_is_off_is_off_in_checks_revisions_and_reviews_to
     def refuse(*_: Any) -> None:
         raise AssertionError("a memory was opened")
 
-    monkeypatch.setattr("nodes.librarian.open_memory", refuse)
+    monkeypatch.setattr("nodes.workflow.case_retrieval.open_memory", refuse)
     script(monkeypatch, "feedback", object_always)
     result = run(retrieval=False, **SETTINGS)
     assert calls(result, "refiner") == [] and calls(result, "reviewer") and len(calls(result, "feedback")) > 20

@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from cases import Case, load_cases
-from models import Call, Trace
-from nodes import doctor, extraction_agent, feedback_agent, general_agent, librarian, patient, reviewer
-from nodes import summarizing_agent as summary
-from nodes.chart import Presentation
-from nodes.decisions import Referral, Triage, Verdict
+from llm import Call, Trace
+from nodes.consultation import doctor
+from nodes.patients import medchain as patient
+from nodes.state.chart import Presentation
+from nodes.state.decisions import Referral, Triage, Verdict
+from nodes.workflow import case_retrieval as librarian
+from nodes.workflow import feedback_agent, general_agent, reviewer
+from nodes.workflow import order_extraction as extraction_agent
+from nodes.workflow import summarizing_agent as summary
 from retrieval import remember
 from tests.support.fake_server import ChatRequest, FakeServer
 

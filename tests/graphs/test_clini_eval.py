@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from evaluation.clini_eval_demonstration import NothingToScoreError
-from evaluation.clini_eval_instructor import score_clini_eval
-from experiments.checkpoints import serializer
 from graphs.clini_eval import graph
-from models import AskError, ModelSettings
-from tests.evaluation.clini_eval_dialogues import interview
+from llm import AskError, ModelSettings
+from scoring.clini_eval.demonstration import NothingToScoreError
+from scoring.clini_eval.instructor import score_clini_eval
 from tests.graphs.scripting import calls
+from tests.scoring.clini_eval_dialogues import interview
 from tests.support.fake_server import FakeServer, FaultPlan
+from wardround.run.checkpoints import serializer
 
 GRAPH: Any = graph
 ROOT = Path(__file__).parents[2]

@@ -7,16 +7,16 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import Case, PatientRecord
-from experiments.checkpoints import serializer
 from graphs import clinical_workflow
 from graphs.clinical_workflow import builder
 from graphs.stage import build_stage
-from nodes.decisions import AuxiliaryOrders, PhysicalOrders
-from nodes.general_agent import Proposal, vote
 from nodes.node import Node
-from nodes.reviewer import MissingExaminations
-from nodes.stages import DIAGNOSIS, STAGES
+from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
+from nodes.workflow.general_agent import Proposal, vote
+from nodes.workflow.reviewer import MissingExaminations
+from nodes.workflow.stages import DIAGNOSIS, STAGES
 from tests.graphs.scripting import builtin, calls, findings, object_always, script, words
+from wardround.run.checkpoints import serializer
 
 CASE = builtin("otolaryngology-01")  # with a CT that is a picture, and five other examinations
 WORKFLOW: Any = clinical_workflow

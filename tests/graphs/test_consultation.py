@@ -7,15 +7,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import Case
-from experiments.checkpoints import serializer
 from graphs import consultation, one_step
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
-from nodes import doctor as doctor_module
-from nodes.doctor import DoctorTurn
+from nodes.consultation import doctor as doctor_module
+from nodes.consultation.doctor import DoctorTurn
 from nodes.node import Node
 from tests.graphs.scripting import builtin, calls, pictures_in, script, words
 from tests.support.fake_server import FakeServer
+from wardround.run.checkpoints import serializer
 
 CASE = builtin("surgery-01")  # its ultrasound is a picture
 GRAPH: Any = consultation

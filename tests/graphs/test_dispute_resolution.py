@@ -15,23 +15,23 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import AnswerKey, Case, load_cases
-from experiments.checkpoints import open_sqlite, serializer
 from graphs import dispute_resolution
-from graphs.discussion import build_discussion
+from graphs.collaboration import build_discussion
 from graphs.dispute_resolution import builder
 from graphs.interview import PATIENTS
-from models import Call
-from nodes import director, exchange_of_facts, intern
-from nodes.chart import Picture, Presentation
-from nodes.conference import Conflict, Consultation, Dispute, Facts, Statement
-from nodes.director import Agreement, Disputes
-from nodes.exchange_of_facts import MergedFacts
-from nodes.intern import Revision
+from llm import Call
+from nodes.collaboration import director, exchange_of_facts, intern
+from nodes.collaboration.director import Agreement, Disputes
+from nodes.collaboration.exchange_of_facts import MergedFacts
+from nodes.collaboration.intern import Revision
+from nodes.collaboration.topic import REPORT
+from nodes.consultation.final_report import FinalReport
 from nodes.node import Node
-from nodes.reporter import FinalReport
-from nodes.subject import REPORT
+from nodes.state.chart import Picture, Presentation
+from nodes.state.collaboration import Conflict, Consultation, Dispute, Facts, Statement
 from tests.graphs.scripting import asked_of, builtin, calls, most_at_once, raw, words
 from tests.support.fake_server import FakeServer
+from wardround.run.checkpoints import open_sqlite, serializer
 
 GRAPH: Any = dispute_resolution
 CASE = builtin("surgery-06")

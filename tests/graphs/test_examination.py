@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from graphs import diagnosis, examination
-from nodes.chart import Picture
-from nodes.decisions import Verdict
+from nodes.state.chart import Picture
+from nodes.state.decisions import Verdict
 from tests.graphs.scripting import (
     asked_of,
     builtin,

@@ -5,10 +5,10 @@ import pytest
 from cases import ExaminationRecord, PatientRecord
 from cases.vocabulary import AUXILIARY_ITEMS
 from graphs import history_taking
-from nodes.decisions import AuxiliaryOrders, PhysicalOrders
-from nodes.doctor import DoctorTurn
-from nodes.general_agent import Proposal
-from nodes.patient import PatientReply
+from nodes.consultation.doctor import DoctorTurn
+from nodes.patients.medchain import PatientReply
+from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
+from nodes.workflow.general_agent import Proposal
 from tests.graphs.scripting import asked_of, calls, findings, most_at_once, script, seats, words
 from tests.support.fake_server import ChatRequest, FakeServer
 

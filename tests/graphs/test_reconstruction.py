@@ -11,12 +11,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from cases import load_cases
 from cases.dialogues import Dialogue
 from cases.notes import Note, note_of
-from evaluation.dialogue_gates import check_dialogue
-from experiments.checkpoints import serializer
 from graphs.reconstruction import builder, graph
-from nodes.clinichat.plan import plan_words
+from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.plan import plan_words
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.schema_sampler import sample
+from wardround.run.checkpoints import serializer
 
 GRAPH: Any = graph
 CASES = {case.id: case for case in load_cases()}

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs.stage import build_stage
-from nodes.decisions import Referral, Triage
-from nodes.general_agent import Proposal
-from nodes.stages import STAGES
+from nodes.state.decisions import Referral, Triage
+from nodes.workflow.general_agent import Proposal
+from nodes.workflow.stages import STAGES
 from tests.graphs.scripting import (
     Verdicts,
     accept,
@@ -162,7 +162,7 @@ def test_with_retrieval_off_no_memory_is_opened_in_discussion_verdicts_or_revisi
     def refuse(*_: Any) -> None:
         raise AssertionError("a memory was opened")
 
-    monkeypatch.setattr("nodes.librarian.open_memory", refuse)
+    monkeypatch.setattr("nodes.workflow.case_retrieval.open_memory", refuse)
     script(monkeypatch, "feedback", object_always)
     for stage in STAGES:
         result = run(stage, feedback=feedback, max_feedback_rounds=1)
@@ -199,7 +199,7 @@ def test_a_memory_that_is_needed_and_cannot_be_opened_is_an_error(monkeypatch: p
     def refuse(*_: Any) -> None:
         raise OSError("no memory here")
 
-    monkeypatch.setattr("nodes.librarian.open_memory", refuse)
+    monkeypatch.setattr("nodes.workflow.case_retrieval.open_memory", refuse)
     with pytest.raises(OSError, match="no memory here"):
         run("diagnosis", retrieval=True)
 

@@ -10,21 +10,22 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
 from cases import load_cases
-from experiments.checkpoints import serializer
 from graphs import clinical_workflow
 from graphs.strategies.decision import STRATEGIES
-from nodes import director, domain_expert, moderator, recruiter
-from nodes.decisions import StageRecord, Verdict
-from nodes.director import Disputes
-from nodes.general_agent import Proposal
-from nodes.moderator import ComplexityCheck
+from nodes.collaboration import director
+from nodes.collaboration.director import Disputes
 from nodes.node import Node
-from nodes.panel import Expert, Team
-from nodes.recruiter import Experts, Teams
-from nodes.report_writer import VOTES
-from nodes.stages import STAGES
+from nodes.state.decisions import StageRecord, Verdict
+from nodes.state.experts import Expert, Team
+from nodes.strategies import domain_expert, moderator, recruiter
+from nodes.strategies.moderator import ComplexityCheck
+from nodes.strategies.recruiter import Experts, Teams
+from nodes.strategies.report_writer import VOTES
+from nodes.workflow.general_agent import Proposal
+from nodes.workflow.stages import STAGES
 from tests.graphs.scripting import asked_of, builtin, calls, findings, most_at_once, script, words
 from tests.support.fake_server import FakeServer
+from wardround.run.checkpoints import serializer
 
 WORKFLOW: Any = clinical_workflow
 OTHERS = [name for name in STRATEGIES if name != "group"]
@@ -88,7 +89,7 @@ def test_with_retrieval_off_no_memory_is_opened(strategy: str, monkeypatch: pyte
     def refuse(*_: Any) -> None:
         raise AssertionError("a memory was opened")
 
-    monkeypatch.setattr("nodes.librarian.open_memory", refuse)
+    monkeypatch.setattr("nodes.workflow.case_retrieval.open_memory", refuse)
     for found in ("low", "moderate", "high"):
         complexity(monkeypatch, found)
         assert record_of(run(strategy))

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from cases.vocabulary import IMAGE_CLASSES
-from models.role import Role
-from nodes.chart import Ended
-from nodes.conference import MOST_CONFLICTS, Ending
-from nodes.panel import MOST_EXPERTS, MOST_TEAMS
-from nodes.report_writer import VOTES
-from nodes.stages import STAGES
+from llm.role import Role
+from nodes.state.chart import Ended
+from nodes.state.collaboration import MOST_CONFLICTS, Ending
+from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS
+from nodes.strategies.report_writer import VOTES
+from nodes.workflow.stages import STAGES
 from tests.graphs.scripting import builtin, calls
 from tests.support.canaries import PATIENT_SIDE
 from tests.support.courses import COURSES, Course

@@ -9,11 +9,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from experiments.checkpoints import serializer
-from models import AnswerError, Trace, ask, merge_traces
+from llm import AnswerError, Trace, ask, merge_traces
 from nodes.context import Context
-from nodes.librarian import WordsView, refiner
 from nodes.node import Node, node
+from nodes.workflow.case_retrieval import WordsView, refiner
+from wardround.run.checkpoints import serializer
 
 
 class Words(TypedDict, total=False):

@@ -14,7 +14,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from evaluation.stages import STAGE_NAMES
+from scoring.medchain.stage_scores import STAGE_NAMES
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 COURSE = ["admit", "refine", "referral", "history_taking", "examination", "diagnosis", "treatment", "follow_up"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from cases import AnswerKey, Case
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS
-from nodes.chart import Turn
+from nodes.state.chart import Turn
 
 # What stands behind each canary, by its first letters.
 KEY, RECORD, RESULT = "key", "record", "result"

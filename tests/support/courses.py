@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 
 from cases import Case
-from evaluation.suites import SUITES, CaseScores
-from experiments.configuration import GraphName
-from experiments.tasks import TASKS
-from models.role import known_roles
-from nodes import moderator
+from llm.role import known_roles
 from nodes.context import Context
-from nodes.moderator import ComplexityCheck
+from nodes.strategies import moderator
+from nodes.strategies.moderator import ComplexityCheck
+from scoring.suites import SUITES, CaseScores
 from tests.support.fake_server import FakeServer
+from wardround.config.experiment import GraphName
+from wardround.run.tasks import TASKS
 
 PATIENTS: tuple[str, ...] = get_args(Context.model_fields["patient"].annotation)
 STRATEGIES: tuple[str, ...] = get_args(Context.model_fields["strategy"].annotation)

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.configuration import Experiment
-from experiments.manifest import manifest_of
-from experiments.run_directory import Result, RunDirectory
-from experiments.selection import select_cases
-from models.trace import Call
+from llm.trace import Call
+from wardround.config.experiment import Experiment
+from wardround.config.selection import select_cases
+from wardround.store.manifest import manifest_of
+from wardround.store.run_directory import Result, RunDirectory
 
 PARTS = ("symptoms", "examinations", "diagnosis", "basis", "treatment")
 ENGLISH = ("dentistry-04", "dentistry-05")

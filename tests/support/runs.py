@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from cases import load_cases
-from experiments.configuration import Experiment
-from experiments.run_directory import Result
-from experiments.runner import run_experiment
 from tests.support.fake_server import FakeServer
+from wardround.config.experiment import Experiment
+from wardround.run.runner import run_experiment
+from wardround.store.run_directory import Result
 
 # Built-in test cases, English and Chinese, with and without pictures; sorted, as results are.
 CASES = sorted((case for case in load_cases() if case.split == "test"), key=lambda case: case.id)[:12]

@@ -6,9 +6,9 @@ import pytest
 
 from cases import Case
 from graphs.patients import ai_hospital
-from nodes.chart import Turn
-from nodes.patient import sentences
-from nodes.patient_profile import Profile
+from nodes.patients.ai_hospital.profile import Profile
+from nodes.patients.medchain import sentences
+from nodes.state.chart import Turn
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer
 
@@ -32,7 +32,7 @@ def start(case: Case, question: str) -> dict[str, Any]:
 
 
 def answer_to(question: str, case: Case = CASES["en"], **context: Any) -> dict[str, Any]:
-    from nodes.chart import Presentation
+    from nodes.state.chart import Presentation
 
     given = start(case, question)
     given["presentation"] = Presentation(**given["presentation"])

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from evaluation.clini_eval_dialogue import TURNS, dialogue_of_consultation
-from evaluation.clini_eval_instructor import score_clini_eval
 from graphs import consultation
-from models import AskError, ModelSettings
-from nodes.chart import Turn
-from nodes.clinichat_patient import DIAGNOSING, ClinichatPatientView, reply_by_rule
+from llm import AskError, ModelSettings
 from nodes.context import Context
+from nodes.patients.clinichat import DIAGNOSING, ClinichatPatientView, reply_by_rule
+from nodes.state.chart import Turn
+from scoring.clini_eval.dialogue import TURNS, dialogue_of_consultation
+from scoring.clini_eval.instructor import score_clini_eval
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
 

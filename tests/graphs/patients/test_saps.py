@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from cases import Case
-from evaluation.simulator_set import read_items, shipped_files
+from cases.text.record_sentences import facts_of
 from graphs.patients import saps
-from nodes.chart import Presentation, Turn
-from nodes.facts import facts_of
-from nodes.memory_bank import open_to
+from nodes.patients.saps.memory_bank import open_to
+from nodes.state.chart import Presentation, Turn
+from scoring.aie.simulator_set import read_items, shipped_files
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer
 

@@ -1,0 +1,168 @@
+"""Whether words put otherwise still say the same: the rule that refuses a rewriting that loses or adds a fact.
+
+Compared are numbers with their units, medical terms (a lay word stands for its term), whether each is denied, and
+whether anything is denied at all. What no list knows is not seen: the rule is a guard, not a proof of sameness.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from cases.text.statements import facts, sentences
+from cases.vocabulary import Language
+
+_MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
+
+# Units, by the name under which they are compared; Latin ones end where their letters end.
+_UNITS = {
+    "degrees": "°\\s?[CF]?|℃|degrees|度",
+    "percent": "%|percent|per cent",
+    "mmHg": "mmHg|毫米汞柱",
+    "mg": "mg|milligrams?|毫克",
+    "µg": "[µμ]g|micrograms?|微克",
+    "kg": "kg|kilos?|kilograms?|公斤|千克",
+    "g": "g|grams?|克",
+    "mm": "mm|millimet(?:re|er)s?|毫米",
+    "cm": "cm|centimet(?:re|er)s?|厘米|公分",
+    "ml": "ml|millilit(?:re|er)s?|毫升",
+    "years": "years?|yrs?|岁|年",
+    "months": "months?|个?月",
+    "weeks": "weeks?|个?星期|周|个?礼拜",
+    "days": "days?|天|日",
+    "hours": "hours?|hrs?|个?小时|个?钟头",
+    "minutes": "minutes?|mins?|分钟",
+    "times": "times|次|回",
+}
+_WORDS_EN = {
+    **{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10},
+    **{"eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17},
+    **{"eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60},
+    **{"seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100},
+}
+_WORDS_ZH = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_NUMBER = re.compile(
+    r"(?:(?P<twice>\btwice\b)|(?P<number>(?<![A-Za-z])\d+(?:[.,]\d+)*"
+    rf"|\b(?:{'|'.join(_WORDS_EN)})\b|\bhalf\b|(?<!一)半|[二三四五六七八九两十百][一二三四五六七八九两十百]*"
+    r"|一[十百][一二三四五六七八九十]*|一(?=个?[年月周天日岁次]|个?星期|小时))"
+    rf"(?:[\s-]?(?:(?P<unit>{'|'.join(_UNITS.values())})(?![A-Za-z]))?)?)",
+    re.IGNORECASE,
+)
+# Chinese numerals inside words that count nothing.
+_NOT_NUMBERS = re.compile(
+    "十分|四肢|两侧|七上八下|三番[两五]次|半身|多半|大半|五官|百日咳|百白破|十二指肠|三叉|二甲|四环素"
+)
+_NEGATIONS_EN = re.compile(r"\bcannot\b", re.IGNORECASE)
+_NOTHING_EN = re.compile(r"\b(?:nothing|nobody|nowhere)\b", re.IGNORECASE)
+_NOT_YET_ZH = re.compile("没(?!有)")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a rewriting lost and what it added; nothing of both if it keeps the facts."""
+
+    lost: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.added)
+
+    def __str__(self) -> str:
+        parts = ((", ".join(self.lost), "lost"), (", ".join(self.added), "added"))
+        return "; ".join(f"{how}: {what}" for what, how in parts if what)
+
+
+def changes(plain: str, said: str, language: Language) -> Changes:
+    """What words put otherwise lose of the plain ones, and what they add to them."""
+    meant, told = set(_facts_in(plain, language)), set(_facts_in(said, language))
+    lost = {*(meant - told), *_turned_round(plain, said, language)}
+    return Changes(lost=tuple(sorted(lost)), added=tuple(sorted(told - meant)))
+
+
+def _facts_in(text: str, language: Language) -> Iterator[str]:
+    text = _normal(text, language)
+    yield from _numbers(text)
+    denied = False
+    for sentence in sentences(text) or [text]:
+        denied = denied or any(fact.negated for fact in facts(sentence))
+        for name, pattern in _terms(language):
+            if pattern.search(sentence):
+                read = facts(pattern.sub(f" {_MARK} ", sentence))
+                for negated in {fact.negated for fact in read if fact.word.startswith(_MARK)}:
+                    yield f"no {name}" if negated else name
+        yield from (found[0].casefold() for found in _endings(language).finditer(sentence))
+    if denied:
+        yield "a denial"
+
+
+def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:
+    """Words that one text affirms and the other denies."""
+    one, other = ({(f.word, f.negated) for f in _all_facts(text, language)} for text in (plain, said))
+    for word, negated in one - other:
+        if (word, not negated) in other - one:
+            yield f"no {word}" if negated else word
+
+
+def _all_facts(text: str, language: Language) -> Iterator[Any]:
+    for sentence in sentences(_normal(text, language)):
+        yield from facts(sentence)
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for found in _NUMBER.finditer(_NOT_NUMBERS.sub("", text)):
+        if found["twice"]:
+            yield "2 times"
+            continue
+        named = (name for name, words in _UNITS.items() if re.fullmatch(words, found["unit"] or "", re.IGNORECASE))
+        yield " ".join([_value(found["number"].casefold()), *named])
+
+
+def _value(number: str) -> str:
+    if number in ("half", "半"):
+        return "0.5"
+    if number in _WORDS_EN:
+        return str(_WORDS_EN[number])
+    if number[0].isdecimal():
+        whole = re.sub(r",(?=\d{3}\b)", "", number)
+        return f"{float(whole):.10g}" if re.fullmatch(r"\d+(?:\.\d+)?", whole) else whole
+    value = 0
+    digit = 0
+    for sign in number:
+        if sign in "十百":
+            value += (digit or 1) * (10 if sign == "十" else 100)
+            digit = 0
+        else:
+            digit = _WORDS_ZH[sign]
+    return str(value + digit)
+
+
+def _normal(text: str, language: Language) -> str:
+    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    if language == "zh":
+        return _NOT_YET_ZH.sub("没有", text)
+    return _NOTHING_EN.sub("no thing", _NEGATIONS_EN.sub("can not", text))
+
+
+@cache
+def _terms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    column = 0 if language == "en" else 1
+    start = r"(?<![A-Za-z])" if language == "en" else ""
+    return tuple(
+        (name, re.compile(f"{start}(?:{patterns[column]})", re.IGNORECASE))
+        for name, patterns in _words()["terms"].items()
+    )
+
+
+@cache
+def _endings(language: Language) -> re.Pattern[str]:
+    edge = r"\b" if language == "en" else ""
+    return re.compile(f"{edge}{_words()['endings'][language]}{edge}", re.IGNORECASE)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("cases.text") / "medical_terms.toml").read_text("utf-8"))

@@ -1,0 +1,65 @@
+"""The closed examination item that a section or a test of a foreign record belongs to; the rules are data."""
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from cases.text.prose import label
+from cases.vocabulary import EXAMINATION_ITEMS
+
+GENERAL = "General Examination"
+
+
+def physical_item(name: str) -> str | None:
+    """The physical item of a section of the examination, or None if no rule knows it."""
+    return _first("physical", name)
+
+
+def test_item(name: str) -> str | None:
+    """The item a test is filed under, or None if no rule knows it; a physical one if no auxiliary item fits."""
+    return EXAMINATION_ITEMS.canonical(label(name)) or _first("test", name)
+
+
+def first_test_in(text: str) -> str | None:
+    """The item of the test that a running text names first, or None if it names none."""
+    folded = text.lower()
+    found = ((match.start(), item) for item, pattern in _rules("test") if (match := pattern.search(folded)))
+    return min(found, default=(0, None), key=lambda place: place[0])[1]
+
+
+def is_mixed(name: str) -> bool:
+    """Whether a physical section holds findings of several systems."""
+    return _first("mixed", name) is not None
+
+
+def is_group(name: str) -> bool:
+    """Whether a label stands over several tests (``Imaging``) rather than for one."""
+    return _first("group", name) is not None
+
+
+def group_item(name: str) -> str | None:
+    """The item of those tests of a group that no rule knows by themselves, if it has one."""
+    return _first("group", name) or None
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a label stands over something else than findings."""
+    return _first("ignored", name) is not None
+
+
+@cache
+def _rules(kind: str) -> list[tuple[str, re.Pattern[str]]]:
+    rules = tomllib.loads((files("cases.text") / "lexicon.toml").read_text("utf-8"))[kind]
+    return [(rule.get("item", ""), re.compile("|".join(map(_at_word, rule["patterns"])))) for rule in rules]
+
+
+def _at_word(pattern: str) -> str:
+    # "ct" must not match "actual" nor "ctenophore", but "thyroid" may match "thyroids" and "echo\w*" what it says.
+    ending = r"s?(?!\w)" if len(pattern) <= 4 and pattern.isalnum() else ""
+    return rf"(?<!\w)(?:{pattern}){ending}"
+
+
+def _first(kind: str, name: str) -> str | None:
+    folded = label(name).lower()
+    return next((item for item, pattern in _rules(kind) if pattern.search(folded)), None)

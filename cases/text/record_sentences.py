@@ -1,0 +1,56 @@
+"""What is on record about a case, sentence by sentence: the facts that a patient may be asked for one at a time."""
+
+from dataclasses import dataclass
+
+from cases.case import ExaminationRecord, PatientRecord
+from cases.vocabulary import EXAMINATION_ITEMS, Language
+from nodes.patients.medchain import sentences
+
+HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
+_SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "female": "女"}}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One sentence of the record.
+
+    Attributes:
+        section: the field of the patient record, ``person`` (age, sex, occupation), or the examination item.
+        text: the sentence as it is written.
+    """
+
+    section: str
+    text: str
+
+    @property
+    def is_result(self) -> bool:
+        """Whether an examination found it."""
+        return self.section in EXAMINATION_ITEMS.names
+
+
+def facts_of(patient: PatientRecord, examinations: ExaminationRecord, language: Language) -> list[Fact]:
+    """All facts of a case, in the order of the record: the person, the histories, the results."""
+    person = [Fact("person", line) for line in _person(patient, language)]
+    told = [Fact(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
+    found = [Fact(item, line) for item, text in examinations.results.items() for line in sentences(text)]
+    return [*person, *told, *found]
+
+
+def _person(patient: PatientRecord, language: Language) -> list[str]:
+    lines = []
+    if (years := patient.age_years) is not None:
+        lines.append(f"Age: {_age(years, 'en')}." if language == "en" else f"年龄：{_age(years, 'zh')}。")
+    if patient.sex:
+        sex = _SEX[language].get(patient.sex, patient.sex)
+        lines.append(f"Sex: {sex}." if language == "en" else f"性别：{sex}。")
+    if patient.occupation:
+        lines.append(f"Occupation: {patient.occupation}." if language == "en" else f"职业：{patient.occupation}。")
+    return lines
+
+
+def _age(years: float, language: Language) -> str:
+    units = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
+    for count, unit in ((years, units[0]), (years * 12, units[1])):
+        if count >= 2:
+            return f"{round(count)}{unit}"
+    return f"{round(years * 365)}{units[2]}"

@@ -1,0 +1,65 @@
+"""Discussion under a director: disputes named, reports revised, disputes named again (AI Hospital, Algorithm 1)."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from graphs.seats import send
+from nodes.collaboration.director import conclude, judge_agreement, list_disputes
+from nodes.collaboration.intern import revise
+from nodes.collaboration.records import adopt, file_collaboration
+from nodes.collaboration.topic import Subject
+from nodes.context import Context, context_of
+from nodes.state.collaboration import CollaborationOutput, ConferenceState, last_statements
+
+
+def alone_or_judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
+    """One doctor has nobody to discuss with."""
+    return "one doctor" if len(last_statements(state)) == 1 else judged(state, runtime)
+
+
+def judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
+    """With dispute resolution off, the director only says whether the reports agree, and the interns hear nothing."""
+    return "all heard" if context_of(runtime).dispute_resolution else "all heard, disputes not named"
+
+
+def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
+    """Two ends, agreed and rounds used up; else all interns revise at once, or the first of them begins."""
+    if state["ended"]:
+        return "agreed, or rounds used up"
+    seats = [statement.seat for statement in last_statements(state)]
+    return [send("revise", state, seat=seat) for seat in (seats[:1] if context_of(runtime).turn_taking else seats)]
+
+
+def next_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
+    """With turns, the next intern hears what was just said; else all have spoken at once."""
+    said = last_statements(state)
+    silent = [statement.seat for statement in said if statement.round < state["round"]]
+    if context_of(runtime).turn_taking and silent:
+        return [send("revise", state, seat=silent[0])]
+    return judged(state, runtime)
+
+
+def build_discussion(subject: Subject) -> StateGraph[ConferenceState, Context, ConferenceState, Any]:
+    """The graph of one discussion; discussions differ only in the data of their `Subject`."""
+    builder = StateGraph(ConferenceState, context_schema=Context, output_schema=CollaborationOutput)
+    builder.add_node(list_disputes.at(subject=subject))  # the director
+    builder.add_node(judge_agreement.at(subject=subject))  # the director, in the ablation
+    builder.add_node(revise.at(subject=subject))  # one intern; fans out
+    builder.add_node(conclude.at(subject=subject))  # the director
+    builder.add_node(adopt.at(subject=subject))
+    builder.add_node(file_collaboration)
+
+    heard: dict[Hashable, str] = {"all heard": "list_disputes", "all heard, disputes not named": "judge_agreement"}
+    ends: dict[Hashable, str] = {"not agreed": "revise", "agreed, or rounds used up": "conclude"}
+    builder.add_conditional_edges(START, alone_or_judged, {**heard, "one doctor": "adopt"})
+    builder.add_conditional_edges("list_disputes", each_intern, ends)
+    builder.add_conditional_edges("judge_agreement", each_intern, ends)
+    builder.add_conditional_edges("revise", next_intern, {**heard, "the next in turn": "revise"})
+    builder.add_edge("conclude", "file_collaboration")
+    builder.add_edge("adopt", "file_collaboration")
+    builder.add_edge("file_collaboration", END)
+    return builder

@@ -1,0 +1,124 @@
+"""Med-PMC's patient: tracker, then patient or technician; an actor colours the patient's words (Med-PMC, figure 1)."""
+
+from typing import Annotated, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from cases.case import PatientRecord
+from graphs.patients.saps import concluded_or_answer
+from llm import Trace, merge_traces
+from nodes.context import Context, context_of
+from nodes.offline.doctor_actions import Kind
+from nodes.patients.medpmc.actor import act
+from nodes.patients.medpmc.technician import report_results, search_files, take_order
+from nodes.patients.saps.memory_bank import recollect
+from nodes.patients.saps.response_generator import respond
+from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.state.chart import Ended, Picture, Presentation, Turn
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
+
+
+class PlainPatientOutput(TypedDict, total=False):
+    """What the plain patient adds."""
+
+    dialogue: list[Turn]
+    dialogue_ended: Ended
+    action: Action
+    trace: Annotated[Trace, merge_traces]
+
+
+class PlainPatientInput(TypedDict, total=False):
+    """What the plain patient starts from: the own record and the doctor's words, and no examination."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    dialogue: list[Turn]
+    kind: Kind
+    action: Action
+
+
+class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
+    """The state of one plain reply."""
+
+    released: list[str]
+    requirement: str
+
+
+class PatientActorState(PatientSideState, total=False):
+    """One turn on the patient's side: the tracked action, and what the technician has found."""
+
+    kind: Kind
+    action: Action
+    ordered: list[str]
+    findings: dict[str, str]
+    found_pictures: list[Picture]
+    released: list[str]
+
+
+def tracked_or_on(state: PlainPatientState) -> Literal["tracked", "still open"]:
+    """Of a specific question, and of advice that names no examination, the record decides the action."""
+    return "tracked" if state.get("action") else "still open"
+
+
+def patient_or_on(state: PatientActorState) -> Literal["for the patient", "still open"]:
+    """The first turn, another topic and the conclusion need no second step."""
+    return "for the patient" if state.get("action") else "still open"
+
+
+def patient_or_technician(state: PatientActorState) -> Literal["for the patient", "specific advice"]:
+    """Questions are the patient's, and so is asking back when advice is vague."""
+    advised = state["kind"] == "advice" and not state.get("action")
+    return "specific advice" if advised else "for the patient"
+
+
+def asked_for_or_not(state: PatientActorState) -> Literal["examinations", "no examination"]:
+    """Advice may be a treatment; then it is the patient who answers."""
+    return "examinations" if state["ordered"] else "no examination"
+
+
+def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["said", "plain", "concluded"]:
+    """The actor may be switched off, and has nothing to say after the conclusion."""
+    if state["dialogue"][-1].speaker == "doctor":
+        return "concluded"
+    return "said" if context_of(runtime).actor else "plain"
+
+
+plain_builder = StateGraph(
+    PlainPatientState, context_schema=Context, input_schema=PlainPatientInput, output_schema=PlainPatientOutput
+)
+plain_builder.add_node(track_coverage)  # the state tracker, step 3
+plain_builder.add_node(recollect)  # what the action opens of the patient's record
+plain_builder.add_node(respond)
+
+plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "recollect", "still open": "track_coverage"})
+plain_builder.add_edge("track_coverage", "recollect")
+plain_builder.add_conditional_edges("recollect", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+plain_builder.add_edge("respond", END)
+
+builder = StateGraph(PatientActorState, context_schema=Context, output_schema=PatientSideOutput)
+builder.add_node(track_kind.at(demands=False))  # the state tracker, step 1
+builder.add_node(track_specificity)  # step 2
+builder.add_node("patient", plain_builder.compile(name="Plain patient"))
+builder.add_node(take_order)  # the technician: is an examination asked for, and which
+builder.add_node(search_files)  # is it on record
+builder.add_node(report_results)  # its result
+builder.add_node(act)  # the actor
+
+builder.add_edge(START, "track_kind")
+builder.add_conditional_edges(
+    "track_kind", patient_or_on, {"for the patient": "patient", "still open": "track_specificity"}
+)
+builder.add_conditional_edges(
+    "track_specificity", patient_or_technician, {"for the patient": "patient", "specific advice": "take_order"}
+)
+builder.add_conditional_edges(
+    "take_order", asked_for_or_not, {"examinations": "search_files", "no examination": "patient"}
+)
+builder.add_edge("search_files", "report_results")
+builder.add_edge("report_results", END)
+builder.add_conditional_edges("patient", act_or_not, {"said": "act", "plain": END, "concluded": END})
+builder.add_edge("act", END)
+
+graph = builder.compile(name="Patient-actor")

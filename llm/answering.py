@@ -1,0 +1,143 @@
+"""One question to a chat model, from the response cache or the server, within the limits in force."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from llm.cache import CachedAnswer, ResponseCache, open_cache
+from llm.chat import FORMS, ChatClient, Reply, chat_client
+from llm.errors import AnswerError
+from llm.journal import failed_before
+from llm.limits import Account
+from llm.prices import cost_of, price_of
+from llm.question import Question, what_is_wrong
+from llm.retries import Patience
+from llm.role import Answer
+from llm.settings import ModelSettings
+from llm.specs import is_in_process
+from llm.trace import Call
+
+
+@dataclass
+class Taken:
+    """What a call has taken so far, under the names of the record."""
+
+    attempts: int = 0
+    repaired: bool = False
+    cached: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+async def answer_from_cache(
+    question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken
+) -> Answer | None:
+    """The answer of an earlier run; None if there is none, or no cache is used.
+
+    Raises:
+        CacheError: the cache cannot be used.
+    """
+    cache = _cache(call, settings)
+    found = await asyncio.to_thread(cache.find, call.fingerprint) if cache else None
+    if found is None:
+        return None
+    try:
+        answer = question.kind.model_validate_json(found.answer)
+    except ValueError:  # the type has become stricter since
+        return None
+    taken.cached, taken.input_tokens, taken.output_tokens = True, found.input_tokens, found.output_tokens
+    return answer
+
+
+async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, taken: Taken) -> None:
+    """Let later runs have the answer, where a cache is used.
+
+    Raises:
+        CacheError: the cache cannot be used.
+    """
+    if cache := _cache(call, settings):
+        found = CachedAnswer(answer.model_dump_json(), taken.input_tokens, taken.output_tokens)
+        await asyncio.to_thread(cache.keep, call.fingerprint, call.model, found)
+
+
+def _cache(call: Call, settings: ModelSettings) -> ResponseCache | None:
+    # The weights in a folder may be others tomorrow: an answer of theirs is good for this run only.
+    return open_cache(settings.cache) if settings.cache and not is_in_process(call.model) else None
+
+
+async def answer_from_model(question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken) -> Answer:
+    """The model's typed answer; ``taken`` also tells what a failed call took.
+
+    Raises:
+        AskError: there is none, or a limit was reached.
+        ModelSpecError: the model cannot be used.
+    """
+    before = failed_before(call.id)
+    account = Account(
+        call.role,
+        priced=lambda: price_of(call.model, settings) is not None,
+        # The very same question, whose answer failed: one call, however often it is tried.
+        asked_before=before is not None and before.attempts > 0 and before.fingerprint == call.fingerprint,
+    )
+    account.check()
+    clock = time.perf_counter()
+    end = account.deadline()
+    try:
+        async with asyncio.timeout(end.seconds if end else None) as limit:
+            return await _answer(question, chat_client(call.model, settings), call, settings, taken, account)
+    except TimeoutError:
+        if end is not None and limit.expired():
+            raise end.error from None
+        raise
+    finally:
+        account.add_seconds(time.perf_counter() - clock)
+
+
+async def _answer(
+    question: Question[Answer],
+    client: ChatClient,
+    call: Call,
+    settings: ModelSettings,
+    taken: Taken,
+    account: Account,
+) -> Answer:
+    reply = await _reply(question, client, call, settings, taken, account)
+    try:
+        return question.read(reply.text)
+    except ValueError as error:  # a ValidationError is one too
+        if question.repair is None:
+            raise AnswerError(f"the words are not a {question.kind.__name__}: {what_is_wrong(error)}") from error
+        repair = question.repair(error)
+    account.check()
+    taken.repaired = True
+    if reply.form != FORMS[-1]:
+        # Some servers ignore the form without a word; the model then reads here what it should have been.
+        repair = f"{repair}\n\n{question.instruction}"
+    messages = [*question.messages, AIMessage(reply.text or "{}"), HumanMessage(repair)]
+    reply = await _reply(question.about(messages), client, call, settings, taken, account)
+    try:
+        return question.read(reply.text)
+    except ValueError as error:
+        raise AnswerError(f"not a {question.kind.__name__}, also after a repair: {what_is_wrong(error)}") from error
+
+
+async def _reply(
+    question: Question[Answer],
+    client: ChatClient,
+    call: Call,
+    settings: ModelSettings,
+    taken: Taken,
+    account: Account,
+) -> Reply:
+    patience = Patience(settings.max_attempts)
+    try:
+        reply = await client.ask(question, settings, patience)
+    finally:
+        taken.attempts += patience.sent
+    taken.input_tokens += reply.input_tokens
+    taken.output_tokens += reply.output_tokens
+    cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, settings, call.started)
+    account.add(reply.input_tokens + reply.output_tokens, cost)
+    return reply

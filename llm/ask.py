@@ -1,0 +1,146 @@
+"""The one door through which every role speaks."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cases.vocabulary import Language
+from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
+from llm.errors import AnswerError, AskError
+from llm.fingerprint import fingerprint
+from llm.journal import note, replayed, with_earlier_tries
+from llm.prices import cost_of
+from llm.question import Question, spoken_question, typed_question, what_is_wrong
+from llm.role import Answer, Role, variables
+from llm.settings import ModelSettings
+from llm.specs import HUMAN, OFFLINE, is_in_process, model_of
+from llm.trace import Call, collect, record
+from prompts import load_prompt
+
+
+async def ask(
+    role: Role[Answer],
+    view: Any,
+    settings: ModelSettings,
+    *,
+    language: Language,
+    place: str = "",
+    pictures: Sequence[str] = (),
+    seat: int | None = None,
+) -> Answer:
+    """Put a role's question to the model that stands behind it.
+
+    A question that the case's journal or the response cache answers is not sent.
+
+    Args:
+        role: who is asked.
+        view: the dataclass with what the role sees; its fields are the prompt's variables.
+        settings: the model map and the limits of a call.
+        language: the language of the case; ``settings.language`` overrides it.
+        place: what tells this call from others of the same role and stage (seat, round, turn).
+        pictures: paths of images, sent as content blocks to a chat model.
+        seat: which of the role's numbered seats is asked, where each may have a model of its own.
+
+    Returns:
+        The typed answer.
+
+    Raises:
+        AnswerError: no valid answer, also not after one repair.
+        ModelError: the model could not be reached or refused.
+        LimitError: the case, the role or the run has taken what it may.
+        ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
+    """
+    language = settings.language or language
+    prompt = load_prompt(role.prompt, language, role.stage)
+    system, user = prompt.render(variables(view))
+    spec = model_of(role.name, role.stage, settings.models, seat)
+    call = Call(
+        id="/".join(part for part in (settings.scope, role.stage, role.name, place) if part),
+        role=role.name,
+        stage=role.stage,
+        model=spec,
+        prompt=f"{language}/{role.prompt}",
+        prompt_hash=prompt.hash,
+        started=time.time(),
+        seconds=0.0,
+        attempts=0,
+        messages=[{"role": "system", "content": system}, {"role": "user", "content": user}, *_named(pictures)],
+    )
+    question: Question[Answer] | None = None
+    chats = spec not in (OFFLINE, HUMAN)
+    if role.speech is not None and chats and (settings.plain_words or is_in_process(spec)):
+        said = [message.model_dump() for message in role.speech.conversation(view)]
+        call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})
+        question = spoken_question(role, role.speech, view)
+    elif chats:
+        question = await typed_question(role, system, user, pictures, language)
+    if question is not None:
+        key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
+        call = call.model_copy(update={"fingerprint": key})
+        if (known := _from_journal(role, call, settings)) is not None:
+            return known
+    clock = time.perf_counter()
+    taken = Taken()
+    try:
+        if question is not None:
+            found = await answer_from_cache(question, call, settings, taken)
+            answer = await answer_from_model(question, call, settings, taken) if found is None else found
+        elif spec == OFFLINE:
+            answer = role.offline(view)
+        else:
+            answer = _ask_person(role, call)
+    except AskError as error:
+        error.add_note(f"at {call.id}, model {spec}")
+        _finish(call, clock, settings, taken, {"error": f"{error.reason}: {error}"})
+        raise
+    _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
+    if question is not None and not taken.cached:
+        await keep_in_cache(answer, call, settings, taken)  # once it is on record
+    return answer
+
+
+def _from_journal(role: Role[Answer], call: Call, settings: ModelSettings) -> Answer | None:
+    """The answer that was recorded to this very question, put among the case's calls as it was."""
+    known = replayed(call)
+    if known is None:
+        return None
+    try:
+        answer = role.answer.model_validate(known.answer)
+    except ValueError:  # the type has become stricter since
+        return None
+    collect(known, settings.trace_file)
+    return answer
+
+
+def _ask_person(role: Role[Answer], call: Call) -> Answer:
+    """Interrupt the graph with the question; the run goes on with what the person gives."""
+    from langgraph.types import interrupt
+
+    given = interrupt(
+        {
+            "role": call.role,
+            "stage": call.stage,
+            "messages": call.messages,
+            "schema": role.answer.model_json_schema(),
+        }
+    )
+    try:
+        return role.answer.model_validate(json.loads(given) if isinstance(given, str) else given)
+    except ValueError as error:
+        raise AnswerError(f"the person's answer is not a {role.answer.__name__}: {what_is_wrong(error)}") from error
+
+
+def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:
+    cost = 0.0 if taken.cached else cost_of(call.model, taken.input_tokens, taken.output_tokens, settings, call.started)
+    seconds = time.perf_counter() - clock
+    finished = call.model_copy(update={"seconds": seconds, "cost": cost, **vars(taken), **outcome})
+    finished = with_earlier_tries(finished)
+    record(finished, settings.trace_file)
+    note(finished)
+
+
+def _named(pictures: Sequence[str]) -> list[dict[str, Any]]:
+    """Pictures as the trace keeps them: by file, not by content."""
+    return [{"role": "user", "image": Path(picture).name} for picture in pictures]

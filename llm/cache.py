@@ -1,0 +1,128 @@
+"""Answers of earlier runs, in one SQLite file that several processes may share.
+
+No library fits: LangChain's caches know nothing of calls, epochs and answer types, diskcache stores pickles, which run
+code when they are read.
+"""
+
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from llm.errors import CacheError
+from llm.retries import brief
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, answer TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+    model TEXT NOT NULL, stored REAL NOT NULL, checksum TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_SECONDS_FOR_OTHERS = 30.0
+_TRIES = 100
+
+
+@dataclass(frozen=True)
+class CachedAnswer:
+    """A typed answer as JSON text, with the tokens that it took when it was asked for."""
+
+    answer: str
+    input_tokens: int
+    output_tokens: int
+
+
+class ResponseCache:
+    """Typed answers by the fingerprint of their question.
+
+    Raises:
+        CacheError: from every method, if the file cannot be read or written or is no such cache. What is damaged is
+            never served.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._turn = threading.Lock()
+        with self._using():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                file, timeout=_SECONDS_FOR_OTHERS, isolation_level=None, check_same_thread=False
+            )
+            tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
+            if tables and "answers" not in tables:
+                raise ValueError("it is the database of something else")
+            self._keep_a_log()
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute(_TABLE)
+            # An unwritable file is found out now and not after the first answer has been paid.
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute("ROLLBACK")
+
+    def _keep_a_log(self) -> None:
+        """SQLite waits for no one who changes the mode in the same moment: that is for us to do."""
+        for attempt in range(_TRIES, 0, -1):
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if attempt == 1:
+                    raise
+                time.sleep(_SECONDS_FOR_OTHERS / _TRIES)
+
+    def find(self, key: str) -> CachedAnswer | None:
+        """The answer to a question; None if it is not known."""
+        columns = "answer, input_tokens, output_tokens, checksum"
+        with self._using():
+            row = self._database.execute(f"SELECT {columns} FROM answers WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            if row[3] != _checksum(key, *row[:3]):
+                raise ValueError("an entry does not match its checksum")
+        return CachedAnswer(*row[:3])
+
+    def keep(self, key: str, model: str, found: CachedAnswer) -> None:
+        """Store a valid answer; another process may have been first, then the newer one stays."""
+        content = (found.answer, found.input_tokens, found.output_tokens)
+        row = (key, *content, model, time.time(), _checksum(key, *content))
+        with self._using():
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """One thread at a time; whatever goes wrong is told with its remedy."""
+        try:
+            with self._turn:
+                yield
+        except (sqlite3.Error, OSError, ValueError) as error:  # what SQLite tells of a damaged file may be no UTF-8
+            _opened.cache_clear()  # who mends it need not start anew
+            raise CacheError(
+                f"the response cache {self._file} cannot be used ({brief(error)}): delete it with its -wal and -shm "
+                "files, name another file, or leave `cache` unset"
+            ) from error
+
+
+def open_cache(path: str) -> ResponseCache:
+    """The cache in a file, opened once in a process; made if it is not there.
+
+    Raises:
+        CacheError: it cannot be used.
+    """
+    file = Path(path).expanduser().resolve()
+    if not file.exists():
+        _opened.cache_clear()
+    return _opened(file, os.getpid())
+
+
+@cache
+def _opened(file: Path, process: int) -> ResponseCache:
+    """SQLite's connections do not survive a fork: each process has its own."""
+    return ResponseCache(file)
+
+
+def _checksum(key: str, answer: str, input_tokens: int, output_tokens: int) -> str:
+    return hashlib.sha256(f"{key}\n{input_tokens}\n{output_tokens}\n{answer}".encode()).hexdigest()

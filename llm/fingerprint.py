@@ -1,0 +1,37 @@
+"""What makes two questions the same, so that one answer serves both."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from llm.settings import ModelSettings
+
+
+def fingerprint(
+    call_id: str,
+    spec: str,
+    messages: Sequence[BaseMessage],
+    schema: Mapping[str, Any],
+    instruction: str,
+    settings: ModelSettings,
+) -> str:
+    """A hash of all that an answer depends on.
+
+    The call's id is part of it: two seats that are asked the very same question at a temperature above zero are meant
+    to answer independently. Pictures count by what they show, not by where they lie.
+    """
+    parts = {
+        "id": call_id,
+        "model": spec,
+        "messages": [[message.type, message.content] for message in messages],
+        "schema": schema,
+        "instruction": instruction,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "seed": settings.seed,
+        "epoch": settings.epoch,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,96 @@
+"""No finished call is paid twice: what a case's trace file holds is not asked again when the case is taken up."""
+
+import contextvars
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from llm.trace import Call, each_call
+
+
+class Journal:
+    """The calls of a case so far."""
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._answered: dict[str, Call] = {}
+        self._last: dict[str, Call] = {}
+        for call in calls:
+            self.note(call)
+
+    def note(self, call: Call) -> None:
+        """Remember a call that was just recorded."""
+        self._last[call.id] = call
+        if call.fingerprint and call.answer is not None and call.error is None:
+            self._answered[call.fingerprint] = call
+
+    def answered(self, call: Call) -> Call | None:
+        """The recorded call with an answer to this very question."""
+        found = self._answered.get(call.fingerprint)
+        return found if found and found.prompt_hash == call.prompt_hash else None
+
+    def last(self, call_id: str) -> Call | None:
+        """The last record of a call."""
+        return self._last.get(call_id)
+
+
+_journal: contextvars.ContextVar[Journal | None] = contextvars.ContextVar("journal", default=None)
+
+
+@contextmanager
+def journal(trace_file: str | Path | None) -> Iterator[None]:
+    """Answer from the trace file what it already answers, and remember what is asked inside the block.
+
+    Only answers are replayed. A call that failed is asked again; as the trace keeps one record of each call, the new
+    record carries over the requests, tokens and cost of the failed tries: they were paid. Offline rules are computed
+    again, people are asked through the graph's own interrupts.
+
+    Args:
+        trace_file: of the case, `ModelSettings.trace_file`; one that is not there yet is empty.
+    """
+    token = _journal.set(Journal(_recorded(trace_file)))
+    try:
+        yield
+    finally:
+        _journal.reset(token)
+
+
+def replayed(call: Call) -> Call | None:
+    """The recorded call that answers this question; None if there is none, or no journal is kept."""
+    kept = _journal.get()
+    return kept.answered(call) if kept else None
+
+
+def failed_before(call_id: str) -> Call | None:
+    """The last record of a call that is asked again, with what its tries have taken in all."""
+    kept = _journal.get()
+    return kept.last(call_id) if kept else None
+
+
+def note(call: Call) -> None:
+    """Remember a call that was just recorded, if a journal is kept."""
+    if (kept := _journal.get()) is not None:
+        kept.note(call)
+
+
+def with_earlier_tries(call: Call) -> Call:
+    """The call, with what earlier tries of it took added."""
+    before = failed_before(call.id)
+    if before is None:
+        return call
+    cost = None if call.cost is None or before.cost is None else call.cost + before.cost
+    return call.model_copy(
+        update={
+            "attempts": call.attempts + before.attempts,
+            "input_tokens": call.input_tokens + before.input_tokens,
+            "output_tokens": call.output_tokens + before.output_tokens,
+            "cost": cost,
+        }
+    )
+
+
+def _recorded(trace_file: str | Path | None) -> list[Call]:
+    if trace_file is None or not Path(trace_file).is_file():
+        return []
+    # Newlines as written; a line cut off inside a letter is left out like any other.
+    with Path(trace_file).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        return list(each_call(lines))

@@ -1,0 +1,214 @@
+"""Limits on what models may take: of a case, of each role in it, of a whole run.
+
+Only chat models count: offline rules, people, answers from the response cache and calls replayed from the journal take
+nothing.
+"""
+
+import contextvars
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm.errors import LimitError, ModelSpecError
+from llm.trace import Call, Trace
+
+
+class Limits(BaseModel):
+    """What may be taken at most; a limit that is not set is off."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    calls: int | None = Field(None, ge=0, description="Questions put to a model; retries and repairs are part of one.")
+    tokens: int | None = Field(None, ge=0, description="Input and output tokens, as the servers count them.")
+    cost: float | None = Field(None, ge=0, allow_inf_nan=False, description="US dollars; needs known prices.")
+    seconds: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Time since the case or run was taken up; a role's: of its calls."
+    )
+
+
+class Spent(BaseModel):
+    """What was taken so far."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+class Deadline(NamedTuple):
+    """How long a call may still take, and the error that it ends with then."""
+
+    seconds: float
+    error: LimitError
+
+
+class Meter:
+    """Counts what a case or a run takes, in all and by role, against its limits.
+
+    Tokens and cost are known when an answer has come, so calls made side by side may each take the count over the
+    limit once; the number of calls is never exceeded.
+    """
+
+    def __init__(
+        self, scope: Literal["case", "run"], limits: Limits | None = None, roles: Mapping[str, Limits] | None = None
+    ) -> None:
+        self.scope = scope
+        self.limits = limits or Limits()
+        self.roles = dict(roles or {})
+        self._total = Spent()
+        self._by_role: dict[str, Spent] = {}
+        self._started = time.monotonic()
+
+    @classmethod
+    def of(
+        cls,
+        traces: Iterable[Trace],
+        scope: Literal["case", "run"],
+        limits: Limits | None = None,
+        roles: Mapping[str, Limits] | None = None,
+    ) -> "Meter":
+        """A meter that goes on from what was recorded: one trace of a case, those of all cases of a run.
+
+        The time of earlier sittings is the time in which at least one of their calls was under way. A call of unknown
+        price is taken to have cost nothing.
+        """
+        meter = cls(scope, limits, roles)
+        calls = [call for trace in traces for call in trace.calls if call.attempts and not call.cached]
+        for call in calls:
+            meter.count_call(call.role)
+            meter.add(call.role, call.input_tokens + call.output_tokens, call.cost or 0.0, call.seconds)
+        meter._total.seconds = _time_under_way(calls)
+        return meter
+
+    def without_limits(self) -> "Meter":
+        """The same account, to which anything may be charged."""
+        free = Meter(self.scope)
+        free._total, free._by_role, free._started = self._total, self._by_role, self._started
+        return free
+
+    @property
+    def spent(self) -> Spent:
+        """What was taken in all."""
+        seconds = self._total.seconds + time.monotonic() - self._started
+        return self._total.model_copy(update={"seconds": seconds})
+
+    @property
+    def spent_by_role(self) -> dict[str, Spent]:
+        """What each role took; its seconds are those of its calls, side by side or not."""
+        return {role: spent.model_copy() for role, spent in sorted(self._by_role.items())}
+
+    def count_call(self, role: str) -> None:
+        """Count a question that is about to be put."""
+        self._total.calls += 1
+        self._of(role).calls += 1
+
+    def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
+        """Add what an answer took. The whole meter's time is taken by the clock instead."""
+        for spent in (self._total, self._of(role)):
+            spent.tokens += tokens
+            spent.cost += cost
+        self._of(role).seconds += seconds
+
+    def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
+        """Refuse what would go past a limit.
+
+        Raises:
+            LimitError: naming the limit, what was taken, and the role that wanted more.
+            ModelSpecError: the cost is limited and the model's price is not known.
+        """
+        for whose, limits, spent in self._limited(role):
+            if limits.cost is not None and not priced():
+                raise ModelSpecError(f"the {whose}'s cost is limited, but the price of {role}'s model is not known")
+            for what in ("calls", "tokens", "cost", "seconds"):
+                limit, taken = getattr(limits, what), getattr(spent, what)
+                if limit is not None and taken >= limit and (what != "calls" or new_call):
+                    raise self._error(whose, what, limit, taken, role)
+
+    def deadline(self, role: str) -> Deadline | None:
+        """The nearest end of time for a call of the role."""
+        ends = [
+            Deadline(limits.seconds - spent.seconds, self._error(whose, "seconds", limits.seconds, None, role))
+            for whose, limits, spent in self._limited(role)
+            if limits.seconds is not None
+        ]
+        return min(ends, default=None, key=lambda end: end.seconds)
+
+    def _limited(self, role: str) -> Iterator[tuple[str, Limits, Spent]]:
+        yield self.scope, self.limits, self.spent
+        if role in self.roles:
+            yield "role", self.roles[role], self._of(role)
+
+    def _of(self, role: str) -> Spent:
+        return self._by_role.setdefault(role, Spent())
+
+    def _error(self, whose: str, what: str, limit: float, taken: float | None, role: str) -> LimitError:
+        over = "the time ran out during a call" if taken is None else f"{taken:.6g} taken"
+        return LimitError(f"{whose}_{what}_limit", f"{what} of the {whose} are limited to {limit:.6g}, {over} ({role})")
+
+
+_meters: contextvars.ContextVar[tuple[Meter, ...]] = contextvars.ContextVar("meters", default=())
+
+
+@contextmanager
+def metering(*meters: Meter) -> Iterator[None]:
+    """Count the calls made inside the block (also by the tasks it starts) and hold them to the meters' limits.
+
+    Meters of an outer block go on counting.
+    """
+    token = _meters.set((*_meters.get(), *meters))
+    try:
+        yield
+    finally:
+        _meters.reset(token)
+
+
+class Account:
+    """One call's dealings with all meters in force."""
+
+    def __init__(self, role: str, *, priced: Callable[[], bool], asked_before: bool) -> None:
+        self._role = role
+        self._priced = priced
+        self._meters = _meters.get()
+        self._counted = asked_before
+
+    def check(self) -> None:
+        """Ask leave for a request for an answer, the first or a repair.
+
+        Raises:
+            LimitError: there is nothing left.
+            ModelSpecError: the cost is limited and the model's price is not known.
+        """
+        for meter in self._meters:
+            meter.check(self._role, new_call=not self._counted, priced=self._priced)
+        if not self._counted:
+            # At once, and not when the answer has come: others ask at the same time.
+            for meter in self._meters:
+                meter.count_call(self._role)
+        self._counted = True
+
+    def add(self, tokens: int, cost: float | None) -> None:
+        """Add what an answer took."""
+        for meter in self._meters:
+            meter.add(self._role, tokens, cost or 0.0)
+
+    def add_seconds(self, seconds: float) -> None:
+        """Add how long the call took."""
+        for meter in self._meters:
+            meter.add(self._role, seconds=seconds)
+
+    def deadline(self) -> Deadline | None:
+        """The nearest end of time for this call."""
+        ends = [end for meter in self._meters if (end := meter.deadline(self._role)) is not None]
+        return min(ends, default=None, key=lambda end: end.seconds)
+
+
+def _time_under_way(calls: Iterable[Call]) -> float:
+    """Seconds covered by the calls, side by side counted once."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted((call.started, call.started + call.seconds) for call in calls):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total

@@ -1,0 +1,187 @@
+"""A model in this process: a folder of Hugging Face weights, or an adapter that was trained on such a folder.
+
+Nothing is fetched: what is not on this machine is refused. One reply at a time is written by each model.
+"""
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from cases.dialogues import Message
+from llm.conversation import source_tokens
+from llm.errors import ModelSpecError
+
+ADAPTER_FILE = "adapter_config.json"
+LONGEST_REPLY = 512  # where neither `max_tokens` nor the training says how long one may be
+_ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
+_loading = threading.Lock()
+
+
+class HfChat(BaseChatModel):
+    """The chat model of a folder; its weights are loaded with the first question and shared in the process."""
+
+    folder: str
+    temperature: float = 0.0
+    seed: int | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "hf"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _loading:
+            loaded = load_model(str(Path(self.folder).resolve()))
+        conversation = [_message(message) for message in messages]
+        if not loaded.lock.acquire(timeout=-1 if self.timeout is None else self.timeout):
+            raise TimeoutError(f"{self.folder} was still speaking to others after {self.timeout} s")
+        try:
+            return loaded.reply(conversation, self)
+        finally:
+            loaded.lock.release()
+
+
+@dataclass
+class LoadedModel:
+    """Weights and tokenizer of a folder, and how much they read and write at once."""
+
+    model: Any
+    tokenizer: Any
+    longest_source: int | None  # as trained
+    longest_reply: int
+    positions: int | None  # all that the model can read and write
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply(self, conversation: Sequence[Message], how: HfChat) -> ChatResult:
+        """Write one reply; with a seed the same one whenever it is asked for."""
+        import torch
+
+        longest = how.max_tokens or self.longest_reply
+        limits = [self.longest_source, None if self.positions is None else self.positions - longest]
+        limit = min((limit for limit in limits if limit is not None), default=2**31)
+        source = source_tokens(self.tokenizer, conversation, limit)
+        if source is None:
+            raise ValueError(f"the last message alone is longer than the {limit} tokens that {how.folder} can read")
+        sampling: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        if how.temperature > 0:
+            sampling = {"do_sample": True, "temperature": how.temperature, "top_p": 1.0, "top_k": 0}
+        read = torch.tensor([source.tokens], device=self.model.device)
+        with torch.random.fork_rng(), torch.inference_mode():
+            if how.seed is not None:
+                torch.manual_seed(how.seed)
+            written = self.model.generate(
+                input_ids=read,
+                attention_mask=torch.ones_like(read),
+                max_new_tokens=longest,
+                max_time=how.timeout,
+                pad_token_id=self.tokenizer.pad_token_id or self.tokenizer.eos_token_id,
+                **sampling,
+            )[0, read.shape[1] :]
+        counts = (read.shape[1], len(written))
+        usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
+        message = AIMessage(
+            self.tokenizer.decode(written, skip_special_tokens=True).strip(),
+            usage_metadata=usage,
+            response_metadata={"finish_reason": "length" if len(written) == longest else "stop"},
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def check_folder(folder: str) -> None:
+    """Refuse a folder that no model can be loaded from, without loading it.
+
+    Raises:
+        ModelSpecError: it is no model, or a package or the adapter's base is missing.
+    """
+    path = Path(folder)
+    if not (path / ADAPTER_FILE).is_file():
+        if not (path / "config.json").is_file():
+            raise ModelSpecError(f"hf:{folder} is not a model: it holds neither config.json nor {ADAPTER_FILE}")
+        return
+    if find_spec("peft") is None:
+        raise ModelSpecError(f"hf:{folder} is an adapter, which needs the extra `tune`: pip install 'wardround[tune]'")
+    base = _base(path)
+    if not Path(base).is_dir() and (Path(base).is_absolute() or not _is_cached(base)):
+        raise ModelSpecError(f"hf:{folder} was trained on {base}, which is not on this machine")
+
+
+def _base(adapter: Path) -> str:
+    try:
+        base = json.loads((adapter / ADAPTER_FILE).read_text("utf-8"))["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r})") from None
+    if not isinstance(base, str) or not base:
+        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model")
+    return base
+
+
+def _is_cached(name: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    except HFValidationError:
+        return False
+
+
+@cache
+def load_model(folder: str) -> LoadedModel:
+    """Load a folder's weights, with the adapter on its base if it is one; once in a process."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    path = Path(folder)
+    adapted = (path / ADAPTER_FILE).is_file()
+    base = _base(path) if adapted else folder
+    trained = _training(path)
+    precision = trained.get("precision", "auto")  # an adapter fits the numbers that it was trained on
+    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, local_files_only=True)
+    prefix = 0
+    if adapted:
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, folder, local_files_only=True)
+        prefix = getattr(model.active_peft_config, "num_virtual_tokens", None) or 0
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    words = path if (path / "tokenizer_config.json").is_file() else base
+    positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return LoadedModel(
+        model=model,
+        tokenizer=AutoTokenizer.from_pretrained(words, local_files_only=True),
+        longest_source=trained.get("source"),
+        longest_reply=trained.get("target", LONGEST_REPLY),
+        positions=None if positions is None else positions - prefix,
+    )
+
+
+def _training(folder: Path) -> dict[str, Any]:
+    """How `wardround tune` trained what lies here; empty if something else did."""
+    manifest = folder / "tuning.json"
+    if not manifest.is_file():
+        return {}
+    configuration: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["configuration"]
+    return configuration
+
+
+def _message(message: BaseMessage) -> Message:
+    if not isinstance(message.content, str):
+        raise ValueError("a model in this process reads no pictures; switch them off with send_pictures=false")
+    return Message(role=_ROLES[message.type], content=message.content)

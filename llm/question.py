@@ -1,0 +1,99 @@
+"""What a chat model is asked, and how its reply becomes the role's answer."""
+
+import base64
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic
+
+import anyio
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
+from pydantic import ValidationError
+
+from cases.vocabulary import Language
+from llm.replies import find_json
+from llm.role import Answer, Role, Speech
+from llm.schema import answer_schema
+from prompts import load_prompt
+
+
+@dataclass(frozen=True)
+class Question(Generic[Answer]):
+    """One question to a chat model.
+
+    Attributes:
+        kind: the answer type.
+        messages: the rendered prompt, or the conversation so far.
+        name: the answer type's name.
+        schema: the answer's strict JSON schema.
+        instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
+        read: the answer in a reply's text; a ValueError if there is none.
+        repair: what is said to the model about a reply that could not be read; None if it is not asked again.
+    """
+
+    kind: type[Answer]
+    messages: list[BaseMessage]
+    name: str
+    schema: dict[str, Any]
+    instruction: str
+    read: Callable[[str], Answer]
+    repair: Callable[[ValueError], str] | None = None
+
+    def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
+        """The same question, further on in the conversation."""
+        return replace(self, messages=messages)
+
+
+async def typed_question(
+    role: Role[Answer], system: str, user: str, pictures: Sequence[str], language: Language
+) -> Question[Answer]:
+    """The role's prompt, to be answered in the form of its answer type."""
+    schema = answer_schema(role.answer, language)
+    shown = json.dumps(schema, ensure_ascii=False, indent=1)
+    return Question(
+        kind=role.answer,
+        messages=[SystemMessage(system), HumanMessage(await _content(user, pictures))],
+        name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
+        schema=schema,
+        instruction=_words("answer_format", language, {"schema": shown}),
+        read=lambda text: role.answer.model_validate(find_json(text)),
+        repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
+    )
+
+
+def spoken_question(role: Role[Answer], speech: Speech[Answer], view: Any) -> Question[Answer]:
+    """The conversation so far, to be gone on with by a model that was taught to; its words are the answer."""
+    return Question(
+        kind=role.answer,
+        messages=convert_to_messages([message.model_dump() for message in speech.conversation(view)]),
+        name=role.name,
+        schema={},
+        instruction="",
+        read=partial(speech.answer, view),
+    )
+
+
+def what_is_wrong(error: ValueError) -> str:
+    """The error in words that a model can mend its answer by; a validation error's places and reasons."""
+    if isinstance(error, ValidationError):
+        details = error.errors(include_url=False, include_input=False, include_context=False)
+        return "; ".join(f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in details[:8])
+    return str(error)
+
+
+def _words(name: str, language: Language, values: dict[str, Any]) -> str:
+    return load_prompt(f"ask/{name}", language).render(values)[1]
+
+
+async def _content(text: str, pictures: Sequence[str]) -> str | list[str | dict[str, Any]]:
+    if not pictures:
+        return text
+    blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text}]
+    for picture in pictures:
+        data = base64.b64encode(await anyio.Path(picture).read_bytes()).decode()
+        mime = mimetypes.guess_type(picture)[0] or "image/png"
+        blocks.append({"type": "image", "base64": data, "mime_type": mime})
+    return blocks

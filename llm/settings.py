@@ -1,0 +1,48 @@
+"""How roles speak: the part of a run's context that `ask` reads."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from llm.specs import check_models
+
+
+class ModelSettings(BaseModel):
+    """The model of each role and the limits of a call. Graph contexts extend it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[str, str] = Field(
+        default_factory=lambda: {"default": "offline"},
+        description="Model by role: `default`, a role (`patient`), or a role at a stage (`diagnosis.feedback`); "
+        "each `offline`, `human`, `provider:model[@base_url]` or `hf:FOLDER`.",
+    )
+    language: Literal["en", "zh"] | None = Field(None, description="Language of the prompts; the case's if not set.")
+    temperature: float = Field(0.0, ge=0, le=2)
+    seed: int | None = Field(None, description="Passed on to providers that take one.")
+    timeout: float = Field(120.0, gt=0, description="Seconds that one request may take.")
+    max_attempts: int = Field(
+        6, ge=1, description="Requests for one answer that may fail; a busy server is asked four times as often."
+    )
+    max_connections: int = Field(64, ge=1, description="Requests that one server gets at the same time.")
+    max_tokens: int | None = Field(None, ge=1, description="Tokens an answer may have; the server's default if unset.")
+    plain_words: bool = Field(
+        False,
+        description="Let the doctor's model talk with the patient in plain words, as one that was tuned on dialogues "
+        "does; an `hf:` model always does.",
+    )
+    prices: dict[str, tuple[float, float]] = Field(
+        default_factory=dict, description="US dollars per million input and output tokens, by model spec."
+    )
+    cache: str | None = Field(None, description="SQLite file with the answers of earlier runs; off if not set.")
+    epoch: int = Field(0, ge=0, description="Which repetition this is; each has answers of its own in the cache.")
+    scope: str = Field(
+        "", description="What the ids of all calls begin with; a graph that runs another several times sets it."
+    )
+    trace_file: str | None = Field(None, description="Where to write the whole record of each call; the runner's.")
+
+    @field_validator("models")
+    @classmethod
+    def _known(cls, models: dict[str, str]) -> dict[str, str]:
+        check_models(models)
+        return models

@@ -1,0 +1,130 @@
+"""The model map: which model stands behind which role, checked before the first call."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from llm.errors import ModelSpecError
+from llm.role import known_roles
+
+OFFLINE = "offline"
+HUMAN = "human"
+IN_PROCESS = "hf"
+_SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?://\S*))?")
+# A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
+_ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
+_FORMS = (
+    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, or `{IN_PROCESS}:FOLDER`"
+)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A parsed model spec, ``provider:name[@base_url]``; the name of an `hf` model is its folder."""
+
+    provider: str
+    name: str
+    base_url: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "ModelSpec":
+        """Parse a spec; `offline` and `human` are providers without a model name.
+
+        Raises:
+            ModelSpecError: the spelling is not of the form, or no such provider or folder is known.
+        """
+        if text in (OFFLINE, HUMAN):
+            return cls(text, "")
+        if is_in_process(text):
+            return cls(IN_PROCESS, _folder(text))
+        match = _SPELLING.fullmatch(text)
+        if match is None:
+            raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
+        name, url = match["name"], match["url"]
+        providers = _providers()
+        if match["provider"] not in providers:
+            close = difflib.get_close_matches(match["provider"].lower(), providers, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(providers))}"
+            raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}{hint}")
+        if not name:
+            raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
+        if _ADDRESS_IN_NAME.search(name):
+            raise ModelSpecError(f"{text!r}: the base URL must start with http:// or https://")
+        if url is not None:
+            _check_url(url)
+        return cls(match["provider"], name, url.rstrip("/") if url else None)
+
+
+def check_models(models: Mapping[str, str]) -> None:
+    """Refuse a model map with an unknown role, provider or spelling.
+
+    Raises:
+        ModelSpecError: naming the entry and what is accepted.
+    """
+    accepted = {"default", *known_roles()}
+    accepted |= {place for role, stages in known_roles().items() for stage in stages for place in _places(role, stage)}
+    for role, spec in models.items():
+        if role not in accepted:
+            close = difflib.get_close_matches(role, accepted, n=3)
+            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {_listed(accepted)}"
+            raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
+        try:
+            ModelSpec.parse(spec)
+        except ModelSpecError as error:
+            raise ModelSpecError(f"models.{role}: {error}") from None
+
+
+def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None = None) -> str:
+    """The spec for a role at a stage: ``stage.role`` before ``role`` before ``default`` before offline.
+
+    A part of a stage, as in ``referral.level1``, falls back to the stage; a seat, as in ``intern2``, to the role.
+    """
+    own = () if seat is None else (*_places(f"{role}{seat}", stage), f"{role}{seat}")
+    for key in (*own, *_places(role, stage), role, "default"):
+        if key in models:
+            return models[key]
+    return OFFLINE
+
+
+def _places(role: str, stage: str) -> list[str]:
+    """The role at its stage, at the stage that this is a part of, and so on."""
+    parts = stage.split(".")
+    return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
+
+
+def is_in_process(spec: str) -> bool:
+    """Whether a spec names a model that runs in this process."""
+    return spec.startswith(f"{IN_PROCESS}:")
+
+
+def _folder(text: str) -> str:
+    folder = text.removeprefix(f"{IN_PROCESS}:")
+    if not folder or not Path(folder).expanduser().is_dir():
+        raise ModelSpecError(f"{text!r}: {folder!r} is not a folder on this machine; a model is not fetched for you")
+    return str(Path(folder).expanduser())
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # both are only parsed here
+    except ValueError as error:
+        raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
+    if not host:
+        raise ModelSpecError(f"the base URL {url!r} names no host")
+    if parts.username is not None:
+        # Specs stand in every record of a run.
+        raise ModelSpecError("the base URL must not hold a user or password; a server's key is WARDROUND_API_KEY")
+
+
+def _providers() -> frozenset[str]:
+    from langchain.chat_models.base import _BUILTIN_PROVIDERS  # the one place where LangChain lists them
+
+    return frozenset(_BUILTIN_PROVIDERS)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(name for name in names if "." not in name))

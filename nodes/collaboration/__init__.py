@@ -1,0 +1,1 @@
+"""Dispute resolution among doctors: interns, the medical director, and what they discuss (AI Hospital, section 4)."""

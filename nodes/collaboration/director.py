@@ -1,0 +1,150 @@
+"""The medical director in the discussion: names the disputes, sees whether any are left, writes the final report."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm import Role, ask
+from nodes.collaboration.intern import place
+from nodes.collaboration.topic import DECISIONS, REPORT, Subject, differing, merged
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Chart
+from nodes.state.collaboration import (
+    MOST_DISPUTES,
+    ConferenceState,
+    DiscussionRound,
+    Dispute,
+    Facts,
+    Statement,
+    last_statements,
+    pictures_shown,
+)
+from nodes.state.stage import Options
+
+
+class Disputes(BaseModel):
+    """The points that remain to be settled."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    disputes: list[Dispute] = Field(
+        max_length=MOST_DISPUTES, description="The most important first; empty if the reports agree in substance."
+    )
+
+
+class Agreement(BaseModel):
+    """Whether the reports agree."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agreed: bool = Field(description="True if the reports agree in substance.")
+
+
+@dataclass(frozen=True)
+class DirectorView:
+    """What the director sees: the facts, the last report of each intern, and what was disputed before."""
+
+    subject: Subject
+    task: str
+    chart: Chart
+    facts: Facts | None
+    options: Options
+    reports: list[Statement]
+    disputes: list[Dispute]
+
+
+def differences(view: DirectorView) -> Disputes:
+    """Offline: the parts on which the reports differ as sets, the diagnosis first."""
+    answers = _answers(view)
+    found = []
+    for part in differing(view.subject, answers)[:MOST_DISPUTES]:
+        held = ["; ".join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
+        found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(held))))
+    return Disputes(disputes=found)
+
+
+def no_difference(view: DirectorView) -> Agreement:
+    """Offline: whether no part differs."""
+    return Agreement(agreed=not differing(view.subject, _answers(view)))
+
+
+def most_held(view: DirectorView) -> Any:
+    """Offline: what most interns hold, part by part, on the agreed facts."""
+    report = merged(view.subject, _answers(view))
+    return report if view.facts is None else report.model_copy(update=view.facts.model_dump())
+
+
+def _answers(view: DirectorView) -> list[BaseModel]:
+    return [view.subject.answer.model_validate(statement.report) for statement in view.reports]
+
+
+_SUBJECTS = (REPORT, *DECISIONS.values())
+WITH_DISPUTES = {
+    subject.name: Role("director", subject.name, "dispute_resolution/disputes", Disputes, offline=differences)
+    for subject in _SUBJECTS
+}
+WITHOUT_DISPUTES = {
+    subject.name: Role("director", subject.name, "dispute_resolution/agreement", Agreement, offline=no_difference)
+    for subject in _SUBJECTS
+}
+FINAL: dict[str, Role[Any]] = {
+    subject.name: Role("director", subject.name, "dispute_resolution/conclude", subject.answer, offline=most_held)
+    for subject in _SUBJECTS
+}
+
+
+@node
+async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
+    """The disputes that the reports of this round leave; they are the next round's agenda."""
+    answer = await _ask(WITH_DISPUTES[subject.name], state, runtime.context, subject, "disputes")
+    return _next_round(state, runtime.context, answer.disputes, not answer.disputes)
+
+
+@node
+async def judge_agreement(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
+    """The ablation: whether the reports of this round agree; the interns are told nothing of it."""
+    answer = await _ask(WITHOUT_DISPUTES[subject.name], state, runtime.context, subject, "agreement")
+    return _next_round(state, runtime.context, [], answer.agreed)
+
+
+@node
+async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
+    """The final report, by the director alone."""
+    return {"report": await _ask(FINAL[subject.name], state, runtime.context, subject, "final")}
+
+
+async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:
+    chart = subject.chart(state, context)
+    view = DirectorView(
+        subject=subject,
+        task=subject.question(chart.language),
+        chart=chart,
+        facts=state.get("facts"),
+        options=subject.options(chart, context),
+        reports=last_statements(state),
+        disputes=state.get("disputes", []),
+    )
+    return await ask(
+        role,
+        view,
+        context,
+        language=chart.presentation.language,
+        place=place(state, what, f"round{state.get('round', 0)}"),
+        pictures=pictures_shown(state),
+    )
+
+
+def _next_round(state: ConferenceState, context: Context, disputes: list[Dispute], agreed: bool) -> dict[str, Any]:
+    """File the round and count it; two ends, agreed and rounds used up."""
+    round_ = state.get("round", 0)
+    filed = DiscussionRound(number=round_, statements=last_statements(state), disputes=disputes, agreed=agreed)
+    ended = "agreed" if agreed else "rounds_used_up" if round_ >= context.max_rounds else ""
+    return {
+        "disputes": disputes,
+        "discussion": [*state.get("discussion", []), filed],
+        "ended": ended,
+        "round": round_ if ended else round_ + 1,
+    }

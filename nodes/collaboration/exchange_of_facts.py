@@ -1,0 +1,117 @@
+"""The medical director in the exchange of facts: merges what the interns found out, and has the conflicts settled."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import Field
+
+from cases.text.named_tests import named_tests
+from llm import Role, ask
+from nodes.collaboration.topic import REPORT, held_by, most
+from nodes.consultation.final_report import FinalReport
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Chart
+from nodes.state.collaboration import (
+    MOST_CONFLICTS,
+    ConferenceState,
+    Confirmation,
+    Conflict,
+    Facts,
+    Part,
+    Person,
+    Statement,
+    last_statements,
+    pictures_shown,
+)
+
+
+class MergedFacts(Facts):
+    """The interns' facts in one, and the points on which they contradict each other."""
+
+    conflicts: list[Conflict] = Field(max_length=MOST_CONFLICTS, description="Empty if all fits together.")
+
+
+@dataclass(frozen=True)
+class FactsView:
+    """What the director sees: the interns' first reports; later the own draft and what was said on the conflicts."""
+
+    chart: Chart
+    reports: list[Statement]
+    draft: Facts | None
+    confirmations: list[Confirmation]
+
+
+_WHO_KNOWS: dict[Part, Person] = {"examinations": "examiner", "symptoms": "patient"}
+
+
+def merge_by_majority(view: FactsView) -> MergedFacts:
+    """Offline: what most interns report stands; what fewer report is asked about."""
+    reports = [FinalReport.model_validate(statement.report) for statement in view.reports]
+    merged = reports[0]
+    conflicts: list[Conflict] = []
+    for part, person in _WHO_KNOWS.items():
+        merged = REPORT.claims[part].set(merged, held_by(REPORT, reports, part, most))
+        for claim in held_by(REPORT, reports, part, lambda count, of: not most(count, of)):
+            conflicts.append(Conflict(point=claim, ask=person, question=_asked(claim, person)))
+    return MergedFacts(symptoms=merged.symptoms, examinations=merged.examinations, conflicts=conflicts[:MOST_CONFLICTS])
+
+
+def add_the_replies(view: FactsView) -> Facts:
+    """Offline: the draft with what was replied."""
+    assert view.draft is not None
+    said: dict[Person, list[str]] = {"patient": [], "examiner": []}
+    for confirmation in view.confirmations:
+        said[confirmation.conflict.ask].append(confirmation.reply)
+    return Facts(
+        symptoms=" ".join(dict.fromkeys([view.draft.symptoms, *said["patient"]])).strip(),
+        examinations="\n".join(dict.fromkeys([view.draft.examinations, *said["examiner"]])).strip(),
+    )
+
+
+def _asked(claim: str, person: Person) -> str:
+    """An examination by its name, which is all that the examiner goes by; anything else as it was reported."""
+    names = [test.spelling for test in named_tests(claim)] if person == "examiner" else []
+    return ", ".join(names) or claim
+
+
+merging_director = Role(
+    "director", "dispute_resolution", "dispute_resolution/facts", MergedFacts, offline=merge_by_majority
+)
+agreeing_director = Role(
+    "director", "dispute_resolution", "dispute_resolution/agreed_facts", Facts, offline=add_the_replies
+)
+
+
+@node
+async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """One account of symptoms and results from all reports, and the conflicts between them."""
+    answer = await _ask(merging_director, state, runtime.context, "facts")
+    return {
+        "facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations),
+        "conflicts": answer.conflicts,
+    }
+
+
+@node
+async def agree_on_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The account again, with what patient and examiner said on the conflicts."""
+    return {"facts": await _ask(agreeing_director, state, runtime.context, "agreed_facts")}
+
+
+async def _ask(role: Role[Any], state: ConferenceState, context: Context, what: str) -> Any:
+    chart = REPORT.chart(state, context)
+    return await ask(
+        role,
+        FactsView(
+            chart=chart,
+            reports=last_statements(state),
+            draft=state.get("facts"),
+            confirmations=state.get("confirmations", []),
+        ),
+        context,
+        language=chart.presentation.language,
+        place=what,
+        pictures=pictures_shown(state),
+    )

@@ -1,0 +1,136 @@
+"""The intern doctors: each consults the patient alone, then revises the report in view of the others' and the disputes.
+
+A seat may have a model of its own (``intern2`` in the model map, else ``intern``), in the consultation too.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm import Role, ask
+from nodes.collaboration.topic import DECISIONS, REPORT, Subject, half, held_by, most
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.votes import rule_of
+from nodes.state.chart import Chart
+from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
+from nodes.state.stage import Options
+from retrieval import Neighbour
+
+MOST_INTERNS = 5
+A = TypeVar("A", bound=BaseModel)
+
+
+class Revision(BaseModel, Generic[A]):
+    """A report, and what the intern says of the others' and of the disputes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning: str = Field(description="Briefly, on each dispute: what convinces, what does not, what was changed.")
+    report: A
+
+
+@dataclass(frozen=True)
+class InternView:
+    """What an intern sees."""
+
+    subject: Subject
+    seat: int
+    task: str
+    chart: Chart
+    facts: Facts | None
+    options: Options
+    neighbours: list[Neighbour]
+    own: Statement | None
+    others: list[Statement]
+    disputes: list[Dispute]
+
+
+def give_way(view: InternView) -> Revision[Any]:
+    """Offline: what most hold is taken over; on a disputed part, what half of them hold. Else the own view stands.
+
+    Before the first round each seat weighs the similar cases in its own way.
+    """
+    subject = view.subject
+    if view.own is None:
+        assert subject.stage is not None
+        rule = rule_of(view.seat)
+        decision = rule(subject.stage, view.chart, view.neighbours, view.options.names, None)
+        return Revision(reasoning=f"similar cases, {rule.__name__}", report=decision)
+    answer: Any = subject.answer.model_validate(view.own.report)
+    said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
+    answers = [subject.answer.model_validate(statement.report) for statement in said]
+    disputed = {dispute.part for dispute in view.disputes}
+    for part, claims in subject.claims.items():
+        if held := held_by(subject, answers, part, half if part in disputed else most):
+            answer = claims.set(answer, held)
+    if view.facts is not None:
+        answer = answer.model_copy(update=view.facts.model_dump())
+    return Revision(reasoning="what the others hold too", report=answer)
+
+
+def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:
+    return Revision[answer]  # type: ignore[valid-type]
+
+
+INTERNS = {
+    subject.name: Role(
+        "intern",
+        subject.name,
+        "dispute_resolution/intern",
+        _revision(subject.answer),
+        offline=give_way,
+        seats=MOST_INTERNS,
+    )
+    for subject in (REPORT, *DECISIONS.values())
+}
+
+
+@node
+async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
+    """One intern's report of this round: in view of what each of the others said last, and of the disputes.
+
+    Before the first round of a decision there is nothing to look back on: the intern proposes.
+    """
+    context, seat, round_ = runtime.context, state["seat"], state.get("round", 0)
+    chart = subject.chart(state, context)
+    said = last_statements(state)
+    revision = await ask(
+        INTERNS[subject.name],
+        InternView(
+            subject=subject,
+            seat=seat,
+            task=subject.question(chart.language),
+            chart=chart,
+            facts=state.get("facts"),
+            options=subject.options(chart, context),
+            neighbours=state.get("recalled", []) if subject.stage else [],
+            own=next((statement for statement in said if statement.seat == seat), None),
+            others=[statement for statement in said if statement.seat != seat],
+            disputes=state.get("disputes", []),
+        ),
+        context,
+        language=chart.presentation.language,
+        place=place(state, f"round{round_}", f"seat{seat}"),
+        pictures=pictures_shown(state, seat),
+        seat=seat,
+    )
+    report = revision.report.model_dump(mode="json")
+    return {"statements": [Statement(round=round_, seat=seat, report=report, reasoning=revision.reasoning)]}
+
+
+def place(state: ConferenceState, *parts: str) -> str:
+    """Where in the course of the case a call belongs: visit, round, seat."""
+    visit = state.get("backtracks", 0)
+    return "/".join((f"visit{visit}", *parts) if visit else parts)
+
+
+def as_doctor(context: Context, seat: int) -> Context:
+    """The context of an intern's own consultation: the intern's model speaks as the doctor, its calls bear the seat."""
+    models = dict(context.models)
+    own = next((models[name] for name in (f"intern{seat}", "intern") if name in models), None)
+    if own is not None:
+        models = {role: spec for role, spec in models.items() if role.split(".")[-1] != "doctor"} | {"doctor": own}
+    return context.model_copy(update={"models": models, "scope": f"intern{seat}"})

@@ -1,0 +1,171 @@
+"""What a discussion among interns is about, as data: their reports, or a decision of the clinical workflow."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from cases.vocabulary import Language, normalise
+from nodes.consultation.final_report import FinalReport
+from nodes.context import Context
+from nodes.patients.medchain import sentences
+from nodes.state.chart import Chart, read_chart
+from nodes.state.collaboration import ConferenceState, Part
+from nodes.state.decisions import Decision, Diagnosis, Treatment
+from nodes.state.stage import Options
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage
+from prompts import load_prompt
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What an answer claims on one part, as a list to be compared as a set, and how to put another in its place."""
+
+    of: Callable[[Any], Sequence[str]]
+    set: Callable[[Any, list[str]], Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kind of answer that doctors discuss.
+
+    Attributes:
+        name: the stage of the roles that discuss it.
+        answer: the type that it must have.
+        task: the prompt file that says what is asked.
+        claims: what can be compared between two answers, the most important part first.
+        reads: the stage as whose doctors they read the chart.
+        stage: the stage that it decides, if it is a decision of the clinical workflow.
+    """
+
+    name: str
+    answer: type[BaseModel]
+    task: str
+    claims: Mapping[Part, Claims]
+    reads: str
+    stage: Stage | None = None
+
+    def chart(self, state: ConferenceState, context: Context) -> Chart:
+        """What is known of the case."""
+        return read_chart(state, self.reads, context.language)
+
+    def question(self, language: Language) -> str:
+        """What is asked, in words."""
+        return load_prompt(self.task, language, self.stage.name if self.stage else None).render({})[0]
+
+    def options(self, chart: Chart, context: Context) -> Options:
+        """What may be chosen; empty where the answer is free."""
+        return Options(self.stage.options(chart, context) if self.stage else (), chart.language)
+
+
+def _field(name: str) -> Claims:
+    return Claims(
+        lambda answer: list(getattr(answer, name)), lambda answer, values: answer.model_copy(update={name: values})
+    )
+
+
+def _text(name: str, split: Callable[[str], list[str]], separators: tuple[str, str]) -> Claims:
+    """A text as the list of what it names; put together again in the way of its language."""
+
+    def put(answer: Any, values: list[str]) -> Any:
+        english = "".join(values).isascii()
+        return answer.model_copy(update={name: separators[0 if english else 1].join(values)})
+
+    return Claims(lambda answer: split(getattr(answer, name)), put)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in re.split(r"[,，、;；。\n]|\.(?:\s|$)", text) if part.strip()]
+
+
+REPORT = Subject(
+    name="dispute_resolution",
+    answer=FinalReport,
+    task="dispute_resolution/task",
+    claims={
+        "diagnosis": _field("diagnosis"),
+        "treatment": _text("treatment", _listed, (", ", "、")),
+        "examinations": _text("examinations", lambda text: [line for line in text.splitlines() if line], ("\n", "\n")),
+        "symptoms": _text("symptoms", sentences, (" ", "")),
+    },
+    reads="referral.level1",  # the facts of the interns take the place of all that comes later
+)
+_OF_STAGE: dict[type[Decision], dict[Part, Claims]] = {
+    Diagnosis: {"diagnosis": _field("names")},
+    Treatment: {"treatment": _field("items")},
+}
+DECISIONS = {
+    stage.name: Subject(
+        name=stage.name,
+        answer=stage.decision,
+        task="medchain/task",
+        claims=_OF_STAGE[stage.decision],
+        reads=stage.name,
+        stage=stage,
+    )
+    for stage in (DIAGNOSIS, TREATMENT)
+}
+
+
+def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:
+    """What so many of the answers claim on a part, in the order in which it was first said.
+
+    Args:
+        subject: what is discussed.
+        answers: the answers, by seat.
+        part: the part to compare.
+        share: whether so many holders out of so many are enough.
+    """
+    holders: dict[str, int] = {}
+    spelling: dict[str, str] = {}
+    for answer in answers:
+        claims = {normalise(claim): claim for claim in subject.claims[part].of(answer)}
+        for key, claim in claims.items():
+            spelling.setdefault(key, claim)
+            holders[key] = holders.get(key, 0) + 1
+    return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
+
+
+def most(count: int, of: int) -> bool:
+    """More than half."""
+    return count * 2 > of
+
+
+def half(count: int, of: int) -> bool:
+    """At least half."""
+    return count * 2 >= of
+
+
+def every(count: int, of: int) -> bool:
+    """All of them."""
+    return count == of
+
+
+def differing(subject: Subject, answers: Sequence[BaseModel]) -> list[Part]:
+    """The parts on which the answers do not all claim the same, the most important first."""
+    return [
+        part
+        for part in subject.claims
+        if len(held_by(subject, answers, part, every)) < len(held_by(subject, answers, part, lambda count, of: True))
+    ]
+
+
+def merged(subject: Subject, answers: Sequence[BaseModel]) -> BaseModel:
+    """What most of the answers claim, part by part; where nothing gets that far, what the first says.
+
+    What is no claim (the basis, a plan in words) is taken from the answer that is nearest to it on the first part.
+    """
+    first, *_ = subject.claims
+    wanted = {part: held_by(subject, answers, part, most) for part in subject.claims}
+    main = {normalise(claim) for claim in wanted[first]}
+
+    def nearness(answer: BaseModel) -> float:
+        claims = {normalise(claim) for claim in subject.claims[first].of(answer)}
+        return len(claims & main) / len(claims | main)
+
+    result = max(answers, key=nearness)
+    for part, claims in subject.claims.items():
+        result = claims.set(result, wanted[part] or list(claims.of(answers[0])))
+    return result

@@ -1,0 +1,227 @@
+"""The doctor in the dialogue: asks the patient one turn at a time, and ends the dialogue.
+
+Twice declared: for the history-taking of the clinical workflow, where examinations are ordered afterwards, and for a
+consultation, where the doctor asks for them in the dialogue and hears the results there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.dialogues import PATIENT, PHYSICIAN, Message
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
+from llm import Role, Speech, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.clinichat_physician import interview_to_the_plan
+from nodes.offline.doctor_actions import kind_of
+from nodes.offline.votes import majority, weights
+from nodes.state.chart import Chart, Findings, Turn, read_chart
+from nodes.state.stage import Options
+from nodes.workflow.stages import AUXILIARY, PHYSICAL
+from prompts import load_prompt
+from retrieval import Neighbour
+
+
+class DoctorState(Findings, total=False):
+    """The interviewing doctor's view of the state."""
+
+    recalled: list[Neighbour]
+
+
+class DoctorTurn(BaseModel):
+    """What the doctor says next, and whether that ends the dialogue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1)
+    finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
+
+
+class ReasonedTurn(BaseModel):
+    """What the doctor says next after thinking about it; the thoughts come first and are not heard."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning: str = Field(description="Step by step: what is known by now, what it may be, what would tell.")
+    text: str = Field(min_length=1)
+    finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
+
+
+@dataclass(frozen=True)
+class InterviewView:
+    """What the doctor in the dialogue sees."""
+
+    chart: Chart
+    questions_left: int
+    suggest_examinations: bool
+    physical_options: Options
+    auxiliary_options: Options
+    neighbours: list[Neighbour]
+    mode: Literal["direct", "zero_shot_cot", "one_shot_cot"]
+    example: str
+
+
+# The order of a clinical interview; the offline doctor asks these, one a turn.
+_QUESTIONS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "When did this begin, and how has it developed since?",
+        "What is it like, where exactly do you feel it, and what makes it better or worse?",
+        "Have you noticed anything else besides?",
+        "Which illnesses or operations have you had before, what medicines do you take, and do you have allergies?",
+        "Tell me about your habits, your work and how you live.",
+        "Are there illnesses that run in your family?",
+    ),
+    "zh": (
+        "这是什么时候开始的？之后有什么变化？",
+        "具体是什么样的感觉，在什么部位，什么情况下会加重或减轻？",
+        "除此之外还有其他不舒服吗？",
+        "以前得过什么病、做过什么手术？在用什么药？有没有过敏？",
+        "平时的生活习惯、工作和居住情况怎么样？",
+        "家里人有没有类似的疾病或遗传病？",
+    ),
+}
+_GOODBYE: dict[Language, str] = {
+    "en": "Thank you, that is what I need to know.",
+    "zh": "谢谢，我需要了解的就是这些。",
+}
+_ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who remembers no similar case
+# What the offline doctor asks for in a consultation: physical examinations first, then the others.
+_ORDERS: dict[Language, tuple[str, str]] = {
+    "en": ("I should like to have this examined: {}.", "Please have these tests done: {}."),
+    "zh": ("请先做以下体格检查：{}。", "请再做以下辅助检查：{}。"),
+}
+
+
+def interview_in_order(view: InterviewView) -> DoctorTurn:
+    """Offline: the questions of a clinical interview, one a turn; then the examinations that similar cases had."""
+    language = view.chart.presentation.language
+    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
+    if asked < len(_QUESTIONS[language]) and view.questions_left > 1:
+        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
+    text = _GOODBYE[language]
+    if view.suggest_examinations:
+        items = [
+            item
+            for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
+            for item, share in (weights(stage, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
+            if share >= 0.5 and item in options.names
+        ]
+        text += (" I suggest: " if language == "en" else "建议检查：") + str(Options(items, language))
+    return DoctorTurn(text=text, finished=True)
+
+
+def consult_in_order(view: InterviewView) -> DoctorTurn:
+    """Offline: the questions of a clinical interview, then the examinations that similar cases had, then the end."""
+    language = view.chart.presentation.language
+    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
+    history = min(len(_QUESTIONS[language]), asked + view.questions_left - 3)  # two orders and the last word are kept
+    if asked < history:
+        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
+    spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
+    wanted = (
+        (PHYSICAL, PHYSICAL_ITEMS, _ORDERS[language][0]),
+        (AUXILIARY, AUXILIARY_ITEMS, _ORDERS[language][1]),
+    )
+    for stage, vocabulary, words in wanted:
+        items = list(majority(stage, view.chart, view.neighbours, vocabulary.names, None).choices())
+        items = [item for item in vocabulary.names if item in items]
+        text = words.format(Options(items, language))
+        if text not in spoken and items and view.questions_left > 1:
+            return DoctorTurn(text=text, finished=False)
+    return DoctorTurn(text=_GOODBYE[language], finished=True)
+
+
+def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
+    """Offline: an interview that tells the patient the diagnosis and the tests to confirm it (CliniChat)."""
+    text, finished = interview_to_the_plan(view.chart, view.neighbours, view.questions_left)
+    return DoctorTurn(text=text, finished=finished)
+
+
+def thinking_aside(rule: Callable[[InterviewView], DoctorTurn]) -> Callable[[InterviewView], ReasonedTurn]:
+    """Offline: the same turn; a rule has no thoughts to show."""
+    return lambda view: ReasonedTurn(reasoning="", **rule(view).model_dump())
+
+
+def conversation(view: InterviewView) -> list[Message]:
+    """What a model hears that was tuned on dialogues: the complaint and what was said, results included; no chart."""
+    said = [
+        Message(role=PHYSICIAN if turn.speaker == "doctor" else PATIENT, content=turn.text)
+        for turn in view.chart.dialogue
+    ]
+    opened = bool(said) and said[0].role == PATIENT
+    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint)
+    return said if opened else [complaint, *said]
+
+
+def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
+    """Plain words as the doctor's turn; they end the dialogue if they take leave."""
+    leave = kind_of(words, view.chart.language) == "conclusion"
+    return DoctorTurn(text=words.strip(), finished=leave)
+
+
+spoken = Speech(conversation, in_plain_words)
+doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
+consulting_doctor = Role(
+    "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken
+)
+thinking_doctor = Role(
+    "doctor", "history_taking", "medchain/doctor", ReasonedTurn, offline=thinking_aside(interview_in_order)
+)
+thinking_consulting_doctor = Role(
+    "doctor", "consultation", "consultation/doctor", ReasonedTurn, offline=thinking_aside(consult_in_order)
+)
+clinichat_doctor = Role(
+    "doctor", "clinichat", "clini_eval/doctor", DoctorTurn, offline=interview_as_clinichat, speech=spoken
+)
+thinking_clinichat_doctor = Role(
+    "doctor", "clinichat", "clini_eval/doctor", ReasonedTurn, offline=thinking_aside(interview_as_clinichat)
+)
+
+
+@node
+async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
+    """The doctor's next turn; in a consultation examinations may be asked for.
+
+    MedChain's patient has no examiner at hand: what the doctor suggests to that patient is done after the dialogue.
+    """
+    context = runtime.context
+    afterwards = context.patient == "medchain"
+    chart = read_chart(state, PHYSICAL.name, context.language)
+    dialogue = state.get("dialogue", [])
+    asked = sum(turn.speaker == "doctor" for turn in dialogue)
+    view = InterviewView(
+        chart=chart,
+        questions_left=context.max_turns - asked,
+        suggest_examinations=context.orders == "dialogue" or consultation,
+        physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
+        auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
+        neighbours=state.get("recalled", []),
+        mode=context.doctor_mode,
+        example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
+    )
+    at_once, thinking = doctor, thinking_doctor
+    if consultation and context.patient == "clinichat":  # here the doctor also tells the patient the diagnosis
+        at_once, thinking = clinichat_doctor, thinking_clinichat_doctor
+    elif consultation and not afterwards:
+        at_once, thinking = consulting_doctor, thinking_consulting_doctor
+    how: dict[str, Any] = {
+        "language": chart.presentation.language,
+        "place": f"turn{asked + 1}",
+        "pictures": [picture.file for picture in chart.all_pictures],
+    }
+    turn: DoctorTurn | ReasonedTurn
+    if context.doctor_mode == "direct":
+        turn = await ask(at_once, view, context, **how)
+    else:
+        turn = await ask(thinking, view, context, **how)
+    ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
+    return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}
+
+
+def _example(language: Language) -> str:
+    """A consultation with the doctor's thoughts, of a case that is in no case file."""
+    return load_prompt("consultation/example", language).render({})[1]

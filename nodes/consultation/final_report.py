@@ -1,0 +1,100 @@
+"""The doctor at the end of a consultation: writes the final report, in five parts."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import label
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.record_answers import wants_examination
+from nodes.offline.votes import majority, rule_of
+from nodes.state.chart import Chart, Findings, read_chart
+from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT
+from retrieval import Neighbour
+
+
+class ReporterState(Findings, total=False):
+    """The reporting doctor's view of the state: what the consultation brought to light."""
+
+    recalled: list[Neighbour]
+    seat: int
+
+
+class FinalReport(BaseModel):
+    """What the doctor holds at the end of a consultation (AI Hospital, section 2.5)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    symptoms: str = Field(description="The patient's symptoms and history, as far as they came up.")
+    examinations: str = Field(description="The examinations that were done and what they showed.")
+    diagnosis: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
+    basis: str = Field(description="The symptoms and results that the diagnosis rests on.")
+    treatment: str = Field(description="What is to be done.")
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """What the reporting doctor sees."""
+
+    chart: Chart
+    neighbours: list[Neighbour]
+    seat: int = 0  # of an intern, whose offline rule differs from the others'
+
+
+def report_by_neighbours(view: ReportView) -> FinalReport:
+    """Offline: what was said and found, with the diagnosis and the treatment that it names or similar cases had."""
+    chart = view.chart
+    language = chart.presentation.language
+    talk, found = _sorted_replies(chart)
+    heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
+    rule = rule_of(view.seat) if view.seat else majority
+    diagnosis = rule(DIAGNOSIS, heard, view.neighbours, (), None)
+    treatment = rule(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None)
+    assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
+    door = chart.presentation
+    history = [door.past_history, door.personal_history, door.family_history]
+    results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
+    told = (door.chief_complaint, door.present_illness, *talk, *history)
+    return FinalReport(
+        symptoms=" ".join(part for part in told if part),
+        examinations="\n".join([*results, *found]),
+        diagnosis=diagnosis.names,
+        basis=diagnosis.basis,
+        treatment=("、" if language == "zh" else ", ").join(label(item, language) for item in treatment.items),
+    )
+
+
+def _sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
+    """What the patient's side said: on questions, and on the examinations that the doctor asked for."""
+    talk: list[str] = []
+    found: list[str] = []
+    replies = talk
+    for turn in chart.dialogue:
+        if turn.speaker == "doctor":
+            replies = found if wants_examination(turn.text) else talk
+        else:
+            (found if turn.speaker == "examiner" else replies).append(turn.text)
+    return talk, found
+
+
+reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)
+
+
+@node
+async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The doctor's final report on what the consultation brought to light."""
+    chart = read_chart(state, TREATMENT.name, runtime.context.language)
+    return {
+        "report": await ask(
+            reporter,
+            ReportView(chart=chart, neighbours=state.get("recalled", []), seat=state.get("seat", 0)),
+            runtime.context,
+            language=chart.presentation.language,
+            pictures=[picture.file for picture in chart.all_pictures],
+        )
+    }

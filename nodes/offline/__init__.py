@@ -1,0 +1,1 @@
+"""Every rule that answers where no model does."""

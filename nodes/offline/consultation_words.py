@@ -1,0 +1,150 @@
+"""What the words of a consultation stand for, in both languages, for the rules that work without a model."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from cases.vocabulary import Language
+
+_NEVER = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Something that a question can be about, and how the question and the record call it.
+
+    Attributes:
+        kind: a part of the record, a complaint or habit, a part of the body, or how something is asked for.
+        region: of a part of the body: the part that pictures are taken of.
+        sections: where alone the record is searched for it; everywhere if empty.
+        alone: of a frame: whether it is answered by sentences that do not name the matter again.
+    """
+
+    name: str
+    kind: Literal["section", "matter", "place", "frame"]
+    asked: re.Pattern[str]
+    recorded: re.Pattern[str]
+    region: str
+    sections: tuple[str, ...]
+    alone: bool
+
+
+@dataclass(frozen=True)
+class Order:
+    """Something that can be examined: an item of the vocabulary as a whole, or one value wherever it stands."""
+
+    item: str | None
+    asked: re.Pattern[str]
+    recorded: re.Pattern[str]
+
+
+@cache
+def concepts(language: Language) -> tuple[Concept, ...]:
+    """Everything that a question can be about."""
+    return tuple(
+        Concept(
+            name=entry["name"],
+            kind=entry["kind"],
+            asked=_compiled(entry[language], language),
+            recorded=_compiled(entry.get(f"{language}_record", entry[language]), language),
+            region=entry.get("region", ""),
+            sections=tuple(entry.get("sections", ())),
+            alone=entry.get("alone", False),
+        )
+        for entry in _words()["concept"]
+    )
+
+
+@cache
+def orders(language: Language) -> tuple[Order, ...]:
+    """Everything that can be ordered."""
+    return tuple(
+        Order(
+            item=entry.get("item"),
+            asked=_compiled(entry[language], language),
+            recorded=re.compile(entry["record"]) if "record" in entry else _NEVER,
+        )
+        for entry in _words()["order"]
+    )
+
+
+@cache
+def pattern(group: str, name: str, language: Language) -> re.Pattern[str]:
+    """The pattern of a group in a language; ``name`` is empty or what is added to the language's key."""
+    return _compiled(_words()[group][f"{language}_{name}" if name else language], language)
+
+
+def matters_in(words: str, language: Language) -> list[str]:
+    """The words that carry the meaning of a text: neither function words, nor politeness, nor vague ones."""
+    return _weighty(words, language, _weightless(language))
+
+
+def named_in(advice: str, language: Language) -> list[str]:
+    """The stems of what advice names, without what any advice may speak of: what is left could be carried out."""
+    return [stem(word) for word in _weighty(advice, language, _generic(language))]
+
+
+def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]:
+    kept: list[str] = []
+    joined = False
+    for word in _cut(words, language):
+        if _is_empty(word, language, empty):
+            joined = False
+        elif joined and len(word) == 1:  # neighbours that jieba left apart are one word of ours
+            kept[-1] += word
+        else:
+            kept.append(word)
+            joined = len(word) == 1
+    return [word for word in kept if len(word) > 1]
+
+
+@cache
+def _is_empty(word: str, language: Language, empty: frozenset[str]) -> bool:
+    """Whether a word is on the list, or made of Chinese ones that are."""
+    if word in empty or language == "en":
+        return word in empty
+    return any(word[:cut] in empty and _is_empty(word[cut:], language, empty) for cut in range(1, len(word)))
+
+
+@cache
+def _weightless(language: Language) -> frozenset[str]:
+    return frozenset(_words()["weightless"][language].split())
+
+
+@cache
+def _generic(language: Language) -> frozenset[str]:
+    return _weightless(language) | frozenset(_words()["advice"][f"{language}_generic"].split())
+
+
+def _cut(words: str, language: Language) -> list[str]:
+    if language == "zh":
+        import jieba
+
+        jieba.setLogLevel(60)  # it reports on loading its dictionary
+        return [word.casefold() for word in jieba.cut(words) if any(map(str.isalnum, word))]
+    return re.findall(r"[a-z0-9]+(?:['’-][a-z0-9]+)*", words.casefold().replace("’", "'"))
+
+
+@cache
+def stem(word: str) -> str:
+    """An English word without its ending; other words as they are."""
+    if not word.isascii():
+        return word
+    import snowballstemmer
+
+    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stemmed
+
+
+def _compiled(source: str, language: Language) -> re.Pattern[str]:
+    source = source.replace("\n", "")
+    return re.compile(source if language == "zh" else rf"(?<![a-z0-9])(?:{source})", re.IGNORECASE)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("nodes.offline") / "consultation_words.toml").read_text("utf-8"))

@@ -1,0 +1,232 @@
+"""Which facts of the record answer a question, and which results an order gets: the rules without a model.
+
+A question is taken apart into what it is about: parts of the record (the family), parts of the body, complaints and
+habits, words that no list knows, and how it is asked for (when, how bad, what makes it worse). A fact answers it if it
+is about the same; the facts that have most in common are the answer.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cases.text.named_tests import named_tests, occurs
+from cases.text.record_sentences import Fact
+from cases.vocabulary import EXAMINATION_ITEMS, Language
+from nodes.offline.consultation_words import Concept, concepts, matters_in, named_in, orders, pattern, stem
+
+_CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a question is about, taken apart."""
+
+    sections: tuple[Concept, ...]
+    matters: tuple[Concept, ...]
+    places: tuple[Concept, ...]
+    frames: tuple[Concept, ...]
+    words: tuple[str, ...]
+    frame_words: tuple[str, ...]
+
+    @property
+    def clinical(self) -> int:
+        """How many things of a record it names."""
+        return len(self.sections) + len(self.matters) + len(self.places)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the question is about nothing in particular."""
+        return not (self.sections or self.matters or self.places or self.frames or self.words)
+
+
+@lru_cache(maxsize=1024)
+def topic_of(words: str, language: Language) -> Topic:
+    """What the doctor's words are about."""
+    found: dict[str, list[Concept]] = {"section": [], "matter": [], "place": [], "frame": []}
+    rest, framing = words, ""
+    for concept in concepts(language):
+        if concept.asked.search(words):
+            found[concept.kind].append(concept)
+            rest = concept.asked.sub(" ", rest)
+            if concept.kind == "frame":
+                framing += " " + " ".join(match.group() for match in concept.asked.finditer(words))
+    return Topic(
+        sections=tuple(found["section"]),
+        matters=tuple(found["matter"]),
+        places=tuple(found["place"]),
+        frames=tuple(found["frame"]),
+        words=tuple(dict.fromkeys(stem(word) for word in matters_in(rest, language))),
+        frame_words=tuple(dict.fromkeys(stem(word) for word in matters_in(framing, language))),
+    )
+
+
+def released_for(facts: Sequence[Fact], words: str, kind: str, language: Language) -> list[Fact]:
+    """The facts that a specific question (``inquiry``) or specific ``advice`` may have."""
+    if kind == "advice":
+        return ordered_results(facts, words, language) or tried(facts, words, language)
+    return answering(facts, words, language)
+
+
+def open_results(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The results that the doctor's words name, whatever a model makes of these words."""
+    return ordered_results(facts, words, language) if _examinations(words, language) else _by_test(facts, words)
+
+
+def answering(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The facts that answer a question; none if it is about nothing that is on record.
+
+    Results are given only if the question names the examination.
+    """
+    if _examinations(words, language) and (ordered := ordered_results(facts, words, language)):
+        return ordered
+    told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
+    topic = topic_of(words, language)
+    for concept in topic.sections:
+        section = [fact for fact in told if fact.section == concept.name]
+        if not (topic.matters or topic.places or topic.words):
+            return section
+        named = [fact for fact in told if concept.recorded.search(fact.text)]
+        return _best(section, topic, within=True) or _best(named, topic)
+    return _best(told, topic)
+
+
+def ordered_results(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The results of what the doctor names: of one value its sentences, of an examination all of them.
+
+    A picture of another part of the body is no result.
+    """
+    named = [order for order in orders(language) if order.asked.search(words)]
+    results = [fact for fact in facts if fact.is_result]
+    items = {order.item for order in named if order.item} | set(_by_name(words))
+    if values := [order for order in named if order.item is None]:
+        measured = [fact for fact in results if any(order.recorded.search(fact.text) for order in values)]
+        return [fact for fact in measured if fact.section in items] or measured
+    if not items:
+        unknown = {*named_in(words, language)} & {*topic_of(words, language).words}  # no complaint, no part of the body
+        rare = [word for word in unknown if _sentences_with(word, results) in (1, 2)]
+        by_test = _by_test(facts, words)
+        return [fact for fact in results if fact in by_test or _words_in(fact.text, rare)]
+    found = {item for item in items if _shows([fact for fact in results if fact.section == item], words, language)}
+    return [fact for fact in results if fact.section in found]
+
+
+def _by_test(facts: Sequence[Fact], words: str) -> list[Fact]:
+    """The results in which a test stands that is known by name (``cases.text.named_tests``)."""
+    tests = named_tests(words)
+    return [
+        fact
+        for fact in facts
+        for test in tests
+        if fact.section == test.item and any(occurs(spelling, fact.text) for spelling in test.spellings)
+    ]
+
+
+def tried(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """What the history says of a treatment that the doctor names."""
+    named = {match.group().casefold() for match in pattern("treatment", "", language).finditer(words)}
+    told = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
+    words_named = [] if _examinations(words, language) else named_in(words, language)
+    treated = [concept for concept in concepts(language) if concept.name in ("medicines", "treatment so far")]
+    return [
+        fact
+        for fact in told
+        if any(name in fact.text.casefold() for name in named)
+        or (_words_in(fact.text, words_named) and any(each.recorded.search(fact.text) for each in treated))
+    ]
+
+
+def is_specific(words: str, language: Language) -> bool:
+    """Whether the words name an examination, a value, a treatment, or something by its initials."""
+    return (
+        _examinations(words, language)
+        or pattern("treatment", "", language).search(words) is not None
+        or re.search(r"(?<![A-Za-z])(?!OK|TV|AM|PM)[A-Z]{2,}", words) is not None
+    )
+
+
+def _examinations(words: str, language: Language) -> bool:
+    named = any(order.asked.search(words) for order in orders(language))
+    return named or bool(_by_name(words))
+
+
+def _by_name(words: str) -> list[str]:
+    """The items called by their full names; their aliases ("Neck", "Skin") stand in questions too."""
+    return [
+        term.en
+        for term in EXAMINATION_ITEMS.terms
+        if re.search(rf"(?<![a-z])(?:{re.escape(term.en)}|{re.escape(term.zh)})(?![a-z])", words, re.IGNORECASE)
+    ]
+
+
+def _shows(results: Sequence[Fact], words: str, language: Language) -> bool:
+    """Whether there are results, and not only of other parts of the body than those the doctor names."""
+    for term in EXAMINATION_ITEMS.terms:  # "Neck Examination" does not say that the CT should be of the neck
+        words = words.replace(term.label(language), " ")
+    wanted = {place.region for place in topic_of(words, language).places if place.region}
+    shown = {
+        concept.region
+        for fact in results
+        for concept in concepts(language)
+        if concept.region and concept.asked.search(fact.text)
+    }
+    return bool(results) and (not wanted or not shown or bool(wanted & shown))
+
+
+def _best(facts: Sequence[Fact], topic: Topic, within: bool = False) -> list[Fact]:
+    """The facts with most in common with the topic, in their order; ``within`` the section that was asked for."""
+    known = all(any(_has(about, fact) for fact in facts) for about in (*topic.matters, *topic.places))
+    scored = [(fact, _common(fact, topic, within, known and not topic.words)) for fact in facts]
+    most = max((score for _, score in scored), default=0)
+    return [fact for fact, score in scored if score == most] if most > 0 else []
+
+
+def _common(fact: Fact, topic: Topic, within: bool, known: bool) -> float:
+    """How much a fact has in common with the topic; 0 if it is about something else.
+
+    Of what is ``known`` to be on record, a sentence of the present illness may tell more without naming it again.
+    """
+    of_the_illness = fact.section == "present_illness"
+    frames = sum(1 for frame in topic.frames if frame.recorded.search(fact.text))
+    alone = sum(1 for frame in topic.frames if frame.alone and frame.recorded.search(fact.text))
+    more = 3 * (alone + (_words_in(fact.text, topic.frame_words) if alone else 0)) * of_the_illness
+    if not (topic.matters or topic.places or topic.words):
+        return frames * of_the_illness
+    words = 0 if fact.section == "person" else _words_in(fact.text, topic.words)
+    matters = [matter for matter in topic.matters if _has(matter, fact)]
+    places = [place for place in topic.places if _has(place, fact)]
+    if not (matters or places or words):
+        return more if known else 0
+    if within:
+        return 2 * len(matters) + len(places) + words
+    if topic.places and (topic.matters or topic.words) and words < 2 and not (topic.matters and words):
+        # Pain here and a rash there do not make a rash here: both must stand in one clause.
+        together = any(
+            place.recorded.search(clause)
+            and (_words_in(clause, topic.words) or any(matter.recorded.search(clause) for matter in matters))
+            for clause in _CLAUSE.split(fact.text)
+            for place in places
+        )
+        if not together:
+            return more if known else 0
+    if topic.matters and not matters and not words:
+        return more if known else 0
+    if not (topic.matters or topic.places) and 3 * words <= len(topic.words):
+        return 0  # one word of many is chance
+    return 2 * len(matters) + len(places) + words + 0.5 * frames + more
+
+
+def _has(concept: Concept, fact: Fact) -> bool:
+    if fact.section == "person" and "person" not in concept.sections:
+        return False
+    return (not concept.sections or fact.section in concept.sections) and concept.recorded.search(fact.text) is not None
+
+
+def _sentences_with(word: str, facts: Sequence[Fact]) -> int:
+    return sum(_words_in(fact.text, [word]) for fact in facts)
+
+
+def _words_in(text: str, words: Sequence[str]) -> int:
+    folded = text.casefold()
+    stems = {stem(word) for word in re.findall(r"[a-z0-9]+(?:['’-][a-z0-9]+)*", folded)}
+    return sum(word in stems if word.isascii() else word in folded for word in words)

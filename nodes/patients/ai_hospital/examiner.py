@@ -1,0 +1,148 @@
+"""The examination desk: AI Hospital's examiner, in two steps (AI Hospital, section 2.3).
+
+First the request is parsed into the examinations that it names; one that names none is dismissed. Then the results of
+these, and of nothing else, are put into words: the second step is handed their texts only, so it can release no others.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.case import ExaminationRecord
+from cases.text.named_tests import named_tests
+from cases.vocabulary import EXAMINATION_ITEMS, Language, label
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.patients.filed_results import asked_for, look_up
+from nodes.state.chart import Picture, Turn
+from nodes.state.decisions import NonEmpty
+from nodes.state.patient_side import HeardState, last_words, turn_number
+
+
+class DeskState(HeardState, total=False):
+    """What the second step sees of the state: the record, and what the first step let pass."""
+
+    examination_record: ExaminationRecord
+    picture_folder: str
+    requested_items: list[str]
+
+
+class ParsedRequest(BaseModel):
+    """The examinations that a request names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    items: list[NonEmpty] = Field(description="Each examination that is named, one an entry; empty if none is.")
+
+
+@dataclass(frozen=True)
+class RequestView:
+    """What the first step sees: the request."""
+
+    request: str
+    language: Language
+
+
+class Outcomes(BaseModel):
+    """The results in words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, description="Each examination with its result.")
+
+
+@dataclass(frozen=True)
+class OutcomesView:
+    """What the second step sees: the requested examinations with what is to be said of each."""
+
+    findings: dict[str, str]
+    language: Language
+
+
+def items_by_name(view: RequestView) -> ParsedRequest:
+    """Offline: the examinations that the request calls by a name of their own."""
+    items = [label(_known(test.spelling), view.language) for test in named_tests(view.request)]
+    return ParsedRequest(items=list(dict.fromkeys(items)))
+
+
+def _known(spelling: str) -> str:
+    return EXAMINATION_ITEMS.canonical(spelling) or spelling
+
+
+def read_out(view: OutcomesView) -> Outcomes:
+    """Offline: each examination with its text, word for word."""
+    colon = "：" if view.language == "zh" else ": "
+    return Outcomes(text="\n".join(f"{item}{colon}{text}" for item, text in view.findings.items()))
+
+
+reception = Role("examiner", "ai_hospital.request", "ai_hospital/request", ParsedRequest, offline=items_by_name)
+examiner = Role("examiner", "ai_hospital.outcomes", "ai_hospital/outcomes", Outcomes, offline=read_out)
+
+_ABSENT: dict[Language, dict[str, str]] = {
+    "en": {
+        "normal": "No abnormality.",
+        "unknown": "There is no result on record.",
+        "unavailable": "This examination cannot be done here.",
+    },
+    "zh": {"normal": "无异常。", "unknown": "没有该项检查结果的记录。", "unavailable": "本院无法进行该项检查。"},
+}
+_PICTURE: dict[Language, str] = {"en": "The picture is enclosed.", "zh": "图像见附件。"}
+_DISMISSED: dict[Language, str] = {
+    "en": "No examination is named in this request. Which examination is wanted?",
+    "zh": "申请中没有写明具体的检查项目。请说明要做哪一项检查。",
+}
+
+
+@node
+async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """First step: which examinations the patient's request names, as far as the doctor named them too."""
+    language = state["presentation"].language
+    dialogue = state["dialogue"]
+    parsed = await ask(
+        reception,
+        RequestView(request=dialogue[-1].text, language=runtime.context.language or language),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}",
+    )
+    words = last_words(dialogue, "doctor")
+    items = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
+    return {"requested_items": list(dict.fromkeys(items))}
+
+
+@node
+async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Second step: the results of the named examinations; a request that names none is dismissed without a call."""
+    context, dialogue = runtime.context, state["dialogue"]
+    language = state["presentation"].language
+    shown = context.language or language
+    if not state["requested_items"]:
+        said = Turn(speaker="examiner", addressee="patient", text=_DISMISSED[shown])
+        return {"dialogue": [*dialogue, said]}
+    findings: dict[str, str] = {}
+    facts: list[str] = []
+    pictures: list[Picture] = []
+    for item in state["requested_items"]:
+        filed = look_up(state["examination_record"], item, state.get("picture_folder", ""), context.send_pictures)
+        words = [*filed.texts, *([_PICTURE[shown]] if filed.pictures else [])]
+        findings[item] = " ".join(words) or _ABSENT[shown][context.absent_examinations]
+        facts += filed.texts
+        pictures += filed.pictures
+    outcomes = await ask(
+        examiner,
+        OutcomesView(findings=findings, language=shown),
+        context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}",
+    )
+    said = Turn(
+        speaker="examiner",
+        addressee="patient",
+        text=outcomes.text,
+        pictures=list({picture.file: picture for picture in pictures}.values()),
+        facts=list(dict.fromkeys(facts)),
+    )
+    return {"dialogue": [*dialogue, said]}

@@ -1,0 +1,105 @@
+"""AI Hospital's patient: speaks in the manner of its profile, to the doctor or to the examiner (section 2.4)."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.case import PatientRecord
+from cases.vocabulary import Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.record_answers import recollect, wants_examination
+from nodes.patients.ai_hospital.profile import Profile
+from nodes.state.chart import Presentation, Turn, heard_by
+from nodes.state.patient_side import last_words, turn_number
+
+
+class AiHospitalPatientState(TypedDict, total=False):
+    """The patient's view of the state: the own record, the own profile and what has been said."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    profile: Profile
+    dialogue: list[Turn]
+
+
+class PatientWords(BaseModel):
+    """What the patient says, and to whom."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    addressee: Literal["doctor", "examiner"] = Field(
+        description="`examiner` to have an examination done that the doctor asked for, else `doctor`."
+    )
+    text: str = Field(min_length=1)
+    finished: bool = Field(False, description="True only if the doctor has given diagnosis, reasons and treatment.")
+
+
+@dataclass(frozen=True)
+class AiHospitalPatientView:
+    """What the patient knows when spoken to."""
+
+    record: PatientRecord
+    profile: Profile | None
+    dialogue: list[Turn]
+    question: str
+    outcomes: str
+    language: Language
+
+
+def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
+    """Offline: the examiner's words are repeated, orders are passed on, and questions are answered from the record."""
+    if view.outcomes:
+        said = {"en": "The examiner told me this:\n", "zh": "检查员告诉我：\n"}[view.language]
+        return PatientWords(addressee="doctor", text=f"{said}{view.outcomes}")
+    if wants_examination(view.question):
+        asks = {"en": "Hello, this is what the doctor said: ", "zh": "您好，医生是这样说的："}[view.language]
+        return PatientWords(addressee="examiner", text=f"{asks}{view.question}")
+    return PatientWords(addressee="doctor", text=recollect(view.question, view.record, view.dialogue, view.language))
+
+
+patient = Role("patient", "ai_hospital", "ai_hospital/patient", PatientWords, offline=quote_or_pass_on)
+
+
+@node
+async def reply(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The patient's words on the doctor's last turn, to the doctor or to the examiner."""
+    words = await _speak(state, runtime.context)
+    said = Turn(speaker="patient", addressee=words.addressee, text=words.text)
+    ended = "patient_ended" if words.finished and words.addressee == "doctor" else ""
+    return {"dialogue": [*state["dialogue"], said], "dialogue_ended": ended}
+
+
+@node
+async def relay(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The patient tells the doctor what the examiner said, and hands over the pictures."""
+    examined = state["dialogue"][-1]
+    words = await _speak(state, runtime.context, outcomes=examined.text)
+    said = Turn(
+        speaker="patient", addressee="doctor", text=words.text, pictures=examined.pictures, facts=examined.facts
+    )
+    return {"dialogue": [*state["dialogue"], said]}
+
+
+async def _speak(state: AiHospitalPatientState, context: Context, outcomes: str = "") -> PatientWords:
+    language = state["presentation"].language
+    dialogue = state["dialogue"]
+    heard = heard_by("patient", dialogue)
+    return await ask(
+        patient,
+        AiHospitalPatientView(
+            record=state["patient_record"],
+            profile=state.get("profile"),
+            dialogue=heard[:-1],
+            question=last_words(dialogue, "doctor"),
+            outcomes=outcomes,
+            language=context.language or language,
+        ),
+        context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}{'/relay' if outcomes else ''}",
+    )

@@ -1,0 +1,167 @@
+"""CliniChat's patient: knows the clinical note, answers what is asked, and reacts to each step of the diagnosis (F).
+
+The general rules: only what the note says, only what is asked, everyday words, nothing diagnosed. The specific ones:
+results are told when they are asked for, and a suspected disease, its explanation, the differentials and the tests to
+confirm it each draw the patient's next question; the dialogue ends when those tests were named (appendix F, figure 13).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.case import ExaminationRecord, PatientRecord
+from cases.text.named_tests import named_tests
+from cases.vocabulary import Language, label
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.record_answers import recollect, wants_examination
+from nodes.patients.filed_results import look_up
+from nodes.state.chart import Presentation, Turn
+from nodes.state.patient_side import turn_number
+from nodes.workflow.examiner import release
+
+Occasion = Literal[
+    "opening",
+    "results",
+    "suspected_disease",
+    "disease_explained",
+    "differential",
+    "confirmatory_tests",
+    "other",
+]
+DIAGNOSING: tuple[Occasion, ...] = ("suspected_disease", "disease_explained", "differential", "confirmatory_tests")
+
+
+class ClinichatPatientState(TypedDict, total=False):
+    """The patient's view of the state: the whole clinical note, both records, and what has been said."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    dialogue: list[Turn]
+
+
+class ClinichatReply(BaseModel):
+    """What the patient says, and to what."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    occasion: Occasion = Field(
+        "other", description="Which of the rules for specific occasions applies; the one closest."
+    )
+    suspected_disease: str = Field(
+        "", description="The disease that the physician has named as suspected by now; empty if none yet."
+    )
+    text: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class ClinichatPatientView:
+    """What the patient knows when spoken to: the whole note, results included."""
+
+    record: PatientRecord
+    results: dict[str, str]
+    filed: list[str]  # of the results, those that the physician's words name
+    dialogue: list[Turn]
+    question: str
+    language: Language
+
+
+_SUSPECTS = re.compile(
+    r"\bI (?:suspect|think (?:you|it|this|she|he)|believe)|(?:may|might|probably|likely) (?:have|has|be|is)\b|"
+    r"most likely|(?:preliminary|initial|working|likely) diagnosis|diagnosis is|consistent with|"
+    r"怀疑|考虑(?:是|为|您|你|患者|可能)|最可能|很可能|可能是|诊断(?:为|是)|初步诊断|患有",
+    re.IGNORECASE,
+)
+_ASKS_FOR_RESULTS = re.compile(
+    r"\b(?:results?|findings|examinations?|tests?)\b|检查|化验|结果|报告",
+    re.IGNORECASE,
+)
+_WORDS: dict[Language, dict[Occasion, str]] = {
+    "en": {
+        "results": "What do these results mean?",
+        "suspected_disease": "What kind of disease is that? Is it serious?",
+        "disease_explained": "Is that certain, or could it be something else?",
+        "differential": "Which other tests are needed to be sure?",
+        "confirmatory_tests": "All right, I will have these tests done. Thank you, doctor.",
+        "other": "No, I am not aware of that.",
+    },
+    "zh": {
+        "results": "这些结果说明什么？",
+        "suspected_disease": "这是什么病？严重吗？",
+        "disease_explained": "能确定吗？会不会是别的病？",
+        "differential": "还要做哪些检查才能确诊？",
+        "confirmatory_tests": "好的，我会去做这些检查，谢谢医生。",
+        "other": "没有，这个不清楚。",
+    },
+}
+
+
+def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
+    """Offline: results where they are asked for, the next question of the diagnosis, else a quotation of the record."""
+    words = _WORDS[view.language]
+    answered = [turn.action for turn in view.dialogue if turn.action]
+    asks = "?" in view.question or "？" in view.question
+    if not view.dialogue and not wants_examination(view.question):
+        return ClinichatReply(occasion="opening", text=view.record.chief_complaint)
+    last = next((occasion for occasion in reversed(answered) if occasion in DIAGNOSING), None)
+    if last in DIAGNOSING and not asks:
+        occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
+        return ClinichatReply(occasion=occasion, suspected_disease="named before", text=words[occasion])
+    if not asks and _SUSPECTS.search(view.question):
+        return ClinichatReply(
+            occasion="suspected_disease", suspected_disease=view.question, text=words["suspected_disease"]
+        )
+    if wants_examination(view.question) or (asks and _asks_for_all(view.question)):
+        told = view.filed if named_tests(view.question) else [f"{item}: {text}" for item, text in view.results.items()]
+        text = "\n".join([*told, words["results"]]) if told else words["other"]
+        return ClinichatReply(occasion="results", text=text)
+    return ClinichatReply(occasion="other", text=recollect(view.question, view.record, view.dialogue, view.language))
+
+
+def _asks_for_all(question: str) -> bool:
+    return bool(_ASKS_FOR_RESULTS.search(question)) and not named_tests(question)
+
+
+patient = Role("patient", "clinichat", "clini_eval/patient", ClinichatReply, offline=reply_by_rule)
+
+
+@node
+async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The patient's reply; after the tests that would confirm a suspected disease were named, it is the last.
+
+    Where results are told, pictures on file are handed over: those of the examinations that the physician named, or all
+    of them if none was.
+    """
+    dialogue, context = state["dialogue"], runtime.context
+    language, question = state["presentation"].language, dialogue[-1].text
+    shown = context.language or language
+    examinations, folder = state["examination_record"], state.get("picture_folder", "")
+    tests = named_tests(question)
+    items = [test.item for test in tests] or [*examinations.results, *(image.item for image in examinations.images)]
+    _, pictures = release(examinations, items, folder, context.send_pictures)
+    filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False).texts]
+    reply = await ask(
+        patient,
+        ClinichatPatientView(
+            record=state["patient_record"],
+            results={label(item, shown): text for item, text in examinations.results.items()},
+            filed=list(dict.fromkeys(filed)),
+            dialogue=dialogue[:-1],
+            question=question,
+            language=shown,
+        ),
+        context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}",
+    )
+    said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
+    ended = "patient_ended" if reply.occasion == "confirmatory_tests" and reply.suspected_disease.strip() else ""
+    answered = dialogue[-1].model_copy(update={"action": reply.occasion})
+    return {"dialogue": [*dialogue[:-1], answered, said], "dialogue_ended": ended}

@@ -1,0 +1,98 @@
+"""The patient: answers from the patient record, which is all the patient knows."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.case import PatientRecord
+from cases.vocabulary import Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Presentation, Turn
+
+
+class PatientState(TypedDict, total=False):
+    """The patient's view of the state: the own record and what has been said."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    dialogue: list[Turn]
+
+
+class PatientReply(BaseModel):
+    """What the patient says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class PatientView:
+    """What the patient knows when asked."""
+
+    record: PatientRecord
+    dialogue: list[Turn]
+    question: str
+    language: Language
+
+
+# Which section of the record a question is about, most specific first.
+TOPICS: tuple[tuple[str, str], ...] = (
+    ("family_history", r"famil|relative|parents?\b|run in|家里|家族|家人|父母|遗传"),
+    (
+        "past_history",
+        r"before|earlier|past|previous|illnesses|operation|surger|medicin|medication|drugs?\b|allerg|以前|既往|手术|用药|吃药|什么药|过敏",
+    ),
+    (
+        "personal_history",
+        r"habit|smok|alcohol|drink|work\b|occupation|\bjob|live\b|living|travel|period|menstru|pregnan|习惯|抽烟|吸烟|喝酒|饮酒|工作|职业|居住|月经|怀孕|旅",
+    ),
+)
+_NOTHING: dict[Language, str] = {"en": "No, nothing that I know of.", "zh": "没有，我不清楚。"}
+_ALL_SAID: dict[Language, str] = {"en": "I have told you all that I know of it.", "zh": "我知道的都说过了。"}
+
+
+def quote_the_record(view: PatientView) -> PatientReply:
+    """Offline: the sentences of the record that answer the question, as far as they have not been said yet."""
+    asked = (section for section, pattern in TOPICS if re.search(pattern, view.question, re.IGNORECASE))
+    section = next(asked, "present_illness")
+    recorded = sentences(getattr(view.record, section))
+    if not recorded:
+        return PatientReply(text=_NOTHING[view.language])
+    said = {sentence for turn in view.dialogue if turn.speaker == "patient" for sentence in sentences(turn.text)}
+    fresh = [sentence for sentence in recorded if sentence not in said]
+    if section == "present_illness":
+        fresh = fresh[:3]  # a long story is told bit by bit
+    spaced = (f"{sentence} " if sentence[-1].isascii() else sentence for sentence in fresh)
+    return PatientReply(text="".join(spaced).strip() or _ALL_SAID[view.language])
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, with their full stops; decimals are not cut."""
+    return [part.strip() for part in re.findall(r".+?(?:[。！？；]|[.!?](?=\s|$)|$)", text, re.DOTALL) if part.strip()]
+
+
+patient = Role("patient", "history_taking", "medchain/patient", PatientReply, offline=quote_the_record)
+
+
+@node
+async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The patient's reply to the doctor's last turn."""
+    dialogue = state["dialogue"]
+    language = state["presentation"].language
+    reply = await ask(
+        patient,
+        PatientView(
+            record=state["patient_record"], dialogue=dialogue[:-1], question=dialogue[-1].text, language=language
+        ),
+        runtime.context,
+        language=language,
+        place=f"turn{sum(turn.speaker == 'doctor' for turn in dialogue)}",
+    )
+    return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text)]}

@@ -1,0 +1,1 @@
+"""Med-PMC's technician and patient-actor (Med-PMC, section 3.2)."""

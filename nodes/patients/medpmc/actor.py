@@ -1,0 +1,98 @@
+"""The patient-actor: puts the plain patient's words into the manner of a persona (Med-PMC, section 3.2.3).
+
+It adds manner and no facts: a rewriting that loses or adds a number, a denial or a medical term is refused, and after
+one repair the plain words are said as they are. The refusal stands in the trace, as the error of the actor's call.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from typing_extensions import TypedDict
+
+from cases.text.fact_preservation import changes
+from cases.vocabulary import Language
+from llm import Role, ask
+from llm.errors import AnswerError
+from nodes.context import Context
+from nodes.node import node
+from nodes.patients.medpmc.personas import Persona, profession_of
+from nodes.state.chart import Presentation, Turn
+from nodes.state.patient_side import turn_number
+
+# What is being rewritten, and in which language: what the answer is checked against.
+_plain: ContextVar[tuple[str, Language] | None] = ContextVar("plain_words", default=None)
+
+
+class ActorState(TypedDict, total=False):
+    """The actor's view of the state: who the patient is, and the plain words; no record, so nothing to add from."""
+
+    presentation: Presentation
+    dialogue: list[Turn]
+
+
+class Rewriting(BaseModel):
+    """The words in the persona's manner."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, description="Every fact of the plain words, and none besides.")
+
+    @field_validator("text")
+    @classmethod
+    def _keeps_the_facts(cls, text: str) -> str:
+        meant = _plain.get()
+        if meant and (changed := changes(meant[0], text, meant[1])):
+            raise ValueError(f"the facts are not those of the plain words ({changed})")
+        return text
+
+
+@dataclass(frozen=True)
+class ActorView:
+    """What the actor sees."""
+
+    plain: str
+    persona: Persona
+    language: Language
+
+
+def with_manners(view: ActorView) -> Rewriting:
+    """Offline: the plain words as they are, with the persona's manner around them."""
+    return Rewriting(text=view.persona.in_manner(view.plain, view.language))
+
+
+actor = Role("actor", "patient_actor", "patient_actor/actor", Rewriting, offline=with_manners)
+
+
+@node
+async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The patient's last words, said in the persona's manner; the plain ones are kept beside them."""
+    context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]
+    language = presentation.language
+    shown = context.language or language
+    plain = dialogue[-1].text
+    token = _plain.set((plain, shown))
+    try:
+        rewriting = await ask(
+            actor,
+            ActorView(plain=plain, persona=persona_of(presentation, context), language=shown),
+            context,
+            language=language,
+            place=f"turn{turn_number(dialogue)}",
+        )
+        said = rewriting.text
+    except AnswerError:
+        said = plain
+    finally:
+        _plain.reset(token)
+    return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": said, "plain": plain})]}
+
+
+def persona_of(presentation: Presentation, context: Context) -> Persona:
+    """Who the patient is played as: the recorded sex, and the set or else the recorded profession."""
+    profession = context.patient_profession
+    if profession == "record":
+        profession = profession_of(presentation.occupation, presentation.language)
+    return Persona(sex=presentation.sex, profession=profession)

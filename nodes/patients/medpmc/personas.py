@@ -1,0 +1,50 @@
+"""Med-PMC's personas: who the patient is played as, and the manner of speaking that goes without a model."""
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from cases.case import Sex
+from cases.vocabulary import Language
+
+Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
+PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
+
+
+class Persona(BaseModel):
+    """One of the ten: a gender (None if it is not on record) and a profession."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sex: Sex | None
+    profession: Profession
+
+    def in_manner(self, plain: str, language: Language) -> str:
+        """The plain words as they stand, with the persona's manner around them: nothing is lost or added.
+
+        The same words always get the same manner; after a question nothing is said.
+        """
+        manners = _words()["manner"][self.profession][language][self.sex or "female"]
+        before, after = manners[len(plain) % len(manners)]
+        after = "" if plain.endswith(("?", "？")) else after
+        joint = " " if language == "en" else ""
+        return joint.join(part for part in (before, plain, after) if part)
+
+
+def profession_of(occupation: str, language: Language) -> Profession:
+    """The nearest of the five to an occupation; a worker where none is near or nothing is recorded."""
+    start = r"(?<![a-z])" if language == "en" else ""
+    for entry in _words()["profession"]:
+        if re.search(f"{start}(?:{entry[language]})", occupation, re.IGNORECASE):
+            found: Profession = entry["name"]
+            return found
+    return "worker"
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("nodes.patients.medpmc") / "personas.toml").read_text("utf-8"))

@@ -1,0 +1,168 @@
+"""Med-PMC's technician: examines what the doctor orders, in three steps (Med-PMC, section 3.2.2).
+
+First, which examinations are asked for, if any; then, which of them are on record, which no model decides; then the
+results of these, and of nothing else, are told to the doctor, with the pictures themselves.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from cases.case import ExaminationRecord
+from cases.vocabulary import Language
+from llm import Call, Role, ask
+from llm.specs import OFFLINE
+from llm.trace import record
+from nodes.context import Context
+from nodes.node import node
+from nodes.patients.ai_hospital.examiner import (
+    Outcomes,
+    OutcomesView,
+    ParsedRequest,
+    RequestView,
+    items_by_name,
+    read_out,
+)
+from nodes.patients.filed_results import asked_for, look_up
+from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action
+from nodes.state.chart import Picture, Turn
+from nodes.state.patient_side import HeardState, turn_number
+
+
+class FilesState(HeardState, total=False):
+    """What the second step sees: the files, and what was ordered; reports only where the run hands them over."""
+
+    examination_record: ExaminationRecord
+    picture_folder: str
+    reference_reports: dict[str, str]
+    ordered: list[str]
+
+
+class ResultsState(HeardState, total=False):
+    """What the third step sees: what was found of the order, and no more of the files."""
+
+    findings: dict[str, str]
+    found_pictures: list[Picture]
+    released: list[str]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What one ordered examination yields: what is said of it, what of it is on record, and the pictures."""
+
+    words: str
+    texts: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+order_desk = Role("technician", "patient_actor.order", "patient_actor/order", ParsedRequest, offline=items_by_name)
+technician = Role("technician", "patient_actor.results", "patient_actor/results", Outcomes, offline=read_out)
+
+_ABSENT: dict[Language, dict[str, str]] = {
+    "en": {
+        "normal": "Everything is normal.",
+        "unknown": "There is no result on record.",
+        "unavailable": "This examination cannot be done here.",
+    },
+    "zh": {"normal": "一切正常。", "unknown": "没有该项检查结果的记录。", "unavailable": "本院无法进行该项检查。"},
+}
+_PICTURE: dict[Language, str] = {"en": "The picture is enclosed.", "zh": "图像见附件。"}
+_WITHHELD: dict[Language, str] = {"en": "The picture is not available.", "zh": "图像暂不能提供。"}
+
+
+@node
+async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """First step: the examinations that the doctor's words name; none if they ask for none."""
+    dialogue, language = state["dialogue"], state["presentation"].language
+    words = dialogue[-1].text
+    parsed = await ask(
+        order_desk,
+        RequestView(request=words, language=runtime.context.language or language),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}",
+    )
+    named = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
+    return {"ordered": list(dict.fromkeys(named))}
+
+
+@node
+async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Second step: what is on record of the ordered examinations, filed with the doctor's action in the trace."""
+    context, dialogue = runtime.context, state["dialogue"]
+    shown = context.language or state["presentation"].language
+    found = {item: _search(item, state, context, shown) for item in state["ordered"]}
+    pictures = list({picture.file: picture for each in found.values() for picture in each.pictures}.values())
+    released = list(dict.fromkeys(text for each in found.values() for text in each.texts))
+    on_record = bool(released or pictures)
+    action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
+    findings = {item: each.words for item, each in found.items()}
+    _file(action, released, pictures, turn_number(dialogue), context)
+    return {
+        "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
+        "findings": findings,
+        "found_pictures": pictures,
+        "released": released,
+    }
+
+
+@node
+async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Third step: the results in words, to the doctor; no persona colours them."""
+    dialogue, language = state["dialogue"], state["presentation"].language
+    outcomes = await ask(
+        technician,
+        OutcomesView(findings=state["findings"], language=runtime.context.language or language),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}",
+    )
+    said = Turn(
+        speaker="examiner",
+        addressee="doctor",
+        text=outcomes.text,
+        pictures=state["found_pictures"],
+        facts=state["released"],
+    )
+    return {"dialogue": [*dialogue, said]}
+
+
+def _search(item: str, state: FilesState, context: Context, language: Language) -> _Found:
+    """What the files hold of one examination, with its pictures as the run wants them (`pictures_in_dialogue`).
+
+    What a picture would show is never called normal or unknown: without pictures, it is said not to be available.
+    """
+    way = context.pictures_in_dialogue
+    send = context.send_pictures or way != "consultation"
+    record, folder = state["examination_record"], state.get("picture_folder", "")
+    filed = look_up(record, item, folder, send)
+    texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
+    if pictures and way == "consultation":
+        words.append(_PICTURE[language])
+    elif pictures:
+        known = {**record.results, **state.get("reference_reports", {})} if way == "report" else {}
+        reports = tuple(dict.fromkeys(known[picture.item] for picture in pictures if picture.item in known))
+        texts, pictures = (*texts, *reports), ()
+        words += reports or (_WITHHELD[language],)
+    return _Found(" ".join(words) or _ABSENT[language][context.absent_examinations], tuple(texts), pictures)
+
+
+def _file(action: Action, released: list[str], pictures: list[Picture], turn: int, context: Context) -> None:
+    """Put what the order opened of the files into the trace."""
+    entry = Call(
+        id=f"patient_actor/released_results/turn{turn}",
+        role="released_results",
+        stage="patient_actor",
+        model=OFFLINE,  # nobody is asked
+        prompt="",
+        prompt_hash="",
+        started=time.time(),
+        seconds=0.0,
+        attempts=0,
+        cost=0.0,
+        messages=[],
+        answer={"action": action, "released": released, "pictures": [picture.item for picture in pictures]},
+    )
+    record(entry, context.trace_file)

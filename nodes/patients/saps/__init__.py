@@ -1,0 +1,1 @@
+"""SAPS, the state-aware patient simulator (AIE, section 4.2)."""

@@ -1,0 +1,126 @@
+"""The memory bank of SAPS: opens of the record only what the doctor's action allows (AIE, section 4.2.3).
+
+Long-term memory is the patient record and the examination record, sentence by sentence; working memory, what each
+action requires of the patient; short-term memory, the dialogue.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.case import ExaminationRecord
+from cases.text.record_sentences import Fact, facts_of
+from cases.vocabulary import Language
+from llm import Call, Role, ask
+from llm.specs import OFFLINE
+from llm.trace import record
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.doctor_actions import Kind
+from nodes.offline.relevance import open_results, released_for
+from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
+from nodes.state.patient_side import turn_number
+from prompts import load_prompt
+
+_MOST = 8  # no one question is about more sentences of the histories than these
+_TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
+
+
+class Recollection(BaseModel):
+    """Which sentences of the long-term memory answer the doctor."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    numbers: list[int] = Field(description="As numbered in the list; empty if none answers.")
+
+
+@dataclass(frozen=True)
+class LongTermView:
+    """What is looked through: the doctor's words, and the facts that the action may open."""
+
+    words: str
+    kind: Kind
+    facts: list[Fact]
+    language: Language
+
+
+def recollect_by_rule(view: LongTermView) -> Recollection:
+    """Offline: the sentences that have most in common with the doctor's words."""
+    found = set(released_for(view.facts, view.words, view.kind, view.language))
+    return Recollection(numbers=[number for number, fact in enumerate(view.facts, start=1) if fact in found])
+
+
+memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Recollection, offline=recollect_by_rule)
+
+
+def open_to(action: Action, facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+    """The facts that an action may open at all; of most actions none, and no result that the words do not name."""
+    if action == "Initialization":
+        return [fact for fact in facts if fact.section == "chief_complaint"]
+    if action not in EFFECTIVE.values():
+        return []
+    named = open_results(facts, words, language)
+    told = [fact for fact in facts if not fact.is_result]
+    if action == "Effective Advice":
+        told = [fact for fact in told if fact.section in _TREATMENT_SECTIONS]
+    return [fact for fact in facts if fact in told or fact in named]
+
+
+@node
+async def recollect(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Take from memory what the action allows, and file it with the action in the trace.
+
+    An action for which nothing is found after all was not effective.
+    """
+    dialogue, language, action = state["dialogue"], state["presentation"].language, state["action"]
+    everything = facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language)
+    facts = open_to(action, everything, dialogue[-1].text, language)
+    if action in EFFECTIVE.values():
+        kind = state["kind"]
+        answer = await ask(
+            memory_bank,
+            LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language),
+            runtime.context,
+            language=language,
+            place=f"turn{turn_number(dialogue)}",
+        )
+        chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
+        most = [fact for fact in chosen if not fact.is_result][:_MOST]
+        facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
+        action = action if facts else INEFFECTIVE[kind]
+    released = [fact.text for fact in facts]
+    requirement = _file(action, released, turn_number(dialogue), language, runtime.context)
+    update: dict[str, Any] = {
+        "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
+        "action": action,
+        "released": released,
+        "requirement": requirement,
+    }
+    return {**update, "dialogue_ended": "concluded"} if action == "Conclusion" else update
+
+
+def _file(action: Action, released: list[str], turn: int, language: Language, context: Context) -> str:
+    """Put the tracked action and what it opened into the trace; give what the action requires."""
+    shown = context.language or language
+    prompt = load_prompt("saps/requirements", shown)
+    requirement = prompt.render({"action": action})[1]
+    entry = Call(
+        id=f"saps/released_memory/turn{turn}",
+        role="released_memory",
+        stage="saps",
+        model=OFFLINE,  # nobody is asked
+        prompt=f"{shown}/{prompt.name}",
+        prompt_hash=prompt.hash,
+        started=time.time(),
+        seconds=0.0,
+        attempts=0,
+        cost=0.0,
+        messages=[],
+        answer={"action": action, "released": released, "requirement": requirement},
+    )
+    record(entry, context.trace_file)
+    return requirement

@@ -1,0 +1,192 @@
+"""The state tracker of SAPS: finds in three steps which of the ten actions the doctor takes (AIE, section 4.2.2).
+
+Each step is a closed choice: the answer types are enumerations, which the JSON schema of the call forces on a model
+whose server supports that.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.case import ExaminationRecord, PatientRecord
+from cases.text.record_sentences import Fact, facts_of
+from cases.vocabulary import Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
+from nodes.offline.relevance import released_for
+from nodes.state.chart import Presentation, Turn
+from nodes.state.patient_side import turn_number
+
+Action = Literal[
+    "Initialization",
+    "Effective Inquiry",
+    "Ineffective Inquiry",
+    "Ambiguous Inquiry",
+    "Effective Advice",
+    "Ineffective Advice",
+    "Ambiguous Advice",
+    "Demand",
+    "Other Topic",
+    "Conclusion",
+]
+
+_WHOLE_KINDS: dict[str, Action] = {"demand": "Demand", "other_topic": "Other Topic", "conclusion": "Conclusion"}
+_AMBIGUOUS: dict[str, Action] = {"inquiry": "Ambiguous Inquiry", "advice": "Ambiguous Advice"}
+EFFECTIVE: dict[str, Action] = {"inquiry": "Effective Inquiry", "advice": "Effective Advice"}
+INEFFECTIVE: dict[str, Action] = {"inquiry": "Ineffective Inquiry", "advice": "Ineffective Advice"}
+
+
+class TrackerState(TypedDict, total=False):
+    """The tracker's view of the state: what was said, what is on record, and what the steps have found."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    dialogue: list[Turn]
+    kind: Kind
+    action: Action
+
+
+class ActionKind(BaseModel):
+    """Step 1: what kind of thing the doctor does."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Kind
+
+
+class Specificity(BaseModel):
+    """Step 2: whether a question or a piece of advice is about something in particular."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    specificity: Literal["specific", "ambiguous"]
+
+
+class Coverage(BaseModel):
+    """Step 3: whether the record says anything about it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    coverage: Literal["on_record", "not_on_record"] = Field(description="A recorded denial is on record too.")
+
+
+@dataclass(frozen=True)
+class WordsView:
+    """What step 1 sees: the doctor's words and what was said before them; the prompt does not show the facts."""
+
+    words: str
+    dialogue: list[Turn]
+    facts: list[Fact]
+    language: Language
+
+
+@dataclass(frozen=True)
+class KindView:
+    """What step 2 sees."""
+
+    words: str
+    dialogue: list[Turn]
+    kind: Kind
+    language: Language
+
+
+@dataclass(frozen=True)
+class RecordView:
+    """What step 3 sees: the record too."""
+
+    words: str
+    dialogue: list[Turn]
+    kind: Kind
+    facts: list[Fact]
+    language: Language
+
+
+def kind_by_rule(view: WordsView) -> ActionKind:
+    """Offline: by the verbs, the courtesies and the names of examinations."""
+    return ActionKind(kind=kind_of(view.words, view.language, view.facts))
+
+
+def specificity_by_rule(view: KindView) -> Specificity:
+    """Offline: a question is vague if nothing is left of it without its empty words, advice if it names nothing."""
+    is_empty = names_nothing if view.kind == "advice" else is_vague
+    vague = is_empty(view.words, view.language)
+    return Specificity(specificity="ambiguous" if vague else "specific")
+
+
+def coverage_by_rule(view: RecordView) -> Coverage:
+    """Offline: on record is what the rules of relevance would give."""
+    found = released_for(view.facts, view.words, view.kind, view.language)
+    return Coverage(coverage="on_record" if found else "not_on_record")
+
+
+kind_tracker = Role("state_tracker", "saps", "saps/tracker_kind", ActionKind, offline=kind_by_rule)
+specificity_tracker = Role(
+    "state_tracker", "saps", "saps/tracker_specificity", Specificity, offline=specificity_by_rule
+)
+coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Coverage, offline=coverage_by_rule)
+
+
+@node
+async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
+    """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
+
+    Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice.
+    """
+    dialogue, language = state["dialogue"], state["presentation"].language
+    if turn_number(dialogue) == 1:
+        return {"action": "Initialization"}
+    answer = await ask(
+        kind_tracker,
+        WordsView(
+            words=dialogue[-1].text,
+            dialogue=dialogue[:-1],
+            facts=facts_of(state["patient_record"], state["examination_record"], language),
+            language=language,
+        ),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}/kind",
+    )
+    kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"
+    whole = _WHOLE_KINDS.get(kind)
+    return {"kind": kind, "action": whole} if whole else {"kind": kind}
+
+
+@node
+async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Step 2: specific or ambiguous."""
+    dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
+    answer = await ask(
+        specificity_tracker,
+        KindView(words=dialogue[-1].text, dialogue=dialogue[:-1], kind=kind, language=language),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}/specificity",
+    )
+    return {"action": _AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
+
+
+@node
+async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Step 3: effective or not, by whether the record has it."""
+    dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
+    answer = await ask(
+        coverage_tracker,
+        RecordView(
+            words=dialogue[-1].text,
+            dialogue=dialogue[:-1],
+            kind=kind,
+            facts=facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language),
+            language=language,
+        ),
+        runtime.context,
+        language=language,
+        place=f"turn{turn_number(dialogue)}/coverage",
+    )
+    return {"action": (EFFECTIVE if answer.coverage == "on_record" else INEFFECTIVE)[kind]}

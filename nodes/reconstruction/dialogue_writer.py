@@ -1,0 +1,183 @@
+"""Dialogue generation: one author who carries out the plan, section by section or all at once (CliniChat, Figure 4).
+
+Each section is held against the gates; what they object to is put to the author again, as often as the settings allow.
+The direct role-play of the comparison (Figure 10) has neither plan nor knowledge.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.notes import Note
+from cases.text.jargon import in_lay_words
+from cases.vocabulary import Language
+from llm import Role, ask
+from llm.errors import AnswerError
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.exchanges import Exchange, SectionDialogue, WholeDialogue, WrittenSection
+from nodes.reconstruction.filing import assemble, disease_of
+from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.knowledge import ClinicalKnowledge, KnowledgeView, knowledge_of_the_note
+from nodes.reconstruction.plan import PlannedSection, PlanState, fill_plan
+from nodes.reconstruction.role_setting import RoleSetting, roles_of
+from nodes.reconstruction.script import script
+
+_REMEMBERED = 6  # exchanges shown in full before the section at hand
+
+
+class WritingState(PlanState, total=False):
+    """What the author works from, and what is written already."""
+
+    plan: list[PlannedSection]
+    sections: list[WrittenSection]
+    section: int
+    revisions: int
+    objections: list[str]
+
+
+class DirectDialogue(BaseModel):
+    """A dialogue without sections."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    exchanges: list[Exchange] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """What the author sees when a section is due."""
+
+    note: Note
+    roles: RoleSetting
+    knowledge: ClinicalKnowledge
+    plan: list[PlannedSection]
+    section: PlannedSection
+    before: list[Exchange]
+    draft: list[Exchange]
+    objections: list[str]
+    language: Language
+
+
+@dataclass(frozen=True)
+class WholeView:
+    """What the author sees when all is written at once."""
+
+    note: Note
+    roles: RoleSetting
+    knowledge: ClinicalKnowledge
+    plan: list[PlannedSection]
+    language: Language
+
+
+@dataclass(frozen=True)
+class DirectView:
+    """What the author of the direct role-play sees."""
+
+    note: Note
+    language: Language
+
+
+def section_of_the_script(view: SectionView) -> SectionDialogue:
+    """Offline: the planned steps of the section, answered with the note's sentences."""
+    written = _script(view)
+    return SectionDialogue(
+        exchanges=[e for part in written if part.section == view.section.name for e in part.exchanges]
+    )
+
+
+def whole_script(view: WholeView) -> WholeDialogue:
+    """Offline: the same for all sections."""
+    return WholeDialogue(sections=_script(view))
+
+
+def what_the_note_tells(view: DirectView) -> DirectDialogue:
+    """Offline: only the exchanges in which the note is told, in plain words."""
+    return DirectDialogue(exchanges=short_script(view.note, view.language))
+
+
+def short_script(note: Note, language: Language) -> list[Exchange]:
+    """The interview without the questions to which the note has no answer."""
+    roles, knowledge = roles_of(note), knowledge_of_the_note(KnowledgeView(note))
+    disease = knowledge.diagnostic.most_likely_disease
+    plan = fill_plan(note, roles, knowledge, language)
+    return [
+        exchange.model_copy(update={"physician": in_lay_words(exchange.physician, language)})
+        for part in script(note, roles, plan, disease, only_told=True)
+        for exchange in part.exchanges
+    ]
+
+
+def _script(view: SectionView | WholeView) -> list[WrittenSection]:
+    return script(view.note, view.roles, view.plan, view.knowledge.diagnostic.most_likely_disease)
+
+
+section_author = Role(
+    "dialogue_writer", "reconstruction", "clinichat/recon_section", SectionDialogue, section_of_the_script
+)
+whole_author = Role("dialogue_writer", "reconstruction", "clinichat/recon_whole", WholeDialogue, whole_script)
+direct_author = Role("dialogue_writer", "reconstruction", "clinichat/recon_direct", DirectDialogue, what_the_note_tells)
+
+
+@node
+async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The next section of the plan, or the last one again if the gates object to it or it could not be read."""
+    context, note, plan = runtime.context, state["note"], state["plan"]
+    section, revisions, written = plan[state["section"]], state["revisions"], list(state["sections"])
+    draft = written.pop().exchanges if state["objections"] else []
+    view = SectionView(
+        note=note,
+        roles=state["roles"],
+        knowledge=state["knowledge"],
+        plan=plan,
+        section=section,
+        before=[exchange for part in written for exchange in part.exchanges][-_REMEMBERED:],
+        draft=draft,
+        objections=state["objections"],
+        language=context.language or note.language,
+    )
+    place = f"{section.name}/revision{revisions}" if revisions else section.name
+    try:
+        answer = await ask(section_author, view, context, language=note.language, place=place)
+    except AnswerError:
+        if revisions == context.section_revisions:
+            raise
+        return {"sections": written, "revisions": revisions + 1, "objections": []}
+    written.append(WrittenSection(section=section.name, exchanges=answer.exchanges))
+    objections = _objections(state, written, context.language or note.language)
+    if objections and revisions < context.section_revisions:
+        return {"sections": written, "revisions": revisions + 1, "objections": objections}
+    return {"sections": written, "section": state["section"] + 1, "revisions": 0, "objections": []}
+
+
+@node
+async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The whole dialogue in one answer, as in the paper."""
+    context, note = runtime.context, state["note"]
+    language = context.language or note.language
+    view = WholeView(note, state["roles"], state["knowledge"], state["plan"], language)
+    answer = await ask(whole_author, view, context, language=note.language, place="whole")
+    return {"sections": answer.sections}
+
+
+@node
+async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The whole dialogue from the note alone: the comparison of Figure 10."""
+    context, note = runtime.context, state["note"]
+    view = DirectView(note, context.language or note.language)
+    answer = await ask(direct_author, view, context, language=note.language, place="direct")
+    return {"exchanges": answer.exchanges}
+
+
+def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
+    """What the gates find in the section written last."""
+    note = state["note"]
+    dialogue = assemble(note, state["roles"], written, disease_of(note, state["knowledge"]), language)
+    earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
+    return [
+        problem.message
+        for problem in check_dialogue(dialogue)
+        if problem.turn is not None and problem.turn > earlier and problem.gate != "roles_alternate"
+    ]

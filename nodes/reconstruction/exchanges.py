@@ -1,0 +1,62 @@
+"""What dialogues are made of: a physician's turn and the reply to it; never more than two questions at a time."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
+
+SectionName = Literal[
+    "chief_complaint",
+    "general_condition",
+    "present_illness",
+    "past_history",
+    "risk_factors",
+    "psychosocial",
+    "review_of_systems",
+    "physical_examination",
+    "initial_diagnosis",
+    "confirmatory_tests",
+]
+CLOSING: tuple[SectionName, ...] = ("initial_diagnosis", "confirmatory_tests")
+
+
+def _few_questions(text: str) -> str:
+    if (count := questions_in(text)) > MOST_QUESTIONS:
+        raise ValueError(f"asks {count} questions at once; at most two, so spread them over several exchanges")
+    return text
+
+
+Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+PhysicianUtterance = Annotated[Utterance, AfterValidator(_few_questions)]
+
+
+class Exchange(BaseModel):
+    """The physician says or asks something, and the patient replies; so the two always take turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    physician: PhysicianUtterance = Field(description="At most two questions.")
+    patient: Utterance
+
+
+class SectionDialogue(BaseModel):
+    """The exchanges of one section of the interview."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    exchanges: list[Exchange] = Field(description="In their order; empty only if nothing of the section applies.")
+
+
+class WrittenSection(SectionDialogue):
+    """A section with its name."""
+
+    section: SectionName
+
+
+class WholeDialogue(BaseModel):
+    """All sections in one answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sections: list[WrittenSection] = Field(min_length=1)

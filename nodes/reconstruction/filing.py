@@ -1,0 +1,118 @@
+"""The record clerk: takes the note in, and files what was written as a dialogue of chat messages. Asks nobody."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from langgraph.runtime import Runtime
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from cases import Case
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.notes import Note, note_of
+from cases.vocabulary import Language
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.exchanges import Exchange, WrittenSection
+from nodes.reconstruction.knowledge import ClinicalKnowledge
+from nodes.reconstruction.plan import farewell_words, opening_words
+from nodes.reconstruction.role_setting import RoleSetting
+from nodes.workflow.admission import find_case
+
+
+class NoteInput(TypedDict, total=False):
+    """What a reconstruction starts from: a note, or a case (or its id) whose note is written first."""
+
+    case_id: Annotated[str, Field(description="Id of a case in `case_source`, e.g. `surgery-03`.")]
+    case: Annotated[Case, Field(description="A whole case, instead of an id.")]
+    note: Annotated[Note, Field(description="A clinical note, instead of a case.")]
+
+
+class FilingState(TypedDict, total=False):
+    """What was written, by either way of writing."""
+
+    note: Note
+    roles: RoleSetting
+    knowledge: ClinicalKnowledge
+    sections: list[WrittenSection]
+    exchanges: list[Exchange]
+    last_words: str
+
+
+@node
+async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The note as it came, or that of the case."""
+    given: Any = state.get("note")
+    if given is None:
+        case: Any = state.get("case")
+        if case is None:
+            case = await asyncio.to_thread(find_case, state.get("case_id"), runtime.context.case_source)
+        given = note_of(Case.model_validate(case) if not isinstance(case, Case) else case)
+    note = given if isinstance(given, Note) else Note.model_validate(given)
+    return {"note": note, "sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
+
+
+@node
+async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The finished dialogue."""
+    context, note = runtime.context, state["note"]
+    sections = state.get("sections", [])
+    at_once = context.whole_dialogue and context.reconstruction == "clini_recon"
+    way = f"{context.reconstruction}{'_whole' if at_once else ''}"
+    dialogue = assemble(
+        note,
+        state["roles"],
+        sections or [(None, state.get("exchanges", []))],
+        disease_of(note, state.get("knowledge")),
+        context.language or note.language,
+        last_words=state.get("last_words", ""),
+    )
+    knowledge = state.get("knowledge")
+    department = note.department or (knowledge.diagnostic.department if knowledge else None)
+    return {"dialogue": dialogue.model_copy(update={"strategy": way, "department": department})}
+
+
+def disease_of(note: Note, knowledge: ClinicalKnowledge | None) -> list[str]:
+    """The diseases of the note; where it names none, the one that the physician comes to."""
+    inferred = knowledge.diagnostic.most_likely_disease.strip() if knowledge else ""
+    return note.diseases or ([inferred] if inferred else [])
+
+
+def assemble(
+    note: Note,
+    roles: RoleSetting,
+    parts: Sequence[WrittenSection | tuple[None, Sequence[Exchange]]],
+    diseases: list[str],
+    language: Language,
+    last_words: str = "",
+) -> Dialogue:
+    """Exchanges as chat messages: the patient's greeting first, the physician's farewell last.
+
+    Args:
+        note: what the dialogue rests on.
+        roles: who speaks for the patient.
+        parts: what was written, by section or as a whole.
+        diseases: what the dialogue is about.
+        language: of the greeting and the farewell.
+        last_words: what the physician said last, if that was not the farewell of the plan.
+    """
+    messages = [Message(role=PATIENT, content=opening_words(roles, language))]
+    starts: dict[str, int] = {}
+    for part in parts:
+        section, exchanges = (part.section, part.exchanges) if isinstance(part, WrittenSection) else part
+        if section and exchanges:
+            starts.setdefault(section, len(messages))
+        for exchange in exchanges:
+            messages.append(Message(role=PHYSICIAN, content=exchange.physician))
+            messages.append(Message(role=PATIENT, content=exchange.patient))
+    messages.append(Message(role=PHYSICIAN, content=last_words or farewell_words(language)))
+    return Dialogue(
+        id=note.id,
+        messages=messages,
+        note=note.text,
+        language=language,
+        department=note.department,
+        diseases=diseases,
+        sections=starts,
+    )

@@ -1,0 +1,167 @@
+"""Knowledge preparation: what the note leaves out and the interview needs (CliniChat, section 3.2 and Figure 5)."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.notes import Note
+from cases.text.note_sections import read_sections
+from cases.text.prose import phrase
+from cases.vocabulary import Department, Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.role_setting import NoteState
+
+_LONGEST_NAME = 90  # characters; what is longer is an account, not the name of a disease
+_NO_NAME = re.compile(
+    r"\b(?:patient|presents|no |without|discussed|unchanged|history of|status post|doing|year-old|month-old|she|he)\b",
+    re.IGNORECASE,
+)
+_REASONS = 3
+_SAYS_LITTLE = re.compile(
+    r"normal|negative|unremarkable|within|clear|temperature|blood pressure|heart rate|pulse|respirat|saturation"
+    r"|正常|阴性|未见|体温|血压|脉搏|清楚",
+    re.IGNORECASE,
+)
+_TEST = re.compile(
+    r"\b(?:tests?|CT|MRI|x-?rays?|ultraso\w*|biops\w+|cultures?|scans?|\w*scop(?:y|ies)|levels?|panel|E[CK]G|EEG|EMG"
+    r"|echo\w*|blood count|urinalysis|imaging|\w+graph(?:y|s)?|\w+gram|serolog\w+|labs?|measurement|titers?)\b"
+    r"|检查|化验|超声|活检|培养",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"^(?:Blood Test|General Examination|Urine Test|[A-Z]\w+ Examination|血液检查|一般检查|尿液检查): ?"
+    r"|^[\u4e00-\u9fff]{2,8}检查："
+)
+
+
+class Knowledge(BaseModel):
+    """Base of the answers: strict about its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DiagnosticKnowledge(Knowledge):
+    """What the physician comes to think, and why."""
+
+    most_likely_disease: str = Field(description="One disease; empty only if the note does not let one infer it.")
+    diagnosis_basis: str = Field(description="What in the note speaks for it, in under 100 words.")
+    basic_information: str = Field(
+        description="What the disease is, in plain words; say if it is urgent; under 100 words."
+    )
+    differential_diagnosis: list[str] = Field(description="Other diseases to be considered for this patient.")
+    department: Department | None = Field(description="That would see this patient first.")
+    confirmation_tests: list[str] = Field(description="Laboratory, imaging or special tests that would confirm it.")
+
+
+class Sign(Knowledge):
+    """A sign or symptom of the disease."""
+
+    name: str
+    description: str = Field(description="How it typically is: character, place, course.")
+
+
+class RiskFactors(Knowledge):
+    """What makes the disease more likely, whether or not the note mentions it."""
+
+    family_history: list[str]
+    lifestyle: list[str] = Field(description="Smoking, alcohol, diet, exercise.")
+    living_environment: list[str] = Field(description="Housing, hazards at work, chemicals, social environment.")
+    exposure: list[str] = Field(description="Sexual risks, infectious contacts, allergens, travel.")
+    mental_health: list[str] = Field(description="Mood, events in life, stress, mental disorders.")
+
+
+class SystemCheck(Knowledge):
+    """An organ system that deserves a question beside the complaint."""
+
+    system: str
+    symptoms: list[str]
+
+
+class DiseaseKnowledge(Knowledge):
+    """What is known of the most likely disease in general."""
+
+    signs_and_symptoms: list[Sign]
+    associated_conditions: list[str]
+    risk_factors: RiskFactors
+    customized_inquiry: list[str] = Field(
+        description="Only what this patient's group calls for: women's health, infants, children, infections, "
+        "sexually transmitted or urinary diseases, the elderly; else empty."
+    )
+    review_of_systems: list[SystemCheck]
+
+
+class ClinicalKnowledge(Knowledge):
+    """Both knowledge systems."""
+
+    diagnostic: DiagnosticKnowledge
+    disease: DiseaseKnowledge
+
+
+@dataclass(frozen=True)
+class KnowledgeView:
+    """What the expert sees."""
+
+    note: Note
+
+
+def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
+    """Offline: what the note itself says of the diagnosis; of the disease in general nothing is known."""
+    note = view.note
+    told = read_sections(note.text, note.language)
+    disease = note.diseases[0] if note.diseases else _assessed(told.get("assessment", ()))
+    findings = [*told.get("test_results", ()), *told.get("physical_examination", ())]
+    telling = [re.sub(_LABEL, "", line) for line in findings if not _SAYS_LITTLE.search(line)]
+    return ClinicalKnowledge(
+        diagnostic=DiagnosticKnowledge(
+            most_likely_disease=disease,
+            diagnosis_basis=_join(telling[:_REASONS], note.language) if disease else "",
+            basic_information="",
+            department=note.department,
+            differential_diagnosis=_items(told.get("differentials", ())) if disease else [],
+            confirmation_tests=[item for item in _items(told.get("plan", ())) if _TEST.search(item)],
+        ),
+        disease=DiseaseKnowledge(
+            signs_and_symptoms=[],
+            associated_conditions=[],
+            risk_factors=RiskFactors(
+                family_history=[], lifestyle=[], living_environment=[], exposure=[], mental_health=[]
+            ),
+            customized_inquiry=[],
+            review_of_systems=[],
+        ),
+    )
+
+
+expert = Role(
+    "clinical_expert", "reconstruction", "clinichat/recon_knowledge", ClinicalKnowledge, knowledge_of_the_note
+)
+
+
+@node
+async def prepare_knowledge(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Reason through the note once, before the interview is written; so that the interview itself need not know."""
+    note = state["note"]
+    return {"knowledge": await ask(expert, KnowledgeView(note), runtime.context, language=note.language)}
+
+
+def _join(lines: list[str], language: Language) -> str:
+    return ("" if language == "zh" else " ").join(lines)
+
+
+def _assessed(lines: tuple[str, ...]) -> str:
+    """The first line of an assessment, if it is the name of a disease."""
+    for line in lines:
+        name = phrase(re.sub(r"^\s*\d+[.)]\s*", "", line)).split(";")[0].split("；")[0].strip()
+        if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name):
+            return name
+    return ""
+
+
+def _items(lines: tuple[str, ...]) -> list[str]:
+    parts = [part for line in lines for part in re.split(r"[;；]", re.sub(r"^\s*\d+[.)]\s*", "", line))]
+    return [item for part in parts if (item := phrase(part.strip(" .。")))]

@@ -1,0 +1,216 @@
+"""Interview planning: the ten sections with their steps, filled with the prepared knowledge (CliniChat, Figure 4).
+
+The plan is data, written by people: the model only carries it out. Filling it is deterministic, and a step whose
+knowledge is missing is left out, so that no placeholder can remain.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.notes import Note
+from cases.text.note_sections import read_sections
+from cases.text.prose import phrase
+from cases.vocabulary import Language
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.exchanges import SectionName
+from nodes.reconstruction.gates import names_disease
+from nodes.reconstruction.knowledge import ClinicalKnowledge
+from nodes.reconstruction.role_setting import RoleSetting
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PRONOUN: dict[Any, int] = {"male": 1, "female": 2, None: 3}
+_FINDINGS_AT_ONCE = 4  # sentences; more in one turn nobody can follow
+_LONGEST_TURN = 45  # words
+_LISTED = 2  # symptoms or conditions that one question names
+
+Techniques = Literal["open", "closed", "reassure", "inform"]
+
+
+class PlannedStep(BaseModel):
+    """One step: what the physician says or asks, and what the patient is to ask then, if that is planned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    technique: Techniques
+    physician: str
+    patient: str = ""
+
+
+class PlannedSection(BaseModel):
+    """One section of the interview with its steps, all words filled in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: SectionName
+    title: str
+    steps: list[PlannedStep] = Field(default_factory=list)
+
+
+class PlanState(TypedDict, total=False):
+    """What the plan is filled from."""
+
+    note: Note
+    roles: RoleSetting
+    knowledge: ClinicalKnowledge
+
+
+@node
+async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Lay out the whole interview for this patient; asks nobody."""
+    note = state["note"]
+    language = runtime.context.language or note.language
+    return {"plan": fill_plan(note, state["roles"], state["knowledge"], language)}
+
+
+def fill_plan(note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, language: Language) -> list[PlannedSection]:
+    """The plan of one interview."""
+    single, lists = _values(note, knowledge, language)
+    return [
+        PlannedSection(
+            name=section["name"],
+            title=section[language],
+            steps=[filled for step in section["step"] for filled in _filled(step, single, lists, roles, language)],
+        )
+        for section in plan_words()["section"]
+    ]
+
+
+def opening_words(roles: RoleSetting, language: Language) -> str:
+    """The patient's greeting: dialogues of chat messages begin with the user."""
+    own = "" if roles.speaker == "self" else "family_"
+    return _addressed(plan_words()["words"][f"opening_{own}{language}"], roles, language, mine=True)
+
+
+def farewell_words(language: Language) -> str:
+    """The physician's last words."""
+    words: str = plan_words()["words"][f"farewell_{language}"]
+    return words
+
+
+@cache
+def plan_words() -> dict[str, Any]:
+    """The plan as written."""
+    return tomllib.loads((files("nodes.reconstruction") / "interview_plan.toml").read_text("utf-8"))
+
+
+def _filled(
+    step: Mapping[str, Any],
+    single: Mapping[str, str],
+    lists: Mapping[str, list[str]],
+    roles: RoleSetting,
+    language: Language,
+) -> Iterator[PlannedStep]:
+    if single.get(step.get("unless", "")) or ("needs" in step and not single.get(step["needs"])):
+        return
+    entries = lists[step["each"]] if "each" in step else [""]
+    for number, entry in enumerate(entries):
+        first = number == 0 or f"next_{language}" not in step
+        words = _addressed(step[language if first else f"next_{language}"], roles, language)
+        values = {name: single.get(name) or entry for name in _PLACEHOLDER.findall(words)}
+        if all(values.values()):
+            yield PlannedStep(
+                name=step["name"],
+                technique=step["technique"],
+                physician=_PLACEHOLDER.sub(lambda match, values=values: values[match[1]], words),  # type: ignore[misc]
+                patient=step.get(f"patient_{language}" if first else f"next_patient_{language}", ""),
+            )
+
+
+def _addressed(words: str, roles: RoleSetting, language: Language, mine: bool = False) -> str:
+    """The words with the patient addressed, or spoken of as the family's child or relative."""
+    plan = plan_words()
+    form = 0 if roles.speaker == "self" else _PRONOUN[roles.sex]
+    kin = plan["kin"][language][roles.speaker] or ["", ""]
+    for token, forms in plan["address"][language].items():
+        words = words.replace(token, forms[form])
+        words = words.replace(f"{token[0]}{token[1].upper()}{token[2:]}", forms[form][:1].upper() + forms[form][1:])
+    return words.replace("{kin}", kin[1 if mine else 0])
+
+
+def _values(
+    note: Note, knowledge: ClinicalKnowledge, language: Language
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What each placeholder stands for; what says nothing ("none mentioned") is empty."""
+    told, about, disease = read_sections(note.text, note.language), knowledge.diagnostic, knowledge.disease
+    risks = disease.risk_factors
+    signs = _meaningful(
+        f"{sign.name} ({sign.description})" if sign.description else sign.name for sign in disease.signs_and_symptoms
+    )
+    names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
+    examined = _without(told.get("physical_examination", ()), about.most_likely_disease)
+    tested = _without(told.get("test_results", ()), about.most_likely_disease)
+    complains = any(told.get(section) for section in ("chief_complaint", "present_illness"))
+    single = {
+        "found": "yes" if examined or tested else "",
+        "complaint": "yes" if complains else "",
+        "known": "yes" if complains or phrase(about.most_likely_disease) else "",
+        "disease": phrase(about.most_likely_disease),
+        "basis": about.diagnosis_basis.strip() if phrase(about.diagnosis_basis) else "",
+        "information": about.basic_information.strip() if phrase(about.basic_information) else "",
+        "differentials": _and(_meaningful(about.differential_diagnosis), language),
+        "tests": _and(_meaningful(about.confirmation_tests), language),
+        "symptoms": _and(names[:_LISTED], language),
+        "conditions": _and(_meaningful(disease.associated_conditions)[:_LISTED], language),
+    }
+    return single, {
+        "signs": signs,
+        "inquiries": _meaningful(disease.customized_inquiry),
+        "family_factors": _meaningful(risks.family_history),
+        "other_factors": _meaningful(
+            [*risks.lifestyle, *risks.living_environment, *risks.exposure, *risks.mental_health]
+        ),
+        "systems": _meaningful(check.system for check in disease.review_of_systems),
+        "findings": _grouped(examined, language),
+        "results": _grouped(tested, language),
+    }
+
+
+def _meaningful(entries: Any) -> list[str]:
+    return list(dict.fromkeys(text for entry in entries if (text := phrase(entry))))
+
+
+def _without(lines: tuple[str, ...], disease: str) -> list[str]:
+    """Findings that do not give the diagnosis away before the physician comes to it."""
+    return [line for line in lines if not names_disease(line, [disease])]
+
+
+def _grouped(lines: list[str], language: Language) -> list[str]:
+    """Findings in portions that one can follow."""
+    groups: list[list[str]] = []
+    for line in [part for whole in lines for part in _portions(whole, language)]:
+        full = not groups or len(groups[-1]) == _FINDINGS_AT_ONCE or _length([*groups[-1], line]) > _LONGEST_TURN
+        groups.append([line]) if full else groups[-1].append(line)
+    return [("" if language == "zh" else " ").join(group) for group in groups]
+
+
+def _portions(line: str, language: Language) -> list[str]:
+    if _length([line]) <= _LONGEST_TURN:
+        return [line]
+    portions: list[str] = []
+    for part in re.split(r"(?<=[;；])\s*", line):
+        fits = portions and _length([portions[-1], part]) <= _LONGEST_TURN
+        portions[-1:] = [f"{portions[-1]}{'' if language == 'zh' else ' '}{part}"] if fits else [*portions[-1:], part]
+    return [
+        part.rstrip(";； ") + ("" if part.endswith((".", "。")) else "。" if language == "zh" else ".")
+        for part in portions
+    ]
+
+
+def _length(lines: list[str]) -> int:
+    return sum(len(re.findall(r"[\w/.-]+", re.sub(r"[\u4e00-\u9fff]{2}", " x ", line))) for line in lines)
+
+
+def _and(items: list[str], language: Language) -> str:
+    if language == "zh":
+        return "、".join(items)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""

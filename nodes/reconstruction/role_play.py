@@ -1,0 +1,116 @@
+"""Interactive role-play, the second comparison: physician and patient take turns, both with the note (Figure 11)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from cases.notes import Note
+from cases.vocabulary import Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.dialogue_writer import short_script
+from nodes.reconstruction.exchanges import Exchange, PhysicianUtterance, Utterance
+from nodes.reconstruction.plan import farewell_words
+from nodes.reconstruction.role_setting import RoleSetting, roles_of
+from nodes.reconstruction.script import answer_to
+
+_CLOSING = 6  # of the last exchanges: they tell the diagnosis and the tests, however few turns there are
+
+
+class PlayState(TypedDict, total=False):
+    """The note and what has been said; ``last_words`` once the physician has ended it."""
+
+    note: Note
+    roles: RoleSetting
+    exchanges: list[Exchange]
+    spoken: str
+    last_words: str
+
+
+class PhysicianTurn(BaseModel):
+    """What the physician says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: PhysicianUtterance
+    finished: bool
+
+
+class PatientTurn(BaseModel):
+    """What the patient, or the family, says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Utterance
+
+
+@dataclass(frozen=True)
+class PhysicianView:
+    """What the physician of the role-play sees."""
+
+    note: Note
+    exchanges: list[Exchange]
+    turns_left: int
+    language: Language
+
+
+@dataclass(frozen=True)
+class PatientView:
+    """What the patient of the role-play sees."""
+
+    note: Note
+    roles: RoleSetting
+    exchanges: list[Exchange]
+    spoken: str
+    language: Language
+
+
+def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
+    """Offline: the next exchange of the interview, shortened to the turns that there are."""
+    planned, done = short_script(view.note, view.language), len(view.exchanges)
+    turns = done + view.turns_left - 1  # the last is the farewell
+    if len(planned) > turns:
+        closing = min(_CLOSING, turns)
+        planned = [*planned[: turns - closing], *planned[len(planned) - closing :]]
+    if done < len(planned):
+        return PhysicianTurn(text=planned[done].physician, finished=False)
+    return PhysicianTurn(text=farewell_words(view.language), finished=True)
+
+
+def reply_of_the_script(view: PatientView) -> PatientTurn:
+    """Offline: the reply that the script has for these words; to others, what of the note answers them."""
+    for exchange in short_script(view.note, view.language):
+        if exchange.physician == view.spoken:
+            return PatientTurn(text=exchange.patient)
+    heard = [exchange.patient for exchange in view.exchanges]
+    disease = view.note.diseases[0] if view.note.diseases else ""
+    return PatientTurn(text=answer_to(view.spoken, view.note, view.roles, disease, heard))
+
+
+physician = Role("doctor", "reconstruction", "clinichat/recon_physician", PhysicianTurn, next_of_the_script)
+patient = Role("patient", "reconstruction", "clinichat/recon_patient", PatientTurn, reply_of_the_script)
+
+
+@node
+async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The physician's next turn; the last if the physician says so, or the turns are used up."""
+    context, note, exchanges = runtime.context, state["note"], state["exchanges"]
+    left = context.max_turns - len(exchanges)
+    view = PhysicianView(note, exchanges, left, context.language or note.language)
+    turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
+    ended = turn.finished or left == 1
+    return {"spoken": turn.text, "last_words": turn.text if ended else ""}
+
+
+@node
+async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The reply to it."""
+    context, note, exchanges = runtime.context, state["note"], state["exchanges"]
+    roles = state.get("roles") or roles_of(note)
+    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language)
+    turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
+    return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}

@@ -1,0 +1,83 @@
+"""Role setting: who speaks for the patient, and how the two are addressed (CliniChat, section 3.2 and Figure 6).
+
+A grown-up who can speak answers in person; for a child, or for somebody who cannot give a history, the family does.
+The rules of conduct themselves are words, and stand in the prompts.
+"""
+
+import re
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from cases.case import Sex
+from cases.notes import Note
+from cases.text.demographics import demographics
+from cases.text.note_sections import read_sections
+from cases.vocabulary import Language
+from nodes.context import Context
+from nodes.node import node
+from nodes.reconstruction.voice import Kin, Voice
+
+_ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
+_CHILD = re.compile(
+    r"\b(?:mom|mother|father|parents?) (?:also )?(?:states?|reports?|says?|notes?|brings|brought|indicated)|"
+    r"\b(?:infant|newborn|neonate|toddler|baby)\b(?! (?:aspirin|oil|shower))|months?-old|weeks?-old"
+    r"|days?-old|患儿|宝宝|新生儿",
+    re.IGNORECASE,
+)
+_CANNOT_SPEAK = re.compile(
+    r"unable to (?:give|provide) (?:any )?(?:history|information)|unresponsive|unconscious|obtunded|comatose|intubated"
+    r"|nonverbal|non-verbal|history (?:is|was) (?:obtained|provided) (?:from|by) (?:his|her|the) |advanced dementia"
+    r"|昏迷|意识不清|阿尔茨海默|痴呆|不能言语|家属代诉|家人代述",
+    re.IGNORECASE,
+)
+
+
+class RoleSetting(BaseModel):
+    """Who answers the physician."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    speaker: Kin = "self"
+    sex: Sex | None = None
+    age_years: float | None = None
+
+    def voice(self, language: Language) -> Voice:
+        """How the speaker talks of the patient."""
+        return Voice(language, self.speaker, self.sex)
+
+
+class NoteState(TypedDict, total=False):
+    """The note alone."""
+
+    note: Note
+
+
+def roles_of(note: Note) -> RoleSetting:
+    """Who speaks, as the note lets one see it."""
+    sections = read_sections(note.text, note.language)
+    person = " ".join(sections.get("person", ()))
+    stated = demographics(person, brief=True) if person else demographics(note.text)
+    about = note.text.partition("\nFamily history")[0]
+    sex = stated.sex or _sex_by_pronouns(about)
+    if (stated.age_years is not None and stated.age_years < _ANSWERS_FROM) or (
+        stated.age_years is None and _CHILD.search(about)
+    ):
+        kin: Kin = "child" if sex is None else "daughter" if sex == "female" else "son"
+    else:
+        kin = "relative" if _CANNOT_SPEAK.search(about) else "self"
+    return RoleSetting(speaker=kin, sex=sex, age_years=stated.age_years)
+
+
+@node
+async def set_roles(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Decide from the note who speaks; asks nobody."""
+    return {"roles": roles_of(state["note"])}
+
+
+def _sex_by_pronouns(text: str) -> Sex | None:
+    female = len(re.findall(r"\b(?:she|her|herself)\b|女", text, re.IGNORECASE))
+    male = len(re.findall(r"\b(?:he|his|him|himself)\b|男", text, re.IGNORECASE))
+    return None if female == male else "female" if female > male else "male"

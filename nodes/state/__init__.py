@@ -1,0 +1,1 @@
+"""What passes between the agents: every state of a graph, and its reducers."""

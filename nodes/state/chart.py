@@ -1,0 +1,221 @@
+"""What the doctors know: the findings in the state, and the chart that a stage reads of them.
+
+Neither the patient's record as a whole, nor the examination record, nor the answer key is among them: a doctor's node
+takes `Findings`, and a state key that is not in it does not reach the node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases.case import Sex
+from cases.vocabulary import AUXILIARY_ITEMS, Language, label
+from llm import Trace, merge_traces
+from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from prompts import load_prompt
+
+
+class Presentation(BaseModel):
+    """What is known at the door. Histories are filled only where the patient is not asked (``interactive`` off)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: Language
+    age_years: float | None = None
+    sex: Sex | None = None
+    occupation: str = ""
+    chief_complaint: str
+    present_illness: str = ""
+    past_history: str = ""
+    personal_history: str = ""
+    family_history: str = ""
+
+
+class Picture(BaseModel):
+    """A picture that the examiner handed over."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    item: str
+    file: str = Field(description="Absolute path.")
+
+
+Speaker = Literal["doctor", "patient", "examiner"]
+Ended = Literal["", "concluded", "turn_limit", "patient_ended"]
+
+
+class Turn(BaseModel):
+    """One utterance of the dialogue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    speaker: Speaker
+    text: str
+    addressee: Speaker | None = Field(None, description="Who alone is spoken to; None is everybody in the room.")
+    pictures: list[Picture] = Field(default_factory=list, description="What is handed over with the words.")
+    action: str | None = Field(None, description="The doctor's action that the patient's side answers, if tracked.")
+    plain: str = Field("", description="The patient's words before a persona put them in its own; empty without one.")
+    facts: list[str] = Field(default_factory=list, description="What of the records was released for these words.")
+
+
+def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
+    """What somebody said or was told, as it was said: without what only the patient's side knows of a turn."""
+    return [
+        turn.model_copy(update={"action": None, "plain": "", "facts": []})
+        if turn.action or turn.plain or turn.facts
+        else turn
+        for turn in dialogue
+        if turn.addressee in (None, listener) or turn.speaker == listener
+    ]
+
+
+class Reference(BaseModel):
+    """What earlier stages should have found, handed to a stage only where ``sequential`` is off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    triage: Triage | None = None
+    referral: Referral | None = None
+    results: dict[str, str] = Field(default_factory=dict)
+    pictures: list[Picture] = Field(default_factory=list)
+    reports: dict[str, str] = Field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
+
+
+def merge_reports(left: dict[str, str] | None, right: dict[str, str] | None) -> dict[str, str]:
+    """Reports of parallel branches, by image class in the order of the vocabulary.
+
+    Two reports of one class come only from two visits of a case; the longer spelling order decides, so that the
+    outcome does not depend on who was first.
+    """
+    merged: dict[str, str] = {}
+    for reports in (left or {}, right or {}):
+        for item, report in reports.items():
+            merged[item] = max(report, merged.get(item, ""))
+    return {item: merged[item] for item in AUXILIARY_ITEMS.names if item in merged}
+
+
+def merge_records(left: list[StageRecord] | None, right: list[StageRecord] | None) -> list[StageRecord]:
+    """Union of stage records by stage and visit, in a fixed order."""
+    records = {(record.visit, record.stage): record for record in sorted([*(left or []), *(right or [])], key=str)}
+    return sorted(
+        records.values(), key=lambda record: (record.visit, STAGE_ORDER[record.stage.split(":")[0]], record.stage)
+    )
+
+
+STAGE_ORDER = {
+    name: position
+    for position, name in enumerate(
+        (
+            "referral.level1",
+            "referral.level2",
+            "history_taking.physical",
+            "history_taking.auxiliary",
+            "examination",
+            "diagnosis",
+            "treatment",
+        )
+    )
+}
+
+
+class Findings(TypedDict, total=False):
+    """All that a doctor may see of the state."""
+
+    case_id: str
+    presentation: Presentation
+    symptoms: str
+    triage: Triage
+    referral: Referral
+    dialogue: list[Turn]
+    results: dict[str, str]
+    pictures: list[Picture]
+    reports: Annotated[dict[str, str], merge_reports]
+    diagnosis: Diagnosis
+    reference: Reference
+    backtracks: int
+
+
+class Progress(TypedDict, total=False):
+    """What every node may add to, whatever it decides."""
+
+    decisions: Annotated[list[StageRecord], merge_records]
+    trace: Annotated[Trace, merge_traces]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The chart as a stage finds it; ``str(chart)`` is what a prompt shows."""
+
+    language: Language
+    presentation: Presentation
+    referral: Referral | None
+    triage: Triage | None
+    dialogue: list[Turn]
+    results: dict[str, str]
+    pictures: list[Picture]
+    reports: dict[str, str]
+    diagnosis: Diagnosis | None
+
+    def __str__(self) -> str:
+        """The chart in words, in the language of the prompt."""
+        return load_prompt("medchain/chart", self.language).render({"chart": self, "name": self._name})[1]
+
+    def _name(self, term: str) -> str:
+        return label(term, self.language)
+
+    @property
+    def department(self) -> str | None:
+        """The department that looks after the case, once it is referred."""
+        placed = self.referral or self.triage
+        return placed.department if placed else None
+
+    @property
+    def all_pictures(self) -> list[Picture]:
+        """The pictures on file and those that came with the words of the dialogue, each once."""
+        handed = [*self.pictures, *(picture for turn in self.dialogue for picture in turn.pictures)]
+        return list({picture.file: picture for picture in handed}.values())
+
+    @property
+    def patients_words(self) -> str:
+        """Everything the patient said, and what the record says where the patient was not asked."""
+        said = [turn.text for turn in self.dialogue if turn.speaker == "patient"]
+        return " ".join(
+            part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
+        )
+
+
+def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
+    """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
+
+    Args:
+        findings: the doctor's view of the state.
+        stage: the stage that reads it; nothing decided by itself or later is shown.
+        language: of the prompts; the case's if None.
+    """
+    here = STAGE_ORDER[stage]
+    reference = findings.get("reference")
+    known: dict[str, Any] = dict(findings)
+    if reference is not None:
+        known |= {key: value for key, value in reference if value}
+    presentation = findings["presentation"]
+    return Chart(
+        language=language or presentation.language,
+        presentation=presentation,
+        triage=known.get("triage") if here > STAGE_ORDER["referral.level1"] else None,
+        referral=known.get("referral") if here > STAGE_ORDER["referral.level2"] else None,
+        dialogue=heard_by("doctor", findings.get("dialogue", [])),
+        results=known.get("results", {}) if here > STAGE_ORDER["history_taking.auxiliary"] else {},
+        pictures=known.get("pictures", []) if here > STAGE_ORDER["history_taking.auxiliary"] else [],
+        reports=known.get("reports", {}) if here > STAGE_ORDER["examination"] else {},
+        diagnosis=known.get("diagnosis") if here > STAGE_ORDER["diagnosis"] else None,
+    )
+
+
+class Final(Findings, Progress, total=False):
+    """Every finding with the records of how it came about."""
+
+    treatment: Treatment

@@ -1,0 +1,151 @@
+"""What passes between interns and director: facts, reports, disputes; and the counters (AI Hospital, section 4)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nodes.patients.ai_hospital.profile import Profile
+from nodes.state.chart import Findings, Picture, Progress, Turn
+from nodes.state.decisions import NonEmpty
+from retrieval import Neighbour
+
+Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
+Person = Literal["patient", "examiner"]
+Ending = Literal["agreed", "rounds_used_up", "no_discussion"]
+MOST_DISPUTES = 3
+MOST_CONFLICTS = 5
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Facts(_Record):
+    """What is known of the patient, as the director puts it together."""
+
+    symptoms: str = Field(description="The patient's symptoms and history.")
+    examinations: str = Field(description="The examinations that were done and what they showed.")
+
+
+class Conflict(_Record):
+    """A point on which the interns' facts contradict each other, or that one of them alone reports."""
+
+    point: NonEmpty = Field(description="What does not fit together.")
+    ask: Person = Field(description="Who knows: the patient, or the examiner for results.")
+    question: NonEmpty = Field(description="What is asked, as it is said to them; to the examiner, the test by name.")
+
+
+class Confirmation(_Record):
+    """What the patient or the examiner said on a conflict."""
+
+    number: int = Field(description="Of the conflict; the first is 1.")
+    conflict: Conflict
+    reply: str
+
+
+class Dispute(_Record):
+    """A point that the interns have to settle."""
+
+    part: Part = Field(description="The part of the report that it is about.")
+    point: NonEmpty = Field(description="Who holds what, and what the question is.")
+
+
+class Consultation(_Record):
+    """One intern's own consultation, apart from the report on it."""
+
+    seat: int
+    dialogue: list[Turn]
+    results: dict[str, str]
+    pictures: list[Picture]
+    profile: Profile | None = None
+
+
+class Statement(_Record):
+    """What one intern holds after one round; round 0 is before the discussion."""
+
+    round: int
+    seat: int
+    report: dict[str, Any]
+    reasoning: str = ""
+
+
+class DiscussionRound(_Record):
+    """The reports of one round and what the director made of them."""
+
+    number: int
+    statements: list[Statement]
+    disputes: list[Dispute] = Field(description="What the director found disputed; the agenda of the next round.")
+    agreed: bool
+
+
+class Collaboration(_Record):
+    """How several doctors came to one report."""
+
+    interns: int
+    ended: Ending = Field(description="No dispute was left, the rounds were used up, or one doctor was alone.")
+    rounds: int = Field(description="How often the interns revised their reports.")
+    facts: Facts | None = None
+    confirmations: list[Confirmation] = Field(default_factory=list)
+    discussion: list[DiscussionRound] = Field(default_factory=list)
+
+
+def merge_statements(left: list[Statement] | None, right: list[Statement] | None) -> list[Statement]:
+    """Union of statements by round and seat, in that order."""
+    statements = {(item.round, item.seat): item for item in sorted([*(left or []), *(right or [])], key=str)}
+    return [statements[key] for key in sorted(statements)]
+
+
+def merge_consultations(left: list[Consultation] | None, right: list[Consultation] | None) -> list[Consultation]:
+    """Union of consultations by seat, in that order."""
+    consultations = {item.seat: item for item in sorted([*(left or []), *(right or [])], key=str)}
+    return [consultations[seat] for seat in sorted(consultations)]
+
+
+def merge_confirmations(left: list[Confirmation] | None, right: list[Confirmation] | None) -> list[Confirmation]:
+    """Union of confirmations by number, in that order."""
+    confirmations = {item.number: item for item in sorted([*(left or []), *(right or [])], key=str)}
+    return [confirmations[number] for number in sorted(confirmations)]
+
+
+class ConferenceState(Findings, Progress, total=False):
+    """What interns and director see: what the consultations brought to light, and their discussion."""
+
+    recalled: list[Neighbour]
+    seat: int
+    consultations: Annotated[list[Consultation], merge_consultations]
+    conflicts: list[Conflict]
+    confirmations: Annotated[list[Confirmation], merge_confirmations]
+    facts: Facts
+    statements: Annotated[list[Statement], merge_statements]
+    round: int
+    disputes: list[Dispute]
+    discussion: list[DiscussionRound]
+    ended: str
+    report: Any
+    collaboration: Collaboration
+
+
+class CollaborationOutput(Progress, total=False):
+    """What a discussion adds: the answer, and how the doctors came to it."""
+
+    report: Any
+    collaboration: Collaboration
+
+
+def last_statements(state: ConferenceState) -> list[Statement]:
+    """What each intern said last, by seat."""
+    last: dict[int, Statement] = {}
+    for statement in state.get("statements", []):  # by round
+        last[statement.seat] = statement
+    return [last[seat] for seat in sorted(last)]
+
+
+def pictures_shown(state: ConferenceState, seat: int | None = None) -> list[str]:
+    """The pictures that the consultations brought, of one intern or of all; each once."""
+    shown = [item for item in state.get("consultations", []) if seat in (None, item.seat)]
+    files = [
+        picture.file
+        for item in shown
+        for picture in [*item.pictures, *(picture for turn in item.dialogue for picture in turn.pictures)]
+    ]
+    return list(dict.fromkeys(files))

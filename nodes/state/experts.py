@@ -1,0 +1,113 @@
+"""What passes between the experts of MedAgents and MDAgents: fields, analyses, reports; and the counters."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nodes.context import Context
+from nodes.state.chart import Chart, read_chart
+from nodes.state.decisions import NonEmpty
+from nodes.state.stage import Options, StageState
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage
+from prompts import load_prompt
+from retrieval import Neighbour
+
+STAGES = (DIAGNOSIS, TREATMENT)  # what a strategy other than the stage's group can decide
+MOST_EXPERTS = 5
+MOST_TEAMS = 3
+Complexity = Literal["low", "moderate", "high"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Expert(_Record):
+    """A specialist of the panel."""
+
+    domain: NonEmpty = Field(description="The field of medicine.")
+    focus: str = Field(description="What this expert should attend to.")
+
+
+class Team(_Record):
+    """Specialists who write one report together."""
+
+    purpose: NonEmpty = Field(description="What the team is to find out.")
+    experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
+
+
+class Conclusion(_Record):
+    """What a text amounts to."""
+
+    proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
+
+
+class Analysis(Conclusion):
+    """One expert's analysis."""
+
+    team: int = Field(description="The first is 1; 0 without teams.")
+    seat: int
+    expert: str
+    analysis: str
+
+
+class Synthesis(Conclusion):
+    """The joint report of a panel or a team."""
+
+    team: int
+    report: str
+
+
+def merge_analyses(left: list[Analysis] | None, right: list[Analysis] | None) -> list[Analysis]:
+    """Union of analyses by team and seat, in that order."""
+    analyses = {(item.team, item.seat): item for item in sorted([*(left or []), *(right or [])], key=str)}
+    return [analyses[key] for key in sorted(analyses)]
+
+
+def merge_syntheses(left: list[Synthesis] | None, right: list[Synthesis] | None) -> list[Synthesis]:
+    """The last report of each team, by team."""
+    syntheses = {item.team: item for item in [*(left or []), *(right or [])]}
+    return [syntheses[team] for team in sorted(syntheses)]
+
+
+class PanelState(StageState, total=False):
+    """The state of a decision by experts."""
+
+    experts: list[Expert]
+    expert: Expert
+    teams: list[Team]
+    team: int
+    analyses: Annotated[list[Analysis], merge_analyses]
+    syntheses: Annotated[list[Synthesis], merge_syntheses]
+    complexity: Complexity
+    feedback: str
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """What everybody sees who has a part in the decision."""
+
+    stage: Stage
+    task: str
+    chart: Chart
+    options: Options
+    neighbours: list[Neighbour]
+
+
+def case_view(state: PanelState, stage: Stage, context: Context) -> CaseView:
+    """The case as the stage finds it."""
+    chart = read_chart(state, stage.name, context.language)
+    return CaseView(
+        stage=stage,
+        task=load_prompt("medchain/task", chart.language, stage.name).render({})[0],
+        chart=chart,
+        options=Options(stage.options(chart, context), chart.language),
+        neighbours=state.get("recalled", []),
+    )
+
+
+def purpose_of(state: PanelState) -> str:
+    """What the team at work is to find out; empty without teams."""
+    team = state.get("team", 0)
+    return state["teams"][team - 1].purpose if team else ""

@@ -1,0 +1,122 @@
+"""The states of the clinical workflow: what goes in, what has been found out, what comes out."""
+
+from cases import Case
+from cases.case import ExaminationRecord, PatientRecord
+from nodes.consultation.final_report import FinalReport
+from nodes.patients.ai_hospital.examiner import DeskState
+from nodes.patients.ai_hospital.profile import Profile
+from nodes.state.chart import Ended, Findings, Picture, Progress, Turn
+from nodes.state.collaboration import ConferenceState, Person
+from nodes.state.decisions import Referral, Treatment, Triage
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
+from nodes.workflow.admission import AdmissionState, FollowUp
+from retrieval import Neighbour
+
+
+class ClinicalInput(AdmissionState, total=False):
+    """The id of a case, or a case."""
+
+
+class ReferralState(Findings, Progress, total=False):
+    """The state of the referral."""
+
+
+class ReferralOutput(Progress, total=False):
+    """What the referral adds."""
+
+    triage: Triage
+    referral: Referral
+
+
+class InterviewState(Findings, PatientSideState, Progress, total=False):
+    """The state of the dialogue; the records are the patient's side's alone."""
+
+    recalled: list[Neighbour]
+
+
+class InterviewOutput(PatientSideOutput, Progress, total=False):
+    """What the dialogue adds."""
+
+
+class HistoryTakingState(Findings, Progress, total=False):
+    """The state of the history-taking stage."""
+
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    reference_reports: dict[str, str]
+    dialogue_ended: Ended
+    profile: Profile
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+
+
+class HistoryTakingInput(Findings, total=False):
+    """What history-taking starts from."""
+
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    reference_reports: dict[str, str]
+
+
+class HistoryTakingOutput(Progress, total=False):
+    """What history-taking adds."""
+
+    symptoms: str
+    dialogue: list[Turn]
+    dialogue_ended: Ended
+    profile: Profile
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    results: dict[str, str]
+    pictures: list[Picture]
+
+
+class ExaminationState(Findings, Progress, total=False):
+    """The state of the examination stage."""
+
+
+class ClinicalState(Findings, Progress, total=False):
+    """The whole course of a case.
+
+    The records stand apart from the findings: the patient's node reads ``patient_record``, the examiner's
+    ``examination_record``, the registrar's ``case``; a doctor's node reads `Findings`, which has none of them.
+    """
+
+    case: Case
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+    reference_reports: dict[str, str]
+    dialogue_ended: Ended
+    profile: Profile
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    requested: list[str]
+    sent_back: bool
+    treatment: Treatment
+    follow_up: FollowUp
+
+
+class ConsultationState(Findings, PatientSideState, Progress, total=False):
+    """The whole course of a consultation; the records and the case stand apart as in the clinical workflow."""
+
+    case: Case
+    recalled: list[Neighbour]
+    seat: int
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    report: FinalReport
+
+
+class InquiryState(PatientSideState, DeskState, total=False):
+    """One question to the patient's side, and the reply."""
+
+    asked: Person
+
+
+class DisputeResolutionState(ConferenceState, PatientSideState, total=False):
+    """The whole course of a collaboration; the records and the case stand apart as in the clinical workflow."""
+
+    case: Case

@@ -1,0 +1,82 @@
+"""What passes between the members of a stage's group: recalled cases, opinions, judgements; and the counters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import Language, label
+from nodes.state.chart import Findings, Progress
+from nodes.state.decisions import Decision, Judgement, Round, Treatment
+from retrieval import Neighbour
+
+
+class Opinion(BaseModel):
+    """What one general agent holds at one point of the discussion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    talk: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
+    seat: int = Field(description="Which agent; the first is 1.")
+    decision: dict[str, Any]
+    reasoning: str
+
+
+class Objection(Judgement):
+    """A judgement of one feedback round."""
+
+    round: int
+
+
+def merge_opinions(left: list[Opinion] | None, right: list[Opinion] | None) -> list[Opinion]:
+    """Union of opinions by talk and seat, in that order."""
+    opinions = {(opinion.talk, opinion.seat): opinion for opinion in sorted([*(left or []), *(right or [])], key=str)}
+    return [opinions[key] for key in sorted(opinions)]
+
+
+def merge_judgements(left: list[Objection] | None, right: list[Objection] | None) -> list[Objection]:
+    """Union of judgements by round and judge, in that order."""
+    judgements = {(item.round, item.judge): item for item in sorted([*(left or []), *(right or [])], key=str)}
+    return [judgements[key] for key in sorted(judgements)]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be chosen, in canonical names; ``str(options)`` lists them in the language of the prompt."""
+
+    names: Sequence[str]
+    language: Language
+
+    def __str__(self) -> str:
+        """The names as a prompt shows them."""
+        return ("；" if self.language == "zh" else "; ").join(label(name, self.language) for name in self.names)
+
+    def __bool__(self) -> bool:
+        """Whether the choice is closed at all."""
+        return bool(self.names)
+
+
+class StageInput(Findings, total=False):
+    """What a stage starts from: the findings, and the image class where it reports on one."""
+
+    image_class: str
+
+
+class StageState(StageInput, Progress, total=False):
+    """The state of one stage: the findings it starts from, and its discussion."""
+
+    recalled: list[Neighbour]
+    seat: int
+    talk: int
+    opinions: Annotated[list[Opinion], merge_opinions]
+    decision: Decision
+    judge: str
+    round: int
+    judgements: Annotated[list[Objection], merge_judgements]
+    rounds: list[Round]
+    ended: str
+    strategy: str
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    treatment: Treatment

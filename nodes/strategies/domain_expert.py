@@ -1,0 +1,181 @@
+"""A domain expert: analyses the case from one field, votes on the joint report (MedAgents), or proposes (MDAgents)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import Field
+
+from cases.vocabulary import normalise
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.votes import rule_of
+from nodes.state.decisions import Decision, Verdict
+from nodes.state.experts import (
+    STAGES,
+    Analysis,
+    CaseView,
+    Conclusion,
+    Expert,
+    PanelState,
+    Synthesis,
+    case_view,
+    purpose_of,
+)
+from nodes.state.stage import Objection, Opinion
+from nodes.workflow.general_agent import DiscussionView, Proposal, place
+from nodes.workflow.general_agent import vote as vote_of_general_agent
+from nodes.workflow.stages import Stage
+
+
+class AnalysisText(Conclusion):
+    """What the expert says."""
+
+    analysis: str = Field(description="What the findings mean from the side of this field; before the proposal.")
+
+
+@dataclass(frozen=True)
+class ExpertView(CaseView):
+    """What an expert sees before the joint report."""
+
+    expert: Expert
+    seat: int
+    purpose: str
+
+
+@dataclass(frozen=True)
+class VoterView(CaseView):
+    """What an expert sees who votes on the joint report."""
+
+    expert: Expert
+    seat: int
+    synthesis: Synthesis
+
+
+@dataclass(frozen=True)
+class OpinionView(CaseView):
+    """What an expert sees in a group that decides together."""
+
+    expert: Expert
+    seat: int
+    own: Opinion | None
+    others: list[Opinion]
+    feedback: str
+
+
+def _by_rule(view: ExpertView | VoterView) -> Decision:
+    return rule_of(view.seat)(view.stage, view.chart, view.neighbours, view.options.names, None)
+
+
+def _in_order(decision: Decision) -> list[str]:
+    listed = [value for value in dict(decision).values() if isinstance(value, list)]
+    return list(listed[0])
+
+
+def analyse_by_rule(view: ExpertView) -> AnalysisText:
+    """Offline: each seat weighs the similar cases in its own way."""
+    proposal = _in_order(_by_rule(view))
+    return AnalysisText(proposal=proposal, analysis=f"similar cases, {rule_of(view.seat).__name__}")
+
+
+def accept_if_half_is_shared(view: VoterView) -> Verdict:
+    """Offline: accept what shares at least half with the own view of the similar cases."""
+    own = _in_order(_by_rule(view))
+    left, right = {normalise(item) for item in own}, {normalise(item) for item in view.synthesis.proposal}
+    if left | right and len(left & right) * 2 >= len(left | right):
+        return Verdict(accepted=True, reason="")
+    return Verdict(accepted=False, reason=f"similar cases had: {', '.join(own)}")
+
+
+def propose_by_rule(view: OpinionView) -> Proposal[Any]:
+    """Offline: as a general agent of the stage's group, by the number of the seat."""
+    return vote_of_general_agent(
+        DiscussionView(
+            stage=view.stage,
+            seat=view.seat,
+            chart=view.chart,
+            image_class=None,
+            options=view.options,
+            neighbours=view.neighbours,
+            own=view.own,
+            others=view.others,
+            objections=[],
+        )
+    )
+
+
+def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
+    return Proposal[decision]  # type: ignore[valid-type]
+
+
+ANALYSTS = {
+    stage.name: Role("expert", stage.name, "strategies/analyse", AnalysisText, offline=analyse_by_rule)
+    for stage in STAGES
+}
+VOTERS = {
+    stage.name: Role("expert", stage.name, "strategies/vote", Verdict, offline=accept_if_half_is_shared)
+    for stage in STAGES
+}
+PROPOSERS = {
+    stage.name: Role("expert", stage.name, "strategies/opinion", _proposal(stage.decision), offline=propose_by_rule)
+    for stage in STAGES
+}
+
+
+@node
+async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One expert's analysis, alone."""
+    case = case_view(state, stage, runtime.context)
+    expert, seat, team = state["expert"], state["seat"], state.get("team", 0)
+    said = await ask(
+        ANALYSTS[stage.name],
+        ExpertView(**vars(case), expert=expert, seat=seat, purpose=purpose_of(state)),
+        runtime.context,
+        language=case.chart.presentation.language,
+        place=place(state, *([f"team{team}"] if team else []), f"analysis{seat}"),
+    )
+    return {
+        "analyses": [
+            Analysis(team=team, seat=seat, expert=expert.domain, analysis=said.analysis, proposal=said.proposal)
+        ]
+    }
+
+
+@node
+async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One expert's vote on the joint report, with what would have to be changed."""
+    case = case_view(state, stage, runtime.context)
+    expert, seat, round_ = state["expert"], state["seat"], state.get("round", 0)
+    verdict = await ask(
+        VOTERS[stage.name],
+        VoterView(**vars(case), expert=expert, seat=seat, synthesis=state["syntheses"][0]),
+        runtime.context,
+        language=case.chart.presentation.language,
+        place=place(state, f"round{round_}", f"vote{seat}"),
+    )
+    return {"judgements": [Objection(round=round_, judge=f"expert {seat}: {expert.domain}", verdict=verdict)]}
+
+
+@node
+async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One expert's proposal in a group, in view of the others' last ones and the moderator's remarks."""
+    case = case_view(state, stage, runtime.context)
+    seat, talk = state["seat"], state.get("talk", 0)
+    last = [opinion for opinion in state.get("opinions", []) if opinion.talk == talk - 1]
+    proposal = await ask(
+        PROPOSERS[stage.name],
+        OpinionView(
+            **vars(case),
+            expert=state["expert"],
+            seat=seat,
+            own=next((opinion for opinion in last if opinion.seat == seat), None),
+            others=[opinion for opinion in last if opinion.seat != seat],
+            feedback=state.get("feedback", ""),
+        ),
+        runtime.context,
+        language=case.chart.presentation.language,
+        place=place(state, f"talk{talk}", f"seat{seat}"),
+    )
+    decision = proposal.decision.model_dump(mode="json")
+    return {"opinions": [Opinion(talk=talk, seat=seat, decision=decision, reasoning=proposal.reasoning)]}

@@ -1,0 +1,104 @@
+"""The moderator of MDAgents: says how complex a case is, and helps a group that has not agreed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.votes import agreement, named_in_findings, weights
+from nodes.state.decisions import NonEmpty, Round
+from nodes.state.experts import STAGES, CaseView, Complexity, PanelState, case_view
+from nodes.state.stage import Opinion
+from nodes.workflow.general_agent import place
+from nodes.workflow.stages import Stage
+
+
+class ComplexityCheck(BaseModel):
+    """How complex the question is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str = Field(description="Before the complexity.")
+    complexity: Complexity
+
+
+class Remarks(BaseModel):
+    """What the moderator tells the group."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    remarks: NonEmpty
+
+
+@dataclass(frozen=True)
+class ModeratorView(CaseView):
+    """What the moderator sees of a group: the last proposals."""
+
+    opinions: list[Opinion]
+
+
+def by_similar_cases(view: CaseView) -> ComplexityCheck:
+    """Offline: low if a result names the disease or half of the similar cases hold one thing, high if none does."""
+    shares = list(weights(view.stage, view.neighbours).values())
+    if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
+        return ComplexityCheck(reason="similar cases agree", complexity="low")
+    if shares and shares[0] > 1 / len(view.neighbours):
+        return ComplexityCheck(reason="similar cases partly agree", complexity="moderate")
+    return ComplexityCheck(reason="similar cases differ", complexity="high")
+
+
+def name_the_differences(view: ModeratorView) -> Remarks:
+    """Offline: who proposes what."""
+    decisions = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
+    return Remarks(remarks=" | ".join("; ".join(sorted(decision.choices())) for decision in decisions))
+
+
+COMPLEXITY_CHECKS = {
+    stage.name: Role("moderator", stage.name, "strategies/complexity", ComplexityCheck, offline=by_similar_cases)
+    for stage in STAGES
+}
+MODERATORS = {
+    stage.name: Role("moderator", stage.name, "strategies/feedback", Remarks, offline=name_the_differences)
+    for stage in STAGES
+}
+
+
+@node
+async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """Low, moderate or high; the record of the stage tells it."""
+    view = case_view(state, stage, runtime.context)
+    language = view.chart.presentation.language
+    role = COMPLEXITY_CHECKS[stage.name]
+    check = await ask(role, view, runtime.context, language=language, place=place(state, "complexity"))
+    return {"complexity": check.complexity, "strategy": f"mdagents:{check.complexity}"}
+
+
+@node
+async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """Note the proposals of a round; asks nobody. Two ends: all propose the same, or the rounds are used up."""
+    talk = state.get("talk", 0)
+    last = [opinion for opinion in state["opinions"] if opinion.talk == talk]
+    decisions = [stage.decision.model_validate(opinion.decision) for opinion in last]
+    agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
+    ended = "agreed" if agreed else "exhausted" if talk >= runtime.context.max_rounds else ""
+    noted = Round(decision={f"expert {opinion.seat}": opinion.decision for opinion in last})
+    return {"rounds": [*state.get("rounds", []), noted], "talk": talk + 1, "ended": ended}
+
+
+@node
+async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """What the moderator tells a group that has not agreed."""
+    case = case_view(state, stage, runtime.context)
+    talk = state["talk"] - 1
+    said = await ask(
+        MODERATORS[stage.name],
+        ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.talk == talk]),
+        runtime.context,
+        language=case.chart.presentation.language,
+        place=place(state, f"talk{talk}"),
+    )
+    return {"feedback": said.remarks}

@@ -1,0 +1,94 @@
+"""The report writer: makes one report of the experts' analyses, revises it by their objections, counts the votes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import Field
+
+from cases.vocabulary import normalise
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.decisions import Judgement, Round
+from nodes.state.experts import STAGES, Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
+from nodes.workflow.general_agent import place
+from nodes.workflow.stages import Stage
+
+VOTES = 3  # MedAgents: a report is put to the vote three times at most
+
+
+class ReportText(Conclusion):
+    """What the report says."""
+
+    report: str = Field(description="Essential knowledge, what is common, what differs; before the proposal.")
+
+
+@dataclass(frozen=True)
+class WriterView(CaseView):
+    """What the writer sees: the analyses, and after a vote the last report with the objections to it."""
+
+    purpose: str
+    analyses: list[Analysis]
+    synthesis: Synthesis | None
+    objections: list[Judgement]
+
+
+def most_proposed(view: WriterView) -> ReportText:
+    """Offline: what most analyses propose; after an objection or without a majority, what any of them does."""
+    spelling: dict[str, str] = {}
+    count: dict[str, int] = {}
+    for analysis in view.analyses:
+        for key, item in {normalise(item): item for item in analysis.proposal}.items():
+            spelling.setdefault(key, item)
+            count[key] = count.get(key, 0) + 1
+    most = [] if view.objections else [key for key in count if count[key] * 2 > len(view.analyses)]
+    report = "\n".join(f"{analysis.expert}: {', '.join(analysis.proposal)}" for analysis in view.analyses)
+    return ReportText(report=report, proposal=[spelling[key] for key in most or count])
+
+
+WRITERS = {
+    stage.name: Role("writer", stage.name, "strategies/synthesise", ReportText, offline=most_proposed)
+    for stage in STAGES
+}
+
+
+@node
+async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The joint report of the panel, or of one team."""
+    case = case_view(state, stage, runtime.context)
+    team, round_ = state.get("team", 0), state.get("round", 0)
+    written = await ask(
+        WRITERS[stage.name],
+        WriterView(
+            **vars(case),
+            purpose=purpose_of(state),
+            analyses=[analysis for analysis in state["analyses"] if analysis.team == team],
+            synthesis=next((item for item in state.get("syntheses", []) if item.team == team), None),
+            objections=[
+                item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
+            ],
+        ),
+        runtime.context,
+        language=case.chart.presentation.language,
+        place=place(state, f"team{team}" if team else f"round{round_}"),
+    )
+    return {"syntheses": [Synthesis(team=team, report=written.report, proposal=written.proposal)]}
+
+
+@node
+async def gather(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Wait until every member of every team has spoken; asks nobody."""
+    return {}
+
+
+@node
+async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Note the report with its votes; asks nobody. Two ends: all accept it, or the votes are used up."""
+    round_ = state.get("round", 0)
+    votes = [item for item in state["judgements"] if item.round == round_]
+    judgements = [Judgement(judge=item.judge, verdict=item.verdict) for item in votes]
+    noted = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
+    agreed = all(item.verdict.accepted for item in votes)
+    ended = "agreed" if agreed else "exhausted" if round_ + 1 >= VOTES else ""
+    return {"rounds": [*state.get("rounds", []), noted], "round": round_ + 1, "ended": ended}

@@ -1,0 +1,33 @@
+"""One doctor alone, in one call: the plainest strategy, and MDAgents' for a case of low complexity."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.votes import majority
+from nodes.state.decisions import Decision, Round
+from nodes.state.experts import STAGES, CaseView, PanelState, case_view
+from nodes.workflow.general_agent import place
+from nodes.workflow.stages import Stage
+
+
+def follow_most(view: CaseView) -> Decision:
+    """Offline: what most similar cases hold."""
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, None)
+
+
+SOLO_DOCTORS: dict[str, Role[Any]] = {
+    stage.name: Role("solo", stage.name, "strategies/solo", stage.decision, offline=follow_most) for stage in STAGES
+}
+
+
+@node
+async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The decision of one doctor, whom nobody judges."""
+    view = case_view(state, stage, runtime.context)
+    language = view.chart.presentation.language
+    decision = await ask(SOLO_DOCTORS[stage.name], view, runtime.context, language=language, place=place(state))
+    return {"decision": decision, "rounds": [Round(decision=decision.model_dump(mode="json"))], "ended": "not_judged"}

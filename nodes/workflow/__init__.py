@@ -1,0 +1,1 @@
+"""The clinical workflow: who admits, recalls, discusses, decides, judges and examines (MedChain-Agent)."""

@@ -1,0 +1,196 @@
+"""The registrar: admits the case, opens its chart, and closes it with the follow-up record. Asks nobody."""
+
+import asyncio
+import difflib
+from typing import Annotated, Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cases import Case, load_cases
+from cases.case import ExaminationRecord, PatientRecord
+from cases.sexes import with_sex
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Findings, Presentation, Reference, Turn
+from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from nodes.workflow.case_retrieval import add_to_memory
+from nodes.workflow.examiner import release
+from retrieval import RememberedCase
+
+
+class AdmissionState(TypedDict, total=False):
+    """What a run starts from: a case, or the id of one."""
+
+    case_id: Annotated[
+        str, Field(description="Id of a case in `case_source`; of the built-in ones, e.g. `surgery-03`.")
+    ]
+    case: Annotated[Case, Field(description="A whole case, instead of an id.")]
+
+
+class RecordsState(TypedDict, total=False):
+    """Both records of the patient, without the answer key."""
+
+    presentation: Presentation
+    patient_record: PatientRecord
+    examination_record: ExaminationRecord
+    picture_folder: str
+
+
+class UnknownCaseError(ValueError):
+    """There is no case of that id where the context says to look; as a ValueError, a server tells which are close."""
+
+
+class FollowUp(BaseModel):
+    """The record of the whole course, as it could be remembered (MedChain, B.1)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    course: RememberedCase = Field(description="The twelve features, as the workflow found or decided them.")
+    dialogue: list[Turn]
+    urgency: str
+    diagnosis_basis: str
+    treatment_plan: str
+    ended: dict[str, str] = Field(description="How each stage ended, by stage.")
+
+
+@node
+async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
+    """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
+
+    In a consultation the patient is always asked and no reference is handed out, whatever the workflow's switches say.
+    """
+    context = runtime.context
+    case = state.get("case")
+    if case is None:
+        case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
+    elif not isinstance(case, Case):  # as JSON, from Studio
+        case = Case.model_validate(case)
+    if context.patient_sex != "record":
+        case = with_sex(case, context.patient_sex)
+    record = case.patient if context.personalized else _impersonal(case.patient)
+    histories = {} if context.interactive or consultation else record.model_dump(include=_HISTORIES)
+    update: dict[str, Any] = {
+        "case_id": case.id,
+        "patient_record": record,
+        "examination_record": case.examinations,
+        "picture_folder": case.folder,
+        "presentation": Presentation(
+            language=case.language,
+            age_years=record.age_years,
+            sex=record.sex,
+            occupation=record.occupation,
+            chief_complaint=record.chief_complaint,
+            **histories,
+        ),
+        "backtracks": 0,
+    }
+    if context.pictures_in_dialogue == "report":
+        update["reference_reports"] = dict(case.key.imaging_reports)
+    if not context.sequential and not consultation:
+        update["reference"] = reference_of(case, context)
+    return update
+
+
+@node
+async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Lay both records open to the doctor: every history and every result at once."""
+    presentation, examinations = state["presentation"], state["examination_record"]
+    histories = state["patient_record"].model_dump(include=_HISTORIES)
+    results, pictures = release(
+        examinations, list(examinations.results), state.get("picture_folder", ""), runtime.context.send_pictures
+    )
+    return {"presentation": presentation.model_copy(update=histories), "results": results, "pictures": pictures}
+
+
+_HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
+
+
+def _impersonal(record: PatientRecord) -> PatientRecord:
+    """The record without what is particular to the person: only the complaint and the course of the illness."""
+    return PatientRecord(chief_complaint=record.chief_complaint, present_illness=record.present_illness)
+
+
+def find_case(case_id: str | None, source: str) -> Case:
+    """Look a case up by id.
+
+    Raises:
+        UnknownCaseError: no id given, or no such case; close ids are named.
+        CaseFileError: the source cannot be read.
+    """
+    if not case_id:
+        raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
+    cases = {case.id: case for case in load_cases(source)}
+    if case_id not in cases:
+        close = difflib.get_close_matches(case_id, cases, n=3)
+        hint = f"; close: {', '.join(close)}" if close else f"; the first is {next(iter(cases))!r}"
+        raise UnknownCaseError(f"there is no case {case_id!r} in {source}{hint}")
+    return cases[case_id]
+
+
+def reference_of(case: Case, context: Context) -> Reference:
+    """What each stage should find, for the ablation without sequence (MedChain, section 5.4)."""
+    key = case.key
+    items = key.examination_items or list(case.examinations.results)
+    results, pictures = release(case.examinations, items, case.folder, context.send_pictures)
+    triage = Triage(urgency=key.urgency or "routine", department=key.department) if key.department else None
+    return Reference(
+        triage=triage,
+        referral=Referral(urgency=triage.urgency, department=triage.department, sub_departments=key.sub_departments)
+        if triage
+        else None,
+        results=results,
+        pictures=pictures,
+        reports=dict(key.imaging_reports),
+        diagnosis=Diagnosis(names=key.diagnosis, basis=key.diagnosis_basis) if key.diagnosis else None,
+    )
+
+
+class ClosingState(Findings, total=False):
+    """The whole course, as far as the doctors know it."""
+
+    treatment: Treatment
+    decisions: list[StageRecord]
+
+
+@node
+async def follow_up(state: ClosingState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Compile the course; where the memory grows, remember it as a pseudo-case (unverified)."""
+    context = runtime.context
+    presentation, referral = state["presentation"], state["referral"]
+    results = state.get("results", {})
+    history = [turn.text for turn in state.get("dialogue", []) if turn.speaker == "patient"] or [
+        getattr(presentation, section) for section in sorted(_HISTORIES) if getattr(presentation, section)
+    ]
+    course = RememberedCase(
+        id=state["case_id"],
+        language=presentation.language,
+        verified=False,
+        order=context.position,
+        age_years=presentation.age_years,
+        sex=presentation.sex,
+        chief_complaint=presentation.chief_complaint,
+        symptoms=state.get("symptoms", presentation.chief_complaint),
+        history=" ".join(history),
+        physical_examination={item: text for item, text in results.items() if item in PHYSICAL_ITEMS.names},
+        auxiliary_examination={item: text for item, text in results.items() if item in AUXILIARY_ITEMS.names},
+        imaging_report=state.get("reports", {}),
+        diagnosis=state["diagnosis"].names,
+        treatment_items=state["treatment"].items,
+        department=referral.department,
+        sub_departments=referral.sub_departments,
+    )
+    if context.grow != "off":
+        await add_to_memory(course, context)
+    return {
+        "follow_up": FollowUp(
+            course=course,
+            dialogue=state.get("dialogue", []),
+            urgency=referral.urgency,
+            diagnosis_basis=state["diagnosis"].basis,
+            treatment_plan=state["treatment"].plan,
+            ended={record.stage: record.ended for record in state.get("decisions", [])},
+        )
+    }

@@ -1,0 +1,84 @@
+"""The librarian of the case memory: refines the patient's words into a symptom description, and recalls by it."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import Language
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Findings, read_chart
+from nodes.workflow.stages import Stage
+from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
+
+
+class SymptomDescription(BaseModel):
+    """The key under which a case is remembered (MedChain, B.3: about 70 Chinese characters)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    symptoms: str = Field(min_length=1, description="The symptoms with site, character and duration, and nothing else.")
+
+
+@dataclass(frozen=True)
+class WordsView:
+    """What is refined."""
+
+    words: str
+    language: Language
+
+
+def cut_to_symptoms(view: WordsView) -> SymptomDescription:
+    """Offline: the clauses that state a symptom, up to the usual length; all words if none does."""
+    return SymptomDescription(symptoms=describe_symptoms(view.words, language=view.language) or view.words)
+
+
+refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offline=cut_to_symptoms)
+
+
+@node
+async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Describe the symptoms as far as the patient has told them."""
+    chart = read_chart(state, "diagnosis", runtime.context.language)
+    description = await ask(
+        refiner,
+        WordsView(words=chart.patients_words, language=chart.presentation.language),
+        runtime.context,
+        language=chart.presentation.language,
+        place="history" if state.get("dialogue") else "complaint",
+    )
+    return {"symptoms": description.symptoms}
+
+
+@node
+async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The nearest remembered cases, for one stage."""
+    return {"recalled": await neighbours_for(state, stage, runtime.context)}
+
+
+async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
+    """The nearest remembered cases: of the department that has the case, or of all while it has none."""
+    memory = await memory_of(context)
+    return await memory.arecall(
+        findings["symptoms"],
+        read_chart(findings, stage.name, context.language).department,
+        exclude=(findings["case_id"],),
+        before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
+        k=context.neighbours,
+    )
+
+
+async def memory_of(context: Context) -> Memory:
+    """The run's case memory; opened once, in a thread, since that reads files and may load a model."""
+    memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
+    return memory.for_run(context.run)
+
+
+async def add_to_memory(course: RememberedCase, context: Context) -> None:
+    """Remember a finished case as a pseudo-case of the run."""
+    memory = await memory_of(context)
+    await asyncio.to_thread(memory.add, [course])

@@ -1,0 +1,86 @@
+"""The feedback agents: physicians of the later stages, who must work with this stage's decision."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline import votes
+from nodes.state.chart import Chart, read_chart
+from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
+from nodes.state.stage import Objection, Options, StageState
+from nodes.workflow.general_agent import pictures_for, place
+from nodes.workflow.stages import STAGES, Stage
+from retrieval import Neighbour
+
+
+@dataclass(frozen=True)
+class JudgeView:
+    """What a feedback agent sees."""
+
+    stage: Stage
+    judge: str
+    chart: Chart
+    image_class: str | None
+    options: Options
+    neighbours: list[Neighbour]
+    decision: Decision
+
+
+def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
+    """Offline: object when the decision shares less than half with what most similar cases had.
+
+    A diagnosis that a result names outright stands, and so does any report: similar cases show other pictures.
+    """
+    stage, decision = view.stage, view.decision
+    if isinstance(decision, Report) or not any(
+        stage.precedent(neighbour.case, view.image_class) for neighbour in view.neighbours
+    ):
+        return Verdict(accepted=True, reason="")
+    if isinstance(decision, Diagnosis) and set(decision.names) & set(votes.named_in_findings(view.chart)):
+        return Verdict(accepted=True, reason="")
+    expected = votes.majority(stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    if votes.agreement(decision, expected) >= 0.5:
+        return Verdict(accepted=True, reason="")
+    return Verdict(accepted=False, reason=f"similar cases had: {', '.join(sorted(expected.choices())) or 'none'}")
+
+
+FEEDBACK_AGENTS = {
+    stage.name: Role("feedback", stage.name, "medchain/feedback", Verdict, offline=accept_unless_neighbours_disagree)
+    for stage in STAGES.values()
+}
+
+
+def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
+    """Who judges a stage's decision under the run's ``feedback`` setting."""
+    if context.feedback == "off":
+        return ()
+    return stage.judges if context.feedback == "downstream" else (stage.name.split(".")[0],)
+
+
+@node
+async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One physician says whether the decision can be built on."""
+    context = runtime.context
+    chart = read_chart(state, stage.name, context.language)
+    physician, round_ = state["judge"], state.get("round", 0)
+    verdict = await ask(
+        FEEDBACK_AGENTS[stage.name],
+        JudgeView(
+            stage=stage,
+            judge=physician,
+            chart=chart,
+            image_class=state.get("image_class"),
+            options=Options(stage.options(chart, context), chart.language),
+            neighbours=state.get("recalled", []),
+            decision=state["decision"],
+        ),
+        context,
+        language=chart.presentation.language,
+        place=place(state, f"round{round_}", physician),
+        pictures=pictures_for(state, stage, chart),
+    )
+    return {"judgements": [Objection(round=round_, judge=physician, verdict=verdict)]}

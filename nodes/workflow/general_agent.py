@@ -1,0 +1,126 @@
+"""The general agents: doctors of one group who each propose a decision, first alone, then seeing the others."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline import votes
+from nodes.state.chart import Chart, read_chart
+from nodes.state.decisions import Decision, Judgement, Report
+from nodes.state.stage import Opinion, Options, StageState
+from nodes.workflow.stages import STAGES, Stage
+from retrieval import Neighbour
+
+D = TypeVar("D", bound=Decision)
+
+
+class Proposal(BaseModel, Generic[D]):
+    """A proposed decision and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning: str = Field(description="Briefly: what speaks for it, and what in the others' views does not convince.")
+    decision: D
+
+
+@dataclass(frozen=True)
+class DiscussionView:
+    """What a general agent sees."""
+
+    stage: Stage
+    seat: int
+    chart: Chart
+    image_class: str | None
+    options: Options
+    neighbours: list[Neighbour]
+    own: Opinion | None
+    others: list[Opinion]
+    objections: list[Judgement]
+
+
+def vote(view: DiscussionView) -> Proposal[Any]:
+    """Offline: each seat weighs the similar cases in its own way, and gives way to a majority or an objection.
+
+    The first seat follows the nearest case, the second what half of the cases hold, the third what a third of them
+    hold, and so on round. A described finding is reported as it is described.
+    """
+    stage = view.stage
+    given = (stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    described = view.chart.results.get(view.image_class or "")
+    if stage.decision is Report and described:
+        return Proposal(decision=Report(findings=described, impression=""), reasoning="as described")
+    if view.objections:
+        return Proposal(decision=votes.majority(*given), reasoning="the objections ask for what most similar cases had")
+    if view.own is not None:
+        held = [view.own, *view.others]
+        common = [stage.decision.model_validate(opinion.decision) for opinion in sorted(held, key=lambda o: o.seat)]
+        for decision in common:
+            if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
+                return Proposal(decision=decision, reasoning="most of the group hold it")
+        return Proposal(decision=stage.decision.model_validate(view.own.decision), reasoning="nothing said against it")
+    rule = votes.rule_of(view.seat)
+    return Proposal(decision=rule(*given), reasoning=f"similar cases, {rule.__name__}")
+
+
+def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
+    return Proposal[decision]  # type: ignore[valid-type]
+
+
+GENERAL_AGENTS = {
+    stage.name: Role("general", stage.name, "medchain/general", _proposal(stage.decision), offline=vote)
+    for stage in STAGES.values()
+}
+
+
+@node
+async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One general agent speaks."""
+    context = runtime.context
+    chart = read_chart(state, stage.name, context.language)
+    opinions = state.get("opinions", [])
+    talk, seat = state.get("talk", 0), state["seat"]
+    last = [opinion for opinion in opinions if opinion.talk == talk - 1]
+    round_ = state.get("round", 0)
+    view = DiscussionView(
+        stage=stage,
+        seat=seat,
+        chart=chart,
+        image_class=state.get("image_class"),
+        options=Options(stage.options(chart, context), chart.language),
+        neighbours=state.get("recalled", []),
+        own=next((opinion for opinion in last if opinion.seat == seat), None),
+        others=[opinion for opinion in last if opinion.seat != seat],
+        objections=[
+            item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
+        ],
+    )
+    proposal = await ask(
+        GENERAL_AGENTS[stage.name],
+        view,
+        context,
+        language=chart.presentation.language,
+        place=place(state, f"talk{talk}", f"seat{seat}"),
+        pictures=pictures_for(state, stage, chart),
+    )
+    opinion = Opinion(
+        talk=talk, seat=seat, decision=proposal.decision.model_dump(mode="json"), reasoning=proposal.reasoning
+    )
+    return {"opinions": [opinion]}
+
+
+def place(state: StageState, *parts: str) -> str:
+    """Where in the course of the case a call of a stage belongs: visit, image class, round, seat."""
+    visit = state.get("backtracks", 0)
+    return "/".join(part for part in (f"visit{visit}" if visit else "", state.get("image_class", ""), *parts) if part)
+
+
+def pictures_for(state: StageState, stage: Stage, chart: Chart) -> list[str]:
+    """The pictures that belong to the report being written; other decisions rest on the reports."""
+    if stage.decision is not Report:
+        return []
+    return [picture.file for picture in chart.pictures if picture.item == state.get("image_class")]

@@ -1,0 +1,60 @@
+"""The extraction agent: finds the examinations that the doctor asked for or suggested in the dialogue."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict
+
+from cases.case import UniqueItems
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, AuxiliaryItem, PhysicalItem
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Findings, Turn
+from nodes.state.stage import Options
+
+
+class ExtractedOrders(BaseModel):
+    """The examination items that the doctor's words amount to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    physical: Annotated[list[PhysicalItem], UniqueItems]
+    auxiliary: Annotated[list[AuxiliaryItem], UniqueItems]
+
+
+@dataclass(frozen=True)
+class DialogueView:
+    """What the extraction agent sees: the dialogue and the closed lists."""
+
+    dialogue: list[Turn]
+    physical_options: Options
+    auxiliary_options: Options
+
+
+def items_by_name(view: DialogueView) -> ExtractedOrders:
+    """Offline: the items that the doctor calls by a name of the vocabulary."""
+    spoken = "\n".join(turn.text for turn in view.dialogue if turn.speaker == "doctor")
+    return ExtractedOrders(physical=PHYSICAL_ITEMS.mentioned_in(spoken), auxiliary=AUXILIARY_ITEMS.mentioned_in(spoken))
+
+
+extraction_agent = Role("extraction", "history_taking", "medchain/extraction", ExtractedOrders, offline=items_by_name)
+
+
+@node
+async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
+    """The dialogue as orders (MedChain, A.2.2: how the benchmark scores single agents)."""
+    language = state["presentation"].language
+    shown = runtime.context.language or language
+    orders = await ask(
+        extraction_agent,
+        DialogueView(
+            dialogue=state.get("dialogue", []),
+            physical_options=Options(PHYSICAL_ITEMS.names, shown),
+            auxiliary_options=Options(AUXILIARY_ITEMS.names, shown),
+        ),
+        runtime.context,
+        language=language,
+    )
+    return {"physical_orders": orders.physical, "auxiliary_orders": orders.auxiliary}

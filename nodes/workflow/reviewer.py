@@ -1,0 +1,84 @@
+"""The reviewer: before the diagnosis, may send the case back for an examination that is missing."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.case import UniqueItems
+from cases.vocabulary import EXAMINATION_ITEMS, ExaminationItem
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.offline.votes import weights
+from nodes.state.chart import Chart, Findings, read_chart
+from nodes.state.stage import Options
+from nodes.workflow.case_retrieval import neighbours_for
+from nodes.workflow.stages import AUXILIARY, DIAGNOSIS, PHYSICAL
+from retrieval import Neighbour
+
+
+class MissingExaminations(BaseModel):
+    """Examinations without which no diagnosis should be made; usually none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    items: Annotated[list[ExaminationItem], UniqueItems] = Field(description="Empty if the findings suffice.")
+    reason: str
+
+
+class ReviewState(Findings, total=False):
+    """The reviewer's view of the state: the findings and what has been ordered so far."""
+
+    physical_orders: list[str]
+    auxiliary_orders: list[str]
+    requested: list[str]
+
+
+@dataclass(frozen=True)
+class ReviewView:
+    """What the reviewer sees."""
+
+    chart: Chart
+    options: Options
+    neighbours: list[Neighbour]
+
+
+def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
+    """Offline: what more than half of the similar cases had and this one has not."""
+    held = {**weights(PHYSICAL, view.neighbours), **weights(AUXILIARY, view.neighbours)}
+    items = [item for item, share in held.items() if share > 0.5 and item in view.options.names]
+    return MissingExaminations(items=items, reason="most similar cases had them" if items else "")
+
+
+reviewer = Role("reviewer", "diagnosis", "medchain/reviewer", MissingExaminations, offline=what_most_neighbours_had)
+
+
+@node
+async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Name the missing examinations, if any; only items not ordered before count."""
+    context = runtime.context
+    chart = read_chart(state, DIAGNOSIS.name, context.language)
+    ordered = {*state.get("physical_orders", []), *state.get("auxiliary_orders", []), *state.get("requested", [])}
+    open_items = [item for item in EXAMINATION_ITEMS.names if item not in ordered]
+    visit = state.get("backtracks", 0)
+    missing = await ask(
+        reviewer,
+        ReviewView(
+            chart=chart,
+            options=Options(open_items, chart.language),
+            neighbours=await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else [],
+        ),
+        context,
+        language=chart.presentation.language,
+        place=f"visit{visit}",
+    )
+    items = [item for item in missing.items if item in open_items]
+    if not items:
+        return {"sent_back": False}
+    return {
+        "sent_back": True,
+        "requested": [*state.get("requested", []), *items],
+        "backtracks": visit + 1,
+    }

@@ -1,0 +1,54 @@
+"""The chair of a stage's group: keeps the counters and the minutes; decides nothing and asks nobody."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.decisions import Judgement, Round, StageRecord
+from nodes.state.stage import StageState
+from nodes.workflow.stages import Stage
+
+
+@node
+async def moderate(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Close one round of the discussion."""
+    return {"talk": state.get("talk", 0) + 1}
+
+
+@node
+async def minute(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Note a decision with its verdicts, and whether the stage is at its end."""
+    round_ = state.get("round", 0)
+    verdicts = [item for item in state.get("judgements", []) if item.round == round_]
+    rounds = [
+        *state.get("rounds", []),
+        Round(
+            decision=state["decision"].model_dump(mode="json"),
+            judgements=[Judgement(judge=item.judge, verdict=item.verdict) for item in verdicts],
+        ),
+    ]
+    if all(item.verdict.accepted for item in verdicts):
+        ended = "agreed" if verdicts else "not_judged"
+    else:
+        ended = "exhausted" if round_ >= runtime.context.max_feedback_rounds else ""
+    return {"rounds": rounds, "round": round_ + 1, "ended": ended}
+
+
+@node
+async def conclude(
+    state: StageState, runtime: Runtime[Context], stage: Stage, strategy: str = "group"
+) -> dict[str, Any]:
+    """Hand the decision on, and file how it came about."""
+    image_class = state.get("image_class")
+    record = StageRecord.model_validate(
+        {
+            "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
+            "visit": state.get("backtracks", 0),
+            "strategy": state.get("strategy", strategy),
+            "ended": state["ended"],
+            "rounds": state["rounds"],
+        }
+    )
+    return {**stage.outcome(state["decision"], state, image_class), "decisions": [record]}

@@ -1,0 +1,96 @@
+"""The summarizing agent: the senior doctor who weighs the group's views and decides."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from cases.vocabulary import normalise
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Chart, read_chart
+from nodes.state.decisions import Decision, Report
+from nodes.state.stage import Opinion, Options, StageState
+from nodes.workflow.general_agent import pictures_for, place
+from nodes.workflow.stages import STAGES, Stage
+
+
+@dataclass(frozen=True)
+class SummaryView:
+    """What the summarizing agent sees: the chart and the last view of each general agent."""
+
+    stage: Stage
+    chart: Chart
+    image_class: str | None
+    options: Options
+    opinions: list[Opinion]
+
+
+_LISTS = ("names", "items", "sub_departments")
+
+
+def most_held(view: SummaryView) -> Decision:
+    """Offline: what more than half of the group propose; the first seat's view if no choice gets that far.
+
+    What is no choice (urgency, basis, plan) is taken from the proposal that comes nearest to it.
+    """
+    proposals = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
+    held: Counter[str] = Counter()
+    spelling: dict[str, str] = {}
+    for proposal in proposals:
+        for choice in _in_order(proposal):
+            held[spelling.setdefault(normalise(choice), choice)] += 1
+    chosen = [choice for choice, seats in held.items() if seats * 2 > len(proposals)]
+    if view.options:
+        chosen = [choice for choice in chosen if choice in view.options.names]
+    if view.stage.decision is Report or not chosen:
+        return proposals[0]
+    wanted = {normalise(choice) for choice in chosen}
+
+    def nearness(proposal: Decision) -> float:
+        choices = {normalise(choice) for choice in proposal.choices()}
+        return len(choices & wanted) / len(choices | wanted)
+
+    nearest = max(proposals, key=nearness)
+    return nearest.model_copy(update={name: chosen for name in _LISTS if hasattr(nearest, name)})
+
+
+def _in_order(decision: Decision) -> list[str]:
+    for name in _LISTS:
+        if (values := getattr(decision, name, None)) is not None:
+            return list(values)
+    return sorted(decision.choices())
+
+
+SUMMARIZING_AGENTS = {
+    stage.name: Role("summarizing", stage.name, "medchain/summarizing", stage.decision, offline=most_held)
+    for stage in STAGES.values()
+}
+
+
+@node
+async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The group's decision; a single agent's proposal stands as it is, without a further call."""
+    context = runtime.context
+    talk = state["talk"] - 1
+    last = [opinion for opinion in state["opinions"] if opinion.talk == talk]
+    if context.general_agents == 1:
+        return {"decision": stage.decision.model_validate(last[0].decision)}
+    chart = read_chart(state, stage.name, context.language)
+    decision = await ask(
+        SUMMARIZING_AGENTS[stage.name],
+        SummaryView(
+            stage=stage,
+            chart=chart,
+            image_class=state.get("image_class"),
+            options=Options(stage.options(chart, context), chart.language),
+            opinions=last,
+        ),
+        context,
+        language=chart.presentation.language,
+        place=place(state, f"round{state.get('round', 0)}"),
+        pictures=pictures_for(state, stage, chart),
+    )
+    return {"decision": decision}

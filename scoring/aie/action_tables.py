@@ -1,0 +1,75 @@
+"""AIE beyond the averages: which action at which turn, and what longer dialogues bring (AIE, figure 6 c and d)."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cases.text.prose import language_of
+from cases.vocabulary import Language
+from scoring.aie.metrics import coverage, data_set_language, diagnosis_is_right
+from scoring.aie.transcripts import AieTranscript
+from scoring.metrics.samples import Definition, mean
+
+
+class TurnShares(NamedTuple):
+    """How often each action is taken at one turn, of the dialogues that get so far; the shares sum to 1."""
+
+    turn: int
+    dialogues: int
+    shares: dict[str, float]
+
+
+class LengthScores(NamedTuple):
+    """The dialogues of one length: mean coverage and share of right diagnoses, in [0, 1]; None if none is scored."""
+
+    turns: int
+    dialogues: int
+    coverage: float | None
+    diagnosis: float | None
+
+
+def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
+    """The share of each action at each turn, the opening first (AIE, figure 6c)."""
+    by_turn: dict[int, Counter[str]] = {}
+    for transcript in transcripts:
+        for number, turn in enumerate(transcript.history, 1):
+            by_turn.setdefault(number, Counter())[turn.state] += 1
+    return [
+        TurnShares(number, counts.total(), {action: count / counts.total() for action, count in counts.items()})
+        for number, counts in sorted(by_turn.items())
+    ]
+
+
+def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "sound") -> list[LengthScores]:
+    """Coverage and diagnosis by the number of turns (AIE, figure 6d)."""
+    transcripts = list(transcripts)
+    language = data_set_language(transcripts)
+    groups: dict[int, list[AieTranscript]] = {}
+    for transcript in transcripts:
+        groups.setdefault(len(transcript.history), []).append(transcript)
+    return [
+        LengthScores(
+            turns,
+            len(group),
+            mean([coverage(transcript, definition, language) for transcript in group]),
+            mean(
+                [
+                    float(right)
+                    for transcript in group
+                    if (right := diagnosis_is_right(transcript, definition)) is not None
+                ]
+            ),
+        )
+        for turns, group in sorted(groups.items())
+    ]
+
+
+def utterance_languages(transcripts: Iterable[AieTranscript]) -> dict[tuple[str, Language], int]:
+    """How many utterances each side makes in each language; blank ones are none."""
+    return Counter(
+        (side, language_of(text))
+        for transcript in transcripts
+        for turn in transcript.history
+        for side, text in (("doctor", turn.doctor), ("patient", turn.patient or ""))
+        if text.strip()
+    )

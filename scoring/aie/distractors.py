@@ -1,0 +1,76 @@
+"""Four wrong options for a case without any, written once, so that it can be asked as a multiple-choice question."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from cases.vocabulary import Language
+from llm import AnswerError, ModelSettings, Role, ask
+from scoring.metrics.diagnosis_grade import SAME, name_agreement
+
+COUNT = 4
+LETTERS = "ABCDE"
+
+Option = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Distractors(BaseModel):
+    """Four diagnoses that a doctor could take for the right one, none of which is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: list[Option] = Field(min_length=COUNT, max_length=COUNT, description="Four different wrong diagnoses.")
+
+
+@dataclass(frozen=True)
+class DistractorView:
+    """What the writer sees: the patient, the right diagnosis, and other diagnoses to choose from, the nearest first."""
+
+    presentation: str
+    diagnosis: str
+    department: str | None
+    candidates: Sequence[str]
+
+
+def _nearest_others(view: DistractorView) -> Distractors:
+    """The first four candidates that name neither the diagnosis nor each other."""
+    chosen: list[str] = []
+    for candidate in view.candidates:
+        if candidate.strip() and not any(_same(candidate, taken) for taken in (view.diagnosis, *chosen)):
+            chosen.append(candidate)
+    if len(chosen) < COUNT:
+        raise AnswerError(f"only {len(chosen)} other diagnoses were given to choose {COUNT} distractors from")
+    return Distractors(names=chosen[:COUNT])
+
+
+distractor_writer: Role[Distractors] = Role(
+    "distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others
+)
+
+
+async def write_distractors(view: DistractorView, settings: ModelSettings, language: Language) -> Distractors:
+    """Four wrong options for a case; the caller stores them, so that every run asks the same question.
+
+    Raises:
+        AskError: no valid answer; two options that mean the same, or one that is the diagnosis, are none.
+    """
+    written = await ask(distractor_writer, view, settings, language=language)
+    for place, name in enumerate(written.names):
+        if any(_same(name, other) for other in (view.diagnosis, *written.names[:place])):
+            raise AnswerError(f"the distractor {name!r} repeats the diagnosis or another option")
+    return written
+
+
+def options(case_id: str, diagnosis: str, distractors: Sequence[str]) -> tuple[dict[str, str], str]:
+    """The options by letter and the right letter; the order depends on the case's id alone."""
+    names = [diagnosis, *distractors]
+    random.Random(case_id).shuffle(names)
+    by_letter = dict(zip(LETTERS, names, strict=True))
+    return by_letter, next(letter for letter, name in by_letter.items() if name == diagnosis)
+
+
+def _same(one: str, other: str) -> bool:
+    return name_agreement(one, other) == SAME

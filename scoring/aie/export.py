@@ -1,0 +1,30 @@
+"""A consultation of ours as a transcript of AIE, so that its metrics can be computed on it."""
+
+from collections.abc import Iterator, Sequence
+
+from cases import Case
+from cases.text.record_sentences import facts_of
+from nodes.state.chart import Turn
+from scoring.aie.transcripts import ACTIONS, AieTranscript, AieTurn
+
+_CODES = {action: code for code, action in ACTIONS.items()}
+
+
+def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
+    """The dialogue against the whole record: the person, the histories and the results.
+
+    A doctor's turn without a reply is the conclusion. The options of a multiple choice are not part of a case.
+    """
+    record = " ".join(fact.text for fact in facts_of(case.patient, case.examinations, case.language))
+    return AieTranscript.model_construct(
+        id=case.id, record=record, options={}, answer_idx="", history=list(_history(dialogue))
+    )
+
+
+def _history(dialogue: Sequence[Turn]) -> Iterator[AieTurn]:
+    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
+    for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
+        asked = dialogue[start]
+        replies = [turn.text for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
+        state = _CODES.get(asked.action or "", "") if replies else _CODES["Conclusion"]
+        yield AieTurn(doctor=asked.text, state=state, patient="\n".join(replies) if replies else None)

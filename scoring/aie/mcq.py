@@ -1,0 +1,160 @@
+"""The multiple-choice format beside the interactive one: a doctor who is given the whole record and the options.
+
+Source: AIE, figure 6b, where MCQE puts the whole question to the doctor model at once.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from cases.text.prose import language_of
+from cases.vocabulary import Language
+from llm import AskError, ModelSettings, Role, ask
+from scoring.aie.transcripts import AieTranscript
+from scoring.metrics.diagnosis_grade import name_agreement
+from scoring.metrics.samples import Sample
+from scoring.metrics.text_overlap import rouge_1, words
+
+METRIC = "MCQ_DIAGNOSIS"
+_AT_ONCE = 8  # questions before the doctor at a time
+
+
+class Choice(BaseModel):
+    """The letter of the option that is right."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    letter: str
+
+
+@dataclass(frozen=True)
+class McqView:
+    """What the doctor sees: all that is on record, and the options by letter. Which is right is not in it."""
+
+    record: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One case as a multiple-choice question, with the letter that is right."""
+
+    case: str
+    language: Language
+    view: McqView
+    right: str
+
+
+def _most_words_on_record(view: McqView) -> Choice:
+    """The option of whose words the largest share stands in the record; of several, the first."""
+    record = words(view.record)
+    shares = {letter: rouge_1(record, words(name)).recall for letter, name in view.options.items()}
+    return Choice(letter=max(shares, key=shares.__getitem__))
+
+
+mcq_doctor: Role[Choice] = Role("mcq_doctor", "evaluation", "judges/mcq", Choice, offline=_most_words_on_record)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The letters that were chosen, by case, and why a case has none."""
+
+    letters: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
+    """Put every question once; a model that fails, or names no letter of the options, leaves its answer missing.
+
+    Args:
+        questions: one a case.
+        settings: the doctor's model (``mcq_doctor`` in the model map).
+
+    Raises:
+        ModelSpecError: the model's package or key is missing.
+    """
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(question: Question) -> str | AskError:
+        role = replace(mcq_doctor, answer=_closed_choice(tuple(question.view.options)))
+        async with gate:
+            try:
+                choice = await ask(role, question.view, settings, language=question.language, place=question.case)
+            except AskError as error:
+                return error
+        return choice.letter
+
+    answered = Answered()
+    for question, found in zip(questions, await asyncio.gather(*map(one, questions)), strict=True):
+        if isinstance(found, AskError):
+            answered.failures[question.case] = f"{found.reason}: {found}"
+        else:
+            answered.letters[question.case] = found
+    return answered
+
+
+def mcq_diagnosis(questions: Iterable[Question], letters: Mapping[str, str]) -> list[Sample]:
+    """MCQ_DIAGNOSIS: ``100 x right answers / answers``, in [0, 100]; higher is better.
+
+    A case without an answer is unscored. Source: AIE, figure 6b (MCQE), whose prompt is not published; ours is
+    ``judges/mcq``. Chance is one in the number of options.
+    """
+    return [
+        Sample(question.case, 100.0 * (letters[question.case] == question.right))
+        for question in questions
+        if question.case in letters
+    ]
+
+
+def nearest_option(diagnosis: str, options: Mapping[str, str]) -> str | None:
+    """The letter of the option that a free diagnosis means: the one it agrees with most.
+
+    None if it agrees with no option, or with several equally ("diabetes" beside two types of it chooses neither).
+    Agreement: :func:`scoring.metrics.diagnosis_grade.name_agreement`.
+    """
+    agreements = {letter: name_agreement(diagnosis, name) for letter, name in options.items()}
+    best = max(agreements.values(), default=0.0)
+    nearest = [letter for letter, agreement in agreements.items() if agreement == best]
+    return nearest[0] if best and len(nearest) == 1 else None
+
+
+def interactive_diagnosis(question: Question, diagnoses: Sequence[str]) -> Sample:
+    """DIAGNOSIS of a free diagnosis, put to a question's options: 100 if the first one means the right option, else 0.
+
+    Higher is better; no agreement with any option, and no diagnosis at all, is wrong. Ours, after AIE, equation 13,
+    whose interactive doctor answers with the letter.
+    """
+    letter = nearest_option(diagnoses[0], question.view.options) if diagnoses else None
+    return Sample(question.case, 100.0 * (letter == question.right))
+
+
+def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], dict[str, str]]:
+    """A question for each case that has options, however many transcripts it has, under the letters it was played with.
+
+    Returns:
+        The questions, and why a case has none.
+    """
+    questions: dict[str, Question] = {}
+    reasons: dict[str, str] = {}
+    for transcript in transcripts:
+        options = {letter: name for letter, name in transcript.options.items() if name}
+        if not options:
+            reasons[transcript.case] = "it has no options"
+        elif transcript.answer_idx not in options:
+            reasons[transcript.case] = f"its answer {transcript.answer_idx!r} is none of its options"
+        elif transcript.case not in questions:
+            view = McqView(transcript.record, options)
+            language = language_of(transcript.record)
+            questions[transcript.case] = Question(transcript.case, language, view, transcript.answer_idx)
+    return list(questions.values()), {case: reason for case, reason in reasons.items() if case not in questions}
+
+
+@cache
+def _closed_choice(letters: tuple[str, ...]) -> type[Choice]:
+    """The answer type of a question: exactly its letters."""
+    letter: Any = Literal.__getitem__(letters)
+    return create_model("Choice", __base__=Choice, letter=(letter, Field(description="The letter of one option.")))

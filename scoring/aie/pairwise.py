@@ -1,0 +1,180 @@
+"""Two consultations with one patient, compared by a judge: both orders are asked, disagreement is a tie.
+
+Two views, five aspects each (AIE, sections 2.4 and 4.4.3): the doctor's and the patient's.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from cases.vocabulary import Language
+from llm import AskError, ModelSettings, Role, ask
+from scoring.aie.pairwise_rules import Consultation, PairView, Preference, doctor_rule, patient_rule
+
+Outcome = Literal["one", "other", "tie"]
+
+
+class Preferences(BaseModel):
+    """Which of two consultations is better, aspect by aspect."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DoctorPreferences(Preferences):
+    """As a doctor sees it."""
+
+    inquiry: Preference
+    logic: Preference
+    diagnosis: Preference
+    patient: Preference
+    total: Preference
+
+
+class PatientPreferences(Preferences):
+    """As a patient sees it."""
+
+    effective: Preference
+    clear: Preference
+    understand: Preference
+    empathy: Preference
+    total: Preference
+
+
+doctor_view: Role[DoctorPreferences] = Role(
+    "doctor_view_judge",
+    "evaluation",
+    "judges/doctor_view",
+    DoctorPreferences,
+    offline=lambda view: DoctorPreferences(**doctor_rule(view)),
+)
+patient_view: Role[PatientPreferences] = Role(
+    "patient_view_judge",
+    "evaluation",
+    "judges/patient_view",
+    PatientPreferences,
+    offline=lambda view: PatientPreferences(**patient_rule(view)),
+)
+View = Literal["doctor", "patient"]
+ROLES: dict[View, str] = {"doctor": doctor_view.name, "patient": patient_view.name}  # as in the model map
+ASPECTS: dict[View, tuple[str, ...]] = {
+    "doctor": tuple(DoctorPreferences.model_fields),
+    "patient": tuple(PatientPreferences.model_fields),
+}
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One pair, asked both ways round; without answers if a judge failed, with the reason.
+
+    Attributes:
+        straight: the answers with ``one`` shown first.
+        swapped: the answers with ``other`` shown first.
+        longer: which consultation has more characters.
+        failure: why there is no answer.
+    """
+
+    straight: dict[str, Preference]
+    swapped: dict[str, Preference]
+    longer: Outcome
+    failure: str | None = None
+
+    def outcome(self, aspect: str) -> Outcome | None:
+        """Who is better; a tie also where the two orders disagree; None (missing) if the judge failed."""
+        if self.failure is not None:
+            return None
+        here, there = _STRAIGHT[self.straight[aspect]], _SWAPPED[self.swapped[aspect]]
+        return here if here == there else "tie"
+
+
+_STRAIGHT: dict[Preference, Outcome] = {"first": "one", "second": "other", "tie": "tie"}
+_SWAPPED: dict[Preference, Outcome] = {"first": "other", "second": "one", "tie": "tie"}
+
+
+async def compare(
+    view: View,
+    one: Consultation,
+    other: Consultation,
+    settings: ModelSettings,
+    *,
+    language: Language,
+    record: str = "",
+    answer: str = "",
+    place: str = "",
+) -> Duel:
+    """Have two consultations of one case compared from one view.
+
+    Args:
+        view: the doctor's or the patient's.
+        one: a consultation.
+        other: another one with the same patient.
+        settings: the judge's model (``doctor_view_judge`` or ``patient_view_judge`` in the model map).
+        language: the language of the case.
+        record: the patient's record, which only the doctor's view reads.
+        answer: the right diagnosis, which only the doctor's view reads.
+        place: the case, for the record of the calls.
+    """
+    longer: Outcome = "tie"
+    if len(one.text) != len(other.text):
+        longer = "one" if len(one.text) > len(other.text) else "other"
+    answers: list[dict[str, Preference]] = []
+    for order, (first, second) in (("straight", (one, other)), ("swapped", (other, one))):
+        shown = PairView(record, answer, first, second)
+        where = "/".join(filter(None, (place, order)))
+        try:
+            if view == "doctor":
+                answers.append((await ask(doctor_view, shown, settings, language=language, place=where)).model_dump())
+            else:
+                answers.append((await ask(patient_view, shown, settings, language=language, place=where)).model_dump())
+        except AskError as error:
+            return Duel({}, {}, longer, f"{error.reason}: {error}")
+    return Duel(answers[0], answers[1], longer)
+
+
+class Tally(NamedTuple):
+    """Duels won, lost and tied by ``one``; ``rate`` is won / (won + lost), in [0, 1], None if all are ties."""
+
+    won: int
+    lost: int
+    tied: int
+    missing: int
+
+    @property
+    def rate(self) -> float | None:
+        """Success rate without ties (AIE, figure 4)."""
+        return self.won / (self.won + self.lost) if self.won + self.lost else None
+
+
+def tally(duels: Iterable[Duel], aspect: str) -> Tally:
+    """Count the outcomes of one aspect, from the side of ``one``."""
+    outcomes = [duel.outcome(aspect) for duel in duels]
+    return Tally(outcomes.count("one"), outcomes.count("other"), outcomes.count("tie"), outcomes.count(None))
+
+
+class Bias(NamedTuple):
+    """How often what should not matter decided: 0.5 is unbiased; p of a two-sided binomial test; None if n is 0."""
+
+    share: float | None
+    n: int
+    p: float | None
+
+
+def position_bias(duels: Iterable[Duel], aspect: str) -> Bias:
+    """The share of the judge's single answers, ties aside, that favour what is shown first."""
+    answers = [given[aspect] for duel in duels if duel.failure is None for given in (duel.straight, duel.swapped)]
+    return _bias([answer == "first" for answer in answers if answer != "tie"])
+
+
+def length_bias(duels: Iterable[Duel], aspect: str) -> Bias:
+    """The share of decided duels that the longer consultation wins. A better one may well be longer: read with care."""
+    decided = [(duel.outcome(aspect), duel.longer) for duel in duels]
+    return _bias([winner == longer for winner, longer in decided if winner not in (None, "tie") and longer != "tie"])
+
+
+def _bias(flags: Sequence[bool]) -> Bias:
+    if not flags:
+        return Bias(None, 0, None)
+    from scipy.stats import binomtest
+
+    return Bias(sum(flags) / len(flags), len(flags), float(binomtest(sum(flags), len(flags)).pvalue))

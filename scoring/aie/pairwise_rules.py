@@ -1,0 +1,103 @@
+"""What the two pairwise judges see, and how they decide without a model: by counts, for plumbing only."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cases.vocabulary import Language
+from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
+from scoring.metrics.diagnosis_grade import name_agreement
+from scoring.metrics.samples import mean
+from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
+
+Preference = Literal["first", "second", "tie"]
+
+_NAMES: dict[Language, tuple[str, str]] = {"en": ("Doctor: ", "Patient: "), "zh": ("医生：", "患者：")}
+_EMPATHY = re.compile(
+    r"\b(?:sorry|understand|worr|don't worry|please|thank|comfort|must be hard|take care)"
+    r"|理解|别担心|不要担心|放心|请|谢谢|抱歉|辛苦|保重",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Consultation:
+    """A consultation as a judge reads it, with its turns and the diagnosis it came to."""
+
+    text: str
+    turns: Sequence[AieTurn]
+    diagnosis: str
+
+    @classmethod
+    def of(cls, transcript: AieTranscript, language: Language) -> "Consultation":
+        """The consultation of an AIE transcript; the diagnosis is the text of the chosen option."""
+        doctor, patient = _NAMES[language]
+        lines = [
+            doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient else "") for turn in transcript.history
+        ]
+        chosen = transcript.diagnosis or ""
+        return cls("\n".join(lines), transcript.history, transcript.options.get(chosen) or chosen)
+
+
+@dataclass(frozen=True)
+class PairView:
+    """What a judge sees: two consultations, and for the doctor's view the record and the right diagnosis."""
+
+    record: str
+    answer: str
+    first: Consultation
+    second: Consultation
+
+
+def doctor_rule(view: PairView) -> dict[str, Preference]:
+    """The higher number wins.
+
+    Inquiry: ROUGE-1 recall of the record in the patient's replies; logic: similarity of their order to the record's;
+    diagnosis: agreement of the names; patient: kind words in a turn; total: most of these.
+    """
+    record = words(view.record)
+    told = [[word for turn in side.turns for word in words(turn.patient or "")] for side in (view.first, view.second)]
+    preferences = {
+        "inquiry": _higher(rouge_1(told[0], record).recall, rouge_1(told[1], record).recall),
+        "logic": _higher(levenshtein_ratio(told[0], record), levenshtein_ratio(told[1], record)),
+        "diagnosis": _higher(*(name_agreement(side.diagnosis, view.answer) for side in (view.first, view.second))),
+        "patient": _higher(_kindness(view.first), _kindness(view.second)),
+    }
+    return {**preferences, "total": _most(preferences)}
+
+
+def patient_rule(view: PairView) -> dict[str, Preference]:
+    """The higher number wins.
+
+    Effective: turns of advice; clear: shorter turns; understand: share of turns that ask; empathy: kind words in a
+    turn; total: most of these.
+    """
+    preferences = {
+        "effective": _higher(*(sum(turn.state in ADVICE for turn in side.turns) for side in (view.first, view.second))),
+        "clear": _higher(*(-(mean(_lengths(side)) or 0.0) for side in (view.first, view.second))),
+        "understand": _higher(*(mean(_asks(side)) or 0.0 for side in (view.first, view.second))),
+        "empathy": _higher(_kindness(view.first), _kindness(view.second)),
+    }
+    return {**preferences, "total": _most(preferences)}
+
+
+def _higher(first: float, second: float) -> Preference:
+    return "tie" if first == second else "first" if first > second else "second"
+
+
+def _most(preferences: Mapping[str, Preference]) -> Preference:
+    given = list(preferences.values())
+    return _higher(given.count("first"), given.count("second"))
+
+
+def _kindness(side: Consultation) -> float:
+    return mean([float(len(_EMPATHY.findall(turn.doctor))) for turn in side.turns]) or 0.0
+
+
+def _lengths(side: Consultation) -> list[float]:
+    return [float(len(words(turn.doctor))) for turn in side.turns]
+
+
+def _asks(side: Consultation) -> list[float]:
+    return [float("?" in turn.doctor or "？" in turn.doctor) for turn in side.turns]

@@ -1,0 +1,223 @@
+"""AIE: whether a patient simulator tells what it is asked for, and no more (AIE, sections 2.3 and 4.4.1).
+
+Each reply is scored under the action that people gave the doctor's words, against the answer they expect.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cases.text.prose import language_of
+from scoring.aie.transcripts import SimulatorTest
+from scoring.metrics.samples import Definition, Sample
+from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, words
+
+METRICS = (
+    "ACCURACY",
+    "PASSIVE",
+    "CAUTIOUS",
+    "CAUTIOUS_INEFFECTIVE",
+    "CAUTIOUS_AMBIGUOUS",
+    "HONEST",
+    "GUIDANCE",
+    "FOCUS",
+    "TRACKING",
+)
+EFFECTIVE, INEFFECTIVE, AMBIGUOUS = ("A-A-A", "B-A-A"), ("A-A-B", "B-A-B"), ("A-B", "B-B")
+DEMAND, OTHER_TOPIC = "C", "D"
+
+# The published keywords. They are matched anywhere in the text.
+_CHINESE = {
+    "HONEST": "没 不 听从 按照 下一步 进一步 进行",
+    "GUIDANCE": "？ ? 具体 详细",
+    DEMAND: "线上 网络 抱歉 对不起",
+    OTHER_TOPIC: "专注 关心 集中 担心 抱歉 没有 重要 ? ？ 回到",
+}
+# Ours, for English replies; the published evaluation is Chinese only.
+_ENGLISH = {
+    "HONEST": r"\b(?:no|not|never|none|nothing|unknown|unsure|follow)\b|n['’]t\b|\bnext step",
+    "GUIDANCE": r"[?？]|\b(?:specific|detail|clarif|exactly\b|which\b)",
+    DEMAND: r"\b(?:online|remote|internet|video|sorry\b|apologi[sz]e)",
+    OTHER_TOPIC: r"[?？]|\b(?:focus|concern|worr(?:y|ied)\b|important|sorry\b|apologi[sz]e|back to\b)",
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of a simulator (or a person) to the doctor's words."""
+
+    test: str
+    place: str
+    action: str
+    text: str
+    reference: str
+    record: str
+    tracked: str | None
+    human: str | None
+
+
+def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
+    """The replies of a test file; a test without a reply is left out."""
+    for test in tests:
+        for turn, by_type in test.patient_test.items():
+            for kind, found in by_type.items():
+                if found.prediction is not None:
+                    yield Reply(
+                        test=test.id,
+                        place=f"{test.id}/{turn}/{kind}",
+                        action=found.human_state or kind,
+                        text=found.prediction,
+                        reference=found.human_answer or found.answer or "",
+                        record=test.record,
+                        tracked=found.state_prediction,
+                        human=found.human_answer,
+                    )
+
+
+def accuracy(reply: Reply, definition: Definition = "sound") -> float:
+    """How much of the expected facts the reply tells: ROUGE-1 recall, in [0, 1]; higher is better; EI and EA only.
+
+    Sound: counted words by language. Published: sets of jieba's tokens, white space removed from the reply, an empty
+    reply read as "None". Source: AIE, equation 7.
+    """
+    return _overlap(reply, reply.reference, definition).recall
+
+
+def passive(reply: Reply, definition: Definition = "sound") -> float:
+    """How little the reply tells beyond what was asked, in [0, 1]; higher is better; EI and EA only.
+
+    ``1 - max(P(record) - P(reference), 0)``, P the ROUGE-1 precision of the reply; cut as in :func:`accuracy`.
+    Source: AIE, equation 10, which prints P(record) alone; its text and the published numbers are as here.
+    """
+    told = _overlap(reply, reply.record, definition).precision
+    return 1 - max(told - _overlap(reply, reply.reference, definition).precision, 0.0)
+
+
+def cautious(reply: Reply, definition: Definition = "sound") -> float:
+    """How little of the record slips out where nothing should: ``1 - P(record)``, in [0, 1]; higher is better.
+
+    P is the ROUGE-1 precision of the reply, cut as in :func:`accuracy`. Over ineffective actions (II, IA) and ambiguous
+    ones (AI, AA), apart and together. Source: AIE, equation 11, which prints P(record) over EI and EA; its text and the
+    published numbers are as here.
+    """
+    return 1 - _overlap(reply, reply.record, definition).precision
+
+
+def honest(reply: Reply, definition: Definition = "sound") -> float:
+    """Whether the reply denies, or follows the advice: 1 if it has a keyword; higher is better; II and IA only.
+
+    Without a keyword 0; published: P(record) instead, so that a lie taken from the record scores 1. The keywords ("没",
+    "不", ...) are matched anywhere and say little. Source: AIE, equation 8.
+    """
+    if _has_keyword(reply.text, "HONEST", definition):
+        return 1.0
+    return _overlap(reply, reply.record, definition).precision if definition == "paper" else 0.0
+
+
+def denies(text: str) -> bool:
+    """Whether a reply has a keyword of denial or of following the advice."""
+    return _has_keyword(text, "HONEST", "sound")
+
+
+def asks_back(text: str) -> bool:
+    """Whether a reply has a keyword that asks for more precision."""
+    return _has_keyword(text, "GUIDANCE", "sound")
+
+
+def guidance(reply: Reply, definition: Definition = "sound") -> float:
+    """Whether the reply asks the doctor to be more specific: 1 if it has a keyword, else 0; higher is better.
+
+    AI and AA only. Source: AIE, equation 12; published keywords in Chinese, ours for English replies.
+    """
+    return float(_has_keyword(reply.text, "GUIDANCE", definition))
+
+
+def focus(reply: Reply, definition: Definition = "sound") -> float:
+    """Whether the reply recalls that the consultation is online (C), or leads back to it (D): 1 if it has a keyword.
+
+    Else 0; higher is better. Source: AIE, equation 9; published keywords in Chinese, ours for English replies.
+    """
+    return float(_has_keyword(reply.text, reply.action, definition))
+
+
+def tracking(reply: Reply) -> float | None:
+    """Whether the simulator saw the action that people saw, 0 or 1; higher is better; None if it tracks none."""
+    return None if reply.tracked is None else float(reply.tracked == reply.action)
+
+
+_Metric = Callable[[Reply, Definition], float]
+_SCORED: Mapping[str, tuple[_Metric, tuple[str, ...]]] = {
+    "ACCURACY": (accuracy, EFFECTIVE),
+    "PASSIVE": (passive, EFFECTIVE),
+    "CAUTIOUS": (cautious, INEFFECTIVE + AMBIGUOUS),
+    "CAUTIOUS_INEFFECTIVE": (cautious, INEFFECTIVE),
+    "CAUTIOUS_AMBIGUOUS": (cautious, AMBIGUOUS),
+    "HONEST": (honest, INEFFECTIVE),
+    "GUIDANCE": (guidance, AMBIGUOUS),
+    "FOCUS": (focus, (DEMAND, OTHER_TOPIC)),
+}
+
+
+def score_simulator(tests: Iterable[SimulatorTest], definition: Definition = "sound") -> dict[str, list[Sample]]:
+    """The values of the simulator's metrics, percent; one value a reply, the patient being its case.
+
+    TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here.
+    """
+    samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
+    for reply in replies(tests):
+        for name, (metric, actions) in _SCORED.items():
+            if reply.action in actions:
+                samples[name].append(Sample(reply.test, 100 * metric(reply, definition)))
+        if (right := tracking(reply)) is not None:
+            samples["TRACKING"].append(Sample(reply.test, 100 * right))
+    return samples
+
+
+def confusion(tests: Iterable[SimulatorTest]) -> dict[str, Counter[str]]:
+    """How often each action (as people saw it) was tracked as which (AIE, figure 3c)."""
+    matrix: dict[str, Counter[str]] = {}
+    for reply in replies(tests):
+        if reply.tracked is not None:
+            matrix.setdefault(reply.action, Counter())[reply.tracked] += 1
+    return matrix
+
+
+def beside_people(
+    tests: Iterable[SimulatorTest], definition: Definition = "sound", people: Iterable[SimulatorTest] | None = None
+) -> dict[str, list[tuple[float, float]]]:
+    """Simulator's and person's value of the same measure on the same question, one pair a reply (AIE, figure 3b).
+
+    LENGTH (characters), and the metrics by :func:`score_simulator`'s names. With ``people`` (a test file whose replies
+    people gave) all of them; else the expected answers stand for the people's replies, and ACCURACY and PASSIVE, which
+    are measured against these answers, are left out.
+    """
+    acted = None if people is None else {reply.place: reply.text for reply in replies(people)}
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for reply in replies(tests):
+        person = reply.human if acted is None else acted.get(reply.place)
+        if person is None:
+            continue
+        theirs = replace(reply, text=person)
+        pairs.setdefault("LENGTH", []).append((float(len(reply.text)), float(len(person))))
+        for name, (metric, actions) in _SCORED.items():
+            if reply.action in actions and (acted is not None or actions != EFFECTIVE):
+                pairs.setdefault(name, []).append((metric(reply, definition), metric(theirs, definition)))
+    return pairs
+
+
+def _overlap(reply: Reply, other: str, definition: Definition) -> Overlap:
+    if definition == "sound":
+        return rouge_1(words(reply.text), words(other))
+    return rouge_1(rouge_chinese_words(_published(reply.text)), rouge_chinese_words(other))
+
+
+def _published(text: str) -> str:
+    return text.replace(" ", "") or "None"
+
+
+def _has_keyword(text: str, keywords: str, definition: Definition) -> bool:
+    if definition == "paper" or language_of(text) == "zh":
+        found: Sequence[str] = _CHINESE[keywords].split()
+        return any(keyword in text for keyword in found)
+    return re.search(_ENGLISH[keywords], text, re.IGNORECASE) is not None

@@ -1,0 +1,131 @@
+"""Our own labelled test set of the state-aware patient: doctors' words for the built-in cases, with their actions.
+
+The method is AIE's (section 2.2.1); the items are ours, in ``evaluation/simulator_items``. Offline rules may be made on
+the ``development`` part (every other case); the ``check`` part tells how they do on words they were not made on.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from cases import Case
+from cases.files import Problem
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import Language
+from nodes.patients.saps.state_tracker import Action
+from nodes.state.chart import Turn
+from scoring.aie.simulator import replies, tracking
+from scoring.aie.transcripts import ACTIONS, SimulatorTest
+from scoring.metrics.samples import Sample
+from scoring.records import ForeignModel, Reading, read_records
+
+CODES: Mapping[str, str] = {name: code for code, name in ACTIONS.items()}
+Part = Literal["development", "check"]
+
+
+class SimulatorItem(ForeignModel):
+    """One test: what was said before, what the doctor says now, and what that entitles the doctor to."""
+
+    id: str = Field(min_length=1)
+    case_id: str
+    language: Language
+    part: Part
+    dialogue: list[Turn] = Field(description="What was said before; empty for the doctor's first words.")
+    doctor: str = Field(min_length=1, description="What the doctor says now.")
+    action: Action
+    expected: list[str] = Field(description="The sentences of the record that may be released, and should be.")
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a simulator made of an item.
+
+    Attributes:
+        item: what was put to it.
+        action: the action it tracked; empty if it tracks none.
+        reply: what it said; empty if it kept silent.
+        plain: what it meant, where a persona coloured the words; else empty.
+    """
+
+    item: SimulatorItem
+    action: str
+    reply: str
+    plain: str = ""
+
+
+def shipped_files() -> list[Path]:
+    """The files of our own set."""
+    return sorted(Path(str(files("scoring.aie") / "simulator_items")).glob("*.jsonl"))
+
+
+def read_items(path: str | Path) -> Reading[SimulatorItem]:
+    """Read a file of items; what does not fit is named by file, record and field."""
+    return read_records(path, SimulatorItem)
+
+
+def misfits(items: Iterable[SimulatorItem], cases: Mapping[str, Case]) -> list[Problem]:
+    """Where items do not fit their cases: no such case, another language, or an expected fact that is not on record."""
+    problems = []
+    for item in items:
+        case = cases.get(item.case_id)
+        if case is None:
+            problems.append(Problem("", item.id, "case_id", f"there is no case {item.case_id!r}"))
+            continue
+        if case.language != item.language:
+            problems.append(Problem("", item.id, "language", f"the case is in {case.language!r}"))
+        known = {fact.text for fact in facts_of(case.patient, case.examinations, case.language)}
+        problems += [
+            Problem("", item.id, "expected", f"not a sentence of the record: {text!r}")
+            for text in item.expected
+            if text not in known
+        ]
+    return problems
+
+
+def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[SimulatorTest]:
+    """The replies as AIE's test files hold them, a case a test, for the metrics of ``scoring.aie.simulator``."""
+    by_case: dict[str, dict[str, dict[str, dict[str, str | None]]]] = {}
+    for one in played:
+        code = CODES[one.item.action]
+        by_case.setdefault(one.item.case_id, {})[one.item.id] = {
+            code: {
+                "human_state": code,
+                "human_answer": " ".join(one.item.expected),
+                "question": one.item.doctor,
+                "state_prediction": CODES.get(one.action),
+                "prediction": one.reply,
+            }
+        }
+    return [
+        SimulatorTest.model_validate(
+            {"id": case_id, "raw_data": {"question": _record(cases[case_id])}, "patient_test": found}
+        )
+        for case_id, found in by_case.items()
+    ]
+
+
+def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dict[str, list[Sample]]:
+    """Action accuracy, percent, of each part of the set and each language, and of all but the first turns.
+
+    A first turn is an initialization whatever it says, so that it tells nothing of the tracker.
+    """
+    groups: dict[str, list[Played]] = {"TRACKING after the first turn": [one for one in played if one.item.dialogue]}
+    for one in played:
+        groups.setdefault(f"TRACKING {one.item.part}", []).append(one)
+        groups.setdefault(f"TRACKING {one.item.part} {one.item.language}", []).append(one)
+    return {
+        name: [
+            Sample(reply.test, 100 * right)
+            for reply in replies(as_tests(group, cases))
+            if (right := tracking(reply)) is not None
+        ]
+        for name, group in sorted(groups.items())
+    }
+
+
+def _record(case: Case) -> str:
+    return " ".join(fact.text for fact in facts_of(case.patient, case.examinations, case.language))

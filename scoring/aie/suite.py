@@ -1,0 +1,36 @@
+"""AIE's metrics of a doctor in dialogue (section 4.4.2), of our own consultations."""
+
+from cases import Case
+from llm import ModelSettings
+from scoring.aie.export import aie_transcript
+from scoring.aie.metrics import score_aie
+from scoring.consultation import ConsultationAnswers
+from scoring.metrics.samples import mean
+from scoring.suite import CaseScores, Suite
+
+_NOT_TRACKED = "no action of this kind"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """The metrics of one dialogue, percent except AVG_TURN and AVG_LEN; the diagnosis is `score mcq`'s."""
+    found = score_aie([aie_transcript(case, answers.dialogue)], language=case.language)
+    values = {name: mean([sample.value for sample in found[name]]) for name in suite.columns}
+    return CaseScores(values, {name: _NOT_TRACKED for name, value in values.items() if value is None})
+
+
+suite = Suite(
+    "aie",
+    {
+        "COVERAGE": "Coverage",
+        "INQUIRY_ACC": "Inquiry accuracy",
+        "INQUIRY_SPECIFIC": "Inquiry specificity",
+        "INQUIRY_LOGIC": "Inquiry logic",
+        "ADVICE_ACC": "Advice accuracy",
+        "ADVICE_SPECIFIC": "Advice specificity",
+        "DISTINCT": "Distinct",
+        "AVG_TURN": "Turns",
+        "AVG_LEN": "Length of a turn",
+    },
+    score,
+    notes="Percent, except turns and lengths. For the multiple-choice diagnosis: `wardround score mcq RUN`.",
+)

@@ -1,0 +1,135 @@
+"""AIE: the cases, the transcripts and the simulator tests of its authors, and the codes of a doctor's actions."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasPath, BeforeValidator, Field
+
+from scoring.records import ForeignModel, Reading, Text, odd_values, read_records
+
+ACTIONS = {
+    "O": "Initialization",
+    "A-A-A": "Effective Inquiry",
+    "A-A-B": "Ineffective Inquiry",
+    "A-B": "Ambiguous Inquiry",
+    "B-A-A": "Effective Advice",
+    "B-A-B": "Ineffective Advice",
+    "B-B": "Ambiguous Advice",
+    "C": "Demand",
+    "D": "Other Topic",
+    "E": "Conclusion",
+}
+INQUIRIES = ("A-A-A", "A-A-B", "A-B")
+ADVICE = ("B-A-A", "B-A-B", "B-B")
+TELLING = ("O", "A-A-A", "B-A-A")  # after which the patient tells what is on record
+
+_OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
+_QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]\s*\Z")
+
+
+def _options(value: Any) -> Any:
+    """Options by letter, also from ``(A) ... (B) ...``."""
+    if isinstance(value, str):
+        return dict(_OPTION.findall(value))
+    return value if value is not None else {}
+
+
+class AieTurn(ForeignModel):
+    """What the doctor said, which action that was, and what the patient answered, if anything."""
+
+    doctor: str
+    state: str = Field(description="A code of ACTIONS.")
+    patient: str | None = None
+
+
+class AieTranscript(ForeignModel):
+    """One case with its consultation; a case that was not played yet has only its first turn and no diagnosis."""
+
+    id: Text
+    dataset: str | None = Field(None, description="The examination that a case of MedicalExam is from.")
+    record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
+    options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = Field(
+        default_factory=dict, validation_alias=AliasPath("raw_data", "options")
+    )
+    answer_idx: Text = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
+    question: str | None = None
+    history: list[AieTurn]
+    diagnosis: str | None = None
+
+    @property
+    def case(self) -> str:
+        """The id, told apart from equal ids of another examination."""
+        return f"{self.dataset}/{self.id}" if self.dataset else self.id
+
+    @property
+    def findings(self) -> str:
+        """The record without the examination's closing question, which is nothing that a patient could tell."""
+        record = self.record.rstrip()
+        if self.question and self.question.strip() and record.endswith(self.question.strip()):
+            record = record.removesuffix(self.question.strip())
+        else:
+            record = _QUESTION_END.sub("", record)
+        return record.rstrip() or self.record
+
+
+class SimulatorReply(ForeignModel):
+    """One test of the patient simulator: the doctor's words, what people expect, and what the simulator said."""
+
+    human_state: str | None = None
+    human_answer: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    state_prediction: str | None = None
+    prediction: str | None = None
+
+
+class SimulatorTest(ForeignModel):
+    """One patient with the tests of each round, by the action they were written for."""
+
+    id: Text
+    record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
+    patient_test: dict[str, dict[str, SimulatorReply]]
+
+
+def read_aie(path: str | Path) -> Reading[AieTranscript]:
+    """Read cases (HospitalCases, MedicalExam) or transcripts; odd actions and answers are warnings."""
+    reading = read_records(path, AieTranscript)
+    return _with_warnings(reading, _odd_transcripts(reading.records))
+
+
+def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
+    """Read simulator tests; an action without a code of ACTIONS is a warning."""
+    reading = read_records(path, SimulatorTest)
+    return _with_warnings(reading, _odd_tests(reading.records))
+
+
+def _with_warnings(reading: Reading[Any], oddities: Iterator[tuple[str, str, str]]) -> Reading[Any]:
+    problems = reading.problems + odd_values(reading.path, oddities)
+    return dataclasses.replace(reading, problems=problems)
+
+
+def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[tuple[str, str, str]]:
+    for transcript in transcripts:
+        name = f"case {transcript.case}"
+        for number, turn in enumerate(transcript.history):
+            if turn.state not in ACTIONS:
+                yield name, f"history.{number}.state", _unknown_action(turn.state)
+        if transcript.options and transcript.answer_idx not in transcript.options:
+            known = ", ".join(transcript.options)
+            yield name, "raw_data.answer_idx", f"expected one of the options {known}, found {transcript.answer_idx!r}"
+
+
+def _odd_tests(tests: list[SimulatorTest]) -> Iterator[tuple[str, str, str]]:
+    for test in tests:
+        for turn, replies in test.patient_test.items():
+            for action, reply in replies.items():
+                if (reply.human_state or action) not in ACTIONS:
+                    field = f"patient_test.{turn}.{action}.human_state"
+                    yield f"patient {test.id}", field, _unknown_action(reply.human_state or action)
+
+
+def _unknown_action(code: str) -> str:
+    return f"expected an action ({', '.join(ACTIONS)}), found {code!r}; it counts as none"

@@ -1,0 +1,116 @@
+"""The senior physician: makes of a clinical note what an ideal interview would gather (CliniChat, figure 7)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from cases.dialogues import PHYSICIAN, Dialogue
+from llm import ModelSettings, Role, ask
+from scoring.clini_eval.points import LEAVES, MAINS, Answer
+from scoring.clini_eval.rules import findings_of
+
+Section = Literal[
+    "general_information",
+    "chief_complaint",
+    "present_illness",
+    "past_history",
+    "personal_history",
+    "social_history",
+    "family_history",
+    "psychological_history",
+    "review_of_systems",
+    "customized_inquiry",
+]
+
+
+class PlannedPoint(Answer):
+    """One thing that the history taking should find out."""
+
+    section: Section
+    ask: str = Field(description="What is to be asked.")
+    known: str = Field("", description="What the note says to it; empty if nothing.")
+
+
+class Demonstration(Answer):
+    """The interview as it should be: what it comes to, and what it asks."""
+
+    most_likely_disease: str
+    basis: str = Field(description="What the diagnosis rests on; at most 100 words.")
+    differential: list[str] = Field(description="Other diseases to be considered.")
+    confirmatory_tests: list[str] = Field(description="The tests that would confirm the diagnosis.")
+    findings: list[str] = Field(description="The physical findings and test results that the note holds.")
+    plan: list[PlannedPoint] = Field(description="The history to be taken, in order, fitted to this patient.")
+
+
+class NothingToScoreError(ValueError):
+    """A dialogue without a clinical note, or in which no physician speaks."""
+
+
+@dataclass(frozen=True)
+class NoteView:
+    """What the senior physician sees: the note, and the diagnosis where it is known."""
+
+    dialogue: Dialogue
+    note: str
+    diagnosis: list[str]
+
+
+def read_the_note(view: NoteView) -> Demonstration:
+    """Offline: the known diagnosis, the note's findings, and one point for each subject that a rule can look for."""
+    language = view.dialogue.language
+    return Demonstration(
+        most_likely_disease="; ".join(view.diagnosis),
+        basis="",
+        differential=[],
+        confirmatory_tests=[],
+        findings=findings_of(view.note, language),
+        plan=[
+            PlannedPoint(section=_section(leaf.key, leaf.group), ask=leaf.criterion(language))
+            for leaf in MAINS["Medical History"]
+            if LEAVES[leaf.key].asked
+        ],
+    )
+
+
+def _section(key: str, group: str) -> Section:
+    if group:
+        return "present_illness" if group == "History of Present Illness" else "past_history"
+    named: dict[str, Section] = {
+        "general_information": "general_information",
+        "chief_complaint": "chief_complaint",
+        "personal_history": "personal_history",
+        "social_history": "social_history",
+        "family_history": "family_history",
+    }
+    return named.get(key, "review_of_systems")
+
+
+senior_physician: Role[Demonstration] = Role(
+    "senior_physician", "clini_eval", "clini_eval/demonstration", Demonstration, offline=read_the_note
+)
+
+
+async def demonstrate(dialogue: Dialogue, settings: ModelSettings) -> Demonstration:
+    """What an ideal interview on this note gathers and concludes.
+
+    The diseases that the dialogue names are taken for the diagnosis; without them the physician infers it from the
+    note, as in the paper.
+
+    Raises:
+        NothingToScoreError: no note, or no physician.
+        AskError: no valid answer.
+    """
+    if problem := why_not(dialogue):
+        raise NothingToScoreError(f"dialogue {dialogue.id}: {problem}")
+    view = NoteView(dialogue=dialogue, note=dialogue.note, diagnosis=dialogue.diseases)
+    return await ask(senior_physician, view, settings, language=dialogue.language, place=dialogue.id)
+
+
+def why_not(dialogue: Dialogue) -> str:
+    """What a dialogue lacks to be scored; empty if nothing."""
+    if not dialogue.note.strip():
+        return "has no clinical note; Clini-Eval compares with one"
+    if not any(message.role == PHYSICIAN and message.content.strip() for message in dialogue.messages):
+        return "has no turn of the physician (role 'assistant')"
+    return ""

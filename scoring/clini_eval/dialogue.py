@@ -1,0 +1,65 @@
+"""What Clini-Eval judges of our own runs: a consultation as a dialogue with its note, or a reconstructed dialogue."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from cases import Case
+from cases.case import AnswerKey
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.notes import note_of
+from nodes.state.chart import Turn, heard_by
+
+TURNS = 70  # of the physician, at most, in the extrinsic mode
+
+
+class ReconstructionAnswers(BaseModel):
+    """What the reconstruction of a case's note came to; None if it was not finished."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reconstructed: Dialogue | None = None
+
+    @property
+    def diagnosis(self) -> list[str]:
+        """A dialogue diagnoses nobody."""
+        return []
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        """The answers in a final (or interrupted) state of a reconstruction."""
+        return cls(reconstructed=state.get("dialogue"))
+
+
+def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
+    """What the doctor said and heard, with the case's note; department and diagnosis stand beside it, not in it.
+
+    Args:
+        case: that was consulted.
+        state: the final state of the consultation, or as much as was kept of it: ``dialogue`` at least. The records in
+            it, which may differ from the case's by the run's settings, go before the case's.
+    """
+    turns: list[Turn] = heard_by("doctor", state.get("dialogue", []))
+    messages: list[Message] = []
+    for turn in turns:
+        role = PHYSICIAN if turn.speaker == "doctor" else PATIENT
+        if messages and messages[-1].role == role:  # the examiner beside the patient
+            messages[-1] = Message(role=role, content=f"{messages[-1].content}\n{turn.text}")
+        else:
+            messages.append(Message(role=role, content=turn.text))
+    records = {
+        "patient": state.get("patient_record") or case.patient,
+        "examinations": state.get("examination_record") or case.examinations,
+    }
+    trace = state.get("trace")
+    return Dialogue(
+        id=case.id,
+        messages=messages,
+        note=note_of(case.model_copy(update={**records, "key": AnswerKey()})).text,
+        language=case.language,
+        department=case.key.department,
+        diseases=list(case.key.diagnosis),
+        strategy="consultation",
+        models=sorted({model for models in trace.models.values() for model in models}) if trace else [],
+    )

@@ -1,0 +1,162 @@
+"""The clinical instructor: compares with the demonstration, gives the points, sums up (CliniChat, figure 8)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from cases.dialogues import PHYSICIAN, Dialogue
+from cases.vocabulary import Language
+from llm import ModelSettings, Role, ask
+from scoring.clini_eval.demonstration import Demonstration, demonstrate
+from scoring.clini_eval.points import (
+    LEAVES,
+    Answer,
+    CliniEvalScores,
+    ComparedPoint,
+    Comparison,
+    JudgedPoints,
+    Leaf,
+    Points,
+)
+from scoring.clini_eval.rules import CountedPoints, count_points
+from scoring.metrics.text_overlap import rouge_1, words
+
+_SPEAKERS: dict[Language, tuple[str, str]] = {"en": ("Physician: ", "Patient: "), "zh": ("医生：", "患者：")}
+
+
+class Summary(Answer):
+    """What the numbers and the comparison come to."""
+
+    summary: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """What the instructor sees first: the dialogue beside the demonstration."""
+
+    dialogue: Dialogue
+    transcript: str
+    demonstration: Demonstration
+
+
+@dataclass(frozen=True)
+class PointsView(ComparisonView):
+    """What the instructor sees when giving points: the comparison too, and what there is to be given."""
+
+    comparison: Comparison
+    leaves: list[Leaf]
+
+
+@dataclass(frozen=True)
+class SummaryView:
+    """What the instructor sees at the end: the comparison and the numbers."""
+
+    comparison: Comparison
+    scores: CliniEvalScores
+    numbers: list[str]
+
+
+def compare_words(view: ComparisonView) -> Comparison:
+    """Offline: whether the subjects of the plan were asked for by the rules, and whether the findings came up."""
+    counted = count_points(view.dialogue).counted
+    points = [
+        ComparedPoint(point=leaf.criterion(view.dialogue.language), done=_degree(counted[leaf.key] / leaf.maximum))
+        for leaf in LEAVES.values()
+        if leaf.key in counted
+    ]
+    said = words(view.transcript)
+    points += [
+        ComparedPoint(point=finding, done=_degree(rouge_1(said, words(finding)).recall))
+        for finding in view.demonstration.findings
+    ]
+    done = sum(point.done == "fully" for point in points)
+    return Comparison(points=points, assessment=f"{done}/{len(points)}, by rules that compare words")
+
+
+def _degree(share: float) -> Literal["fully", "partly", "not"]:
+    return "fully" if share >= 1 else "partly" if share > 0 else "not"
+
+
+def count(view: PointsView) -> Points:
+    """Offline: the leaves that rules can count; the others are not assessed."""
+    return count_points(view.dialogue)
+
+
+def sum_up(view: SummaryView) -> Summary:
+    """Offline: the points, and what was not assessed."""
+    scores = view.scores
+    text = f"{scores.assessed:.1f} of {scores.assessable:g} points"
+    return Summary(summary=f"{text}; {len(scores.unscored)} leaves not assessed" if scores.unscored else text)
+
+
+comparing: Role[Comparison] = Role(
+    "clinical_instructor", "clini_eval.comparison", "clini_eval/comparison", Comparison, offline=compare_words
+)
+scoring: Role[Points] = Role(
+    "clinical_instructor", "clini_eval.points", "clini_eval/points", JudgedPoints, offline=count
+)
+summing_up: Role[Summary] = Role(
+    "clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up
+)
+
+
+async def compare(dialogue: Dialogue, demonstration: Demonstration, settings: ModelSettings) -> Comparison:
+    """The subjective assessment, point by point.
+
+    Raises:
+        AskError: no valid answer.
+    """
+    view = ComparisonView(dialogue, transcript_of(dialogue, settings), demonstration)
+    return await ask(comparing, view, settings, language=dialogue.language, place=dialogue.id)
+
+
+async def give_points(
+    dialogue: Dialogue, demonstration: Demonstration, comparison: Comparison, settings: ModelSettings
+) -> CliniEvalScores:
+    """The 34 numbers: a judge gives all of them, none beyond its maximum; the rules give those that they can count.
+
+    Raises:
+        AskError: no valid answer.
+    """
+    transcript = transcript_of(dialogue, settings)
+    view = PointsView(dialogue, transcript, demonstration, comparison, list(LEAVES.values()))
+    points = await ask(scoring, view, settings, language=dialogue.language, place=dialogue.id)
+    unscored = points.unscored if isinstance(points, CountedPoints) else {}
+    return CliniEvalScores(leaves=points.by_leaf, unscored=unscored, comparison=comparison)
+
+
+async def summarise(
+    dialogue: Dialogue, comparison: Comparison, scores: CliniEvalScores, settings: ModelSettings
+) -> CliniEvalScores:
+    """The scores with the overall word on both assessments.
+
+    Raises:
+        AskError: no valid answer.
+    """
+    numbers = [f"{LEAVES[key].metric}: {points:g}/{LEAVES[key].maximum:g}" for key, points in scores.leaves.items()]
+    view = SummaryView(comparison, scores, numbers)
+    said = await ask(summing_up, view, settings, language=dialogue.language, place=dialogue.id)
+    return scores.model_copy(update={"summary": said.summary})
+
+
+async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> CliniEvalScores:
+    """The scores of one dialogue, in the four steps of ``graphs/clini_eval.py``.
+
+    Raises:
+        NothingToScoreError: the dialogue has no clinical note, or no physician speaks in it.
+        AskError: a judge could not be asked, or gave no valid answer.
+    """
+    demonstration = await demonstrate(dialogue, settings)
+    comparison = await compare(dialogue, demonstration, settings)
+    scores = await give_points(dialogue, demonstration, comparison, settings)
+    return await summarise(dialogue, comparison, scores, settings)
+
+
+def transcript_of(dialogue: Dialogue, settings: ModelSettings) -> str:
+    """The dialogue, a line a turn, each with its speaker."""
+    physician, patient = _SPEAKERS[settings.language or dialogue.language]
+    return "\n".join(
+        (physician if message.role == PHYSICIAN else patient) + " ".join(message.content.split())
+        for message in dialogue.spoken
+    )

@@ -1,0 +1,186 @@
+"""Clini-Eval: how well a physician interviews, in 34 numbers that sum to 100 (CliniChat, section 3.3 and table 6).
+
+The paper's table prints whole maxima and its results have decimals; it says nothing of parts of a point. Here a number
+is any between 0 and its maximum, and one beyond it is refused, never cut.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from cases.dialogues import PHYSICIAN, Dialogue
+from cases.vocabulary import Language
+from scoring.metrics.samples import mean
+from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.text_overlap import has_chinese
+
+POINTS = 100.0
+TOTAL = "Total Score"
+ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
+
+
+class Answer(BaseModel):
+    """Base of what the judges answer, and of what is kept of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Leaf(Answer):
+    """One number of Clini-Eval: what it is called, where it belongs, and how many points it can have."""
+
+    key: str
+    main: str
+    group: str = ""
+    name: str
+    maximum: float
+    en: str
+    zh: str
+    asked: list[dict[Language, str]] = Field(default_factory=list, description="For the rules: what is to be asked.")
+
+    @property
+    def metric(self) -> str:
+        """The name as the paper prints it, under its group's, since ``Treatment History`` occurs in two."""
+        return f"{self.group}: {self.name}" if self.group else self.name
+
+    def criterion(self, language: Language) -> str:
+        """What earns the points."""
+        return self.en if language == "en" else self.zh
+
+
+@cache
+def clini_eval_file() -> Mapping[str, Any]:
+    """The leaves, and the words that the rules know."""
+    return tomllib.loads((files("scoring.clini_eval") / "clini_eval.toml").read_text("utf-8"))
+
+
+LEAVES: Mapping[str, Leaf] = {entry["key"]: Leaf.model_validate(entry) for entry in clini_eval_file()["leaf"]}
+MAINS: Mapping[str, tuple[Leaf, ...]] = {
+    main: tuple(leaf for leaf in LEAVES.values() if leaf.main == main)
+    for main in dict.fromkeys(leaf.main for leaf in LEAVES.values())
+}
+
+
+class Points(Answer):
+    """Points by leaf: of a judge, who gives all of them, or of the rules, which can count some."""
+
+    @property
+    def by_leaf(self) -> dict[str, float]:
+        """The points of each leaf that was assessed."""
+        return {key: float(getattr(self, key)) for key in LEAVES}
+
+
+def _within(leaf: Leaf) -> Any:
+    points = Field(ge=0, le=leaf.maximum, allow_inf_nan=False, strict=True, description=f"0 to {leaf.maximum:g}")
+    return Annotated[float, points], ...
+
+
+# What a judge has to answer: every number, none beyond its maximum.
+JudgedPoints: type[Points] = create_model(
+    "CliniEvalPoints", __base__=Points, __module__=__name__, **{key: _within(leaf) for key, leaf in LEAVES.items()}
+)
+
+
+class ComparedPoint(Answer):
+    """One point of the demonstration beside the dialogue."""
+
+    point: str
+    done: Literal["fully", "partly", "not"]
+    comment: str = ""
+
+
+class Comparison(Answer):
+    """The subjective assessment: point by point, then as a whole."""
+
+    points: list[ComparedPoint]
+    assessment: str
+
+
+class CliniEvalScores(Answer):
+    """The scores of one dialogue, summed here and never by a judge."""
+
+    leaves: dict[str, float] = Field(description="Points by leaf; a leaf that was not assessed is absent.")
+    unscored: dict[str, str] = Field(default_factory=dict, description="Why a leaf was not assessed.")
+    comparison: Comparison | None = Field(None, description="The subjective assessment.")
+    summary: str = ""
+
+    def main(self, name: str) -> float | None:
+        """The points of a main metric; None (missing) if one of its leaves was not assessed."""
+        points = [self.leaves.get(leaf.key) for leaf in MAINS[name]]
+        known = [one for one in points if one is not None]
+        return sum(known) if len(known) == len(points) else None
+
+    @property
+    def mains(self) -> dict[str, float | None]:
+        """The points of the six main metrics, as the paper's tables name them."""
+        return {name: self.main(name) for name in MAINS}
+
+    @property
+    def total(self) -> float | None:
+        """The sum of all leaves, of 100; None (missing) if one of them was not assessed."""
+        return self.assessed if self.leaves.keys() == LEAVES.keys() else None
+
+    @property
+    def assessed(self) -> float:
+        """The sum of the leaves that were assessed."""
+        return sum(self.leaves.values())
+
+    @property
+    def assessable(self) -> float:
+        """The most that the assessed leaves could have."""
+        return sum(LEAVES[key].maximum for key in self.leaves)
+
+    @property
+    def by_name(self) -> dict[str, float | None]:
+        """Mains, total and divided leaves under the names that the paper prints; None is missing."""
+        divided = [leaf for leaf in LEAVES.values() if len(MAINS[leaf.main]) > 1]
+        return {**self.mains, TOTAL: self.total, **{leaf.metric: self.leaves.get(leaf.key) for leaf in divided}}
+
+
+def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
+    """The statistical indices of tables 2 and 4: rounds (the physician's turns), and the length of what is said.
+
+    Length: the mean of a person's turns, in words, or in characters where there are Chinese ones; None (missing) of
+    nobody's.
+    """
+    lengths: dict[bool, list[float]] = {True: [], False: []}
+    for message in dialogue.spoken:
+        text = message.content
+        length = len("".join(text.split())) if has_chinese(text) else len(text.split())
+        lengths[message.role == PHYSICIAN].append(length)
+    return {
+        "Avg. Turns": float(len(lengths[True])),
+        "Avg. Words Phys.": mean(lengths[True]),
+        "Avg. Words Pt.": mean(lengths[False]),
+    }
+
+
+def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, Estimate]:
+    """The mean of every score over the dialogues that have one, clustered by the dialogue's id.
+
+    Where something was not assessed, the sum of what was is given beside what it could be at most.
+
+    Args:
+        dialogues: what was judged.
+        scores: of each; None where the judge failed, which is left out and never 0.
+    """
+    columns: dict[str, list[tuple[str, float]]] = {}
+    partly = any(score is not None and score.unscored for score in scores)
+    for dialogue, score in zip(dialogues, scores, strict=True):
+        values = dict.fromkeys(_names()) if score is None else score.by_name
+        if partly:
+            sums = {ASSESSED: None, ASSESSABLE: None}
+            values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
+        for name, value in (values | statistics_of(dialogue)).items():
+            columns.setdefault(name, []).extend([] if value is None else [(dialogue.id, value)])
+    return {
+        name: estimate((value for _, value in column), [place for place, _ in column])
+        for name, column in columns.items()
+    }
+
+
+def _names() -> list[str]:
+    return list(CliniEvalScores(leaves={}).by_name)

@@ -1,0 +1,105 @@
+"""How a consultation went: the report's diagnosis, the examinations that were asked for, and the five parts (MVME)."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases import Case
+from cases.text.named_tests import named_tests
+from cases.vocabulary import EXAMINATION_ITEMS, label
+from llm import ModelSettings
+from nodes.consultation.final_report import FinalReport
+from nodes.offline.record_answers import wants_examination
+from nodes.state.chart import Turn
+from nodes.state.collaboration import Collaboration
+from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
+from scoring.metrics.set_overlap import intersection_over_union
+from scoring.mvme.judges import MvmeGrades, ReportParts, grade
+
+
+class ConsultationAnswers(BaseModel):
+    """What a consultation, or several with a discussion, came to; what was not reached is empty."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    report: FinalReport | None = None
+    dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
+    orders: list[str] = Field(default_factory=list, description="The closed items that the doctors asked for.")
+    collaboration: Collaboration | None = Field(None, description="How several doctors came to one report.")
+
+    @property
+    def diagnosis(self) -> list[str]:
+        """The diagnoses of the report, the principal one first; none without a report."""
+        return self.report.diagnosis if self.report else []
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        """The answers in a final (or interrupted) state of a consultation or of a collaboration."""
+        consultations = state.get("consultations", [])
+        dialogues = [one.dialogue for one in consultations] or [state.get("dialogue", [])]
+        asked = {item for dialogue in dialogues for item in items_asked_for({**state, "dialogue": dialogue})}
+        return cls(
+            report=state.get("report"),
+            dialogue=dialogues[0],
+            orders=[item for item in EXAMINATION_ITEMS.names if item in asked],
+            collaboration=state.get("collaboration"),
+        )
+
+
+class ConsultationScores(BaseModel):
+    """One consultation against the answer key; None where the key has nothing to compare with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    diagnosis: DiagnosisGrade | None = Field(description="The five-level grade, by rules; 5 is best.")
+    examinations: float | None = Field(description="Overlap (IoU) of the items asked for with the reference's; 0 to 1.")
+    asked_for: list[str] = Field(description="The closed items of the examinations that the doctor asked for.")
+    parts: MvmeGrades = Field(description="The five parts of the report, A to D.")
+
+
+def items_asked_for(state: Mapping[str, Any]) -> list[str]:
+    """The closed items of the examinations that the doctor named as wanted, in the order of the vocabulary."""
+    named = {*state.get("physical_orders", []), *state.get("auxiliary_orders", [])}
+    for turn in state.get("dialogue", []):
+        if turn.speaker == "doctor" and wants_examination(turn.text):
+            named |= {test.item for test in named_tests(turn.text)}
+    return [item for item in EXAMINATION_ITEMS.names if item in named]
+
+
+async def score_consultation(case: Case, state: Mapping[str, Any], settings: ModelSettings) -> ConsultationScores:
+    """Compare the report of a finished consultation with the answer key.
+
+    Raises:
+        AskError: the director's model could not be asked, or gave no valid answer; offline it is a rule.
+    """
+    items = items_asked_for(state)
+    return ConsultationScores(
+        diagnosis=grade_offline(state["report"].diagnosis, case.key.diagnosis),
+        examinations=intersection_over_union(items, case.key.examination_items),
+        asked_for=items,
+        parts=await grade(report_parts(state["report"]), reference_parts(case), settings, case.language),
+    )
+
+
+def report_parts(report: FinalReport) -> ReportParts:
+    """A doctor's report as the director reads it."""
+    return ReportParts(
+        symptoms=report.symptoms,
+        examinations=report.examinations,
+        diagnosis="\n".join(report.diagnosis),
+        basis=report.basis,
+        treatment=report.treatment,
+    )
+
+
+def reference_parts(case: Case) -> ReportParts:
+    """What the records and the answer key of a case say on each part; empty where they say nothing."""
+    results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
+    return ReportParts(
+        symptoms=" ".join(part for part in (case.patient.chief_complaint, case.patient.present_illness) if part),
+        examinations="\n".join(results),
+        diagnosis="\n".join(case.key.diagnosis),
+        basis=case.key.diagnosis_basis,
+        treatment=case.key.treatment_course,
+    )

@@ -1,0 +1,1 @@
+"""MedChain's scores of the clinical workflow (section 5.2)."""

@@ -1,0 +1,99 @@
+"""Scoring one run of the clinical workflow against the answer key (MedChain, section 5.2)."""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases import Case
+from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
+from llm import AskError, ModelSettings
+from nodes.state.decisions import Referral
+from scoring.medchain.judges import judge_diagnosis, judge_report
+from scoring.medchain.stage_scores import StageScores
+from scoring.metrics.claims import claim_recall
+from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
+
+NO_KEY = "no reference in the answer key"
+
+
+class Answers(BaseModel):
+    """What the workflow decided, as far as it is scored; what it did not come to is empty."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    referral: Referral | None = None
+    orders: list[str] = Field(default_factory=list, description="Physical and auxiliary items.")
+    reports: dict[str, str] = Field(default_factory=dict, description="By image class.")
+    diagnosis: list[str] = Field(default_factory=list)
+    treatment: list[str] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Self:
+        """The answers in a final (or interrupted) state of the workflow."""
+        diagnosis, treatment = state.get("diagnosis"), state.get("treatment")
+        return cls(
+            referral=state.get("referral"),
+            orders=[*state.get("physical_orders", []), *state.get("auxiliary_orders", [])],
+            reports=state.get("reports", {}),
+            diagnosis=diagnosis.names if diagnosis else [],
+            treatment=treatment.items if treatment else [],
+        )
+
+
+async def score_clinical_workflow(
+    case: Case, answers: Answers | Mapping[str, Any], settings: ModelSettings
+) -> StageScores:
+    """The six scores of one case.
+
+    Args:
+        case: with its answer key.
+        answers: the answers, or the final state of the workflow that holds them; what is missing scores 0 against
+            its reference.
+        settings: the models of the judges; the judges' calls are recorded like any other.
+
+    Returns:
+        A score in [0, 1] for each stage, or the reason why there is none: no reference, or a judge that failed.
+    """
+    key = case.key
+    given = answers if isinstance(answers, Answers) else Answers.of(answers)
+    referral = given.referral
+    scores: dict[str, float | None] = {
+        "referral_level1": exact_match(referral.department if referral else None, key.department),
+        "referral_level2": intersection_over_union(
+            canonical_sub_departments(referral.sub_departments if referral else ()),
+            canonical_sub_departments(key.sub_departments),
+        ),
+        "history_taking": intersection_over_union(
+            canonical_items(given.orders, EXAMINATION_ITEMS), canonical_items(key.examination_items, EXAMINATION_ITEMS)
+        ),
+        "treatment": intersection_over_union(
+            canonical_items(given.treatment, TREATMENT_ITEMS),
+            canonical_items(key.treatment_items, TREATMENT_ITEMS),
+        ),
+    }
+    unscored: dict[str, str] = {}
+
+    async def examination() -> float | None:
+        judged = [
+            await judge_report(item, given.reports.get(item, ""), reference, settings, case.language)
+            for item, reference in key.imaging_reports.items()
+        ]
+        return claim_recall(judged)
+
+    async def grade() -> float | None:
+        reference = [name for name in key.diagnosis if normalise(name)]
+        if not reference:
+            return None
+        return (await judge_diagnosis(given.diagnosis, reference, settings, case.language)).score
+
+    async def judged(stage: str, score: Awaitable[float | None]) -> None:
+        try:
+            scores[stage] = await score
+        except AskError as error:
+            scores[stage], unscored[stage] = None, f"judge failed: {error.reason}: {error}"
+
+    await judged("examination", examination())
+    await judged("diagnosis", grade())
+    unscored |= {stage: NO_KEY for stage, score in scores.items() if score is None and stage not in unscored}
+    return StageScores.model_validate({**scores, "unscored": unscored})

@@ -1,0 +1,112 @@
+"""The judges: who extracts and checks the claims of a report, and who grades a diagnosis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from cases.vocabulary import Language
+from llm import AnswerError, ModelSettings, Role, ask
+from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
+from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
+
+Claim = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Answer(BaseModel):
+    """Base of the judges' answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Claims(Answer):
+    """The single claims of a report."""
+
+    claims: list[Claim] = Field(max_length=MAX_CLAIMS, description="At most 30; none only if it claims nothing.")
+
+
+class Support(Answer):
+    """Whether each claim, in order, is supported by the report."""
+
+    supported: list[bool] = Field(description="One entry for each claim, in the same order.")
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """What the claim extractor sees: the reference report."""
+
+    report: str
+
+
+@dataclass(frozen=True)
+class ClaimsView:
+    """What the claim judge sees: claims of the reference, and the report to check."""
+
+    claims: Sequence[str]
+    report: str
+
+
+@dataclass(frozen=True)
+class DiagnosisView:
+    """What the diagnosis judge sees."""
+
+    predicted: Sequence[str]
+    reference: Sequence[str]
+
+
+def _grade(view: DiagnosisView) -> DiagnosisGrade:
+    grade = grade_offline(view.predicted, view.reference)
+    if grade is None:
+        raise ValueError("a diagnosis is graded only against a reference")
+    return grade
+
+
+claim_extractor: Role[Claims] = Role(
+    "claim_extractor",
+    "evaluation",
+    "judges/claims",
+    Claims,
+    offline=lambda view: Claims(claims=split_claims(view.report)),
+)
+claim_judge: Role[Support] = Role(
+    "claim_judge",
+    "evaluation",
+    "judges/entailment",
+    Support,
+    offline=lambda view: Support(supported=entailed(view.claims, view.report)),
+)
+diagnosis_judge: Role[DiagnosisGrade] = Role(
+    "diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade
+)
+
+
+async def judge_report(
+    image_class: str, generated: str, reference: str, settings: ModelSettings, language: Language
+) -> ReportClaims:
+    """The judged claims of a reference report (MedChain, figure 7).
+
+    An empty report entails none of them, and where nothing is claimed there is nothing to check: no second call.
+
+    Raises:
+        AskError: a judge gave no valid answer.
+    """
+    asked: dict[str, Any] = {"language": language, "place": image_class}
+    claims = (await ask(claim_extractor, ReportView(reference), settings, **asked)).claims
+    if not (claims and generated.strip()):
+        return ReportClaims.pair(image_class, claims, [False] * len(claims))
+    support = await ask(claim_judge, ClaimsView(claims, generated), settings, **asked)
+    if len(support.supported) != len(claims):
+        raise AnswerError(f"{len(support.supported)} verdicts for {len(claims)} claims")
+    return ReportClaims.pair(image_class, claims, support.supported)
+
+
+async def judge_diagnosis(
+    predicted: Sequence[str], reference: Sequence[str], settings: ModelSettings, language: Language
+) -> DiagnosisGrade:
+    """The five-level grade of a diagnosis (MedChain, A.2.4).
+
+    Raises:
+        AskError: the judge gave no valid answer.
+    """
+    return await ask(diagnosis_judge, DiagnosisView(predicted, reference), settings, language=language)

@@ -1,0 +1,1 @@
+"""Med-PMC's metrics and judges (section 4)."""

@@ -1,0 +1,102 @@
+"""A consultation of ours as a transcript of Med-PMC, so that ``wardround score medpmc`` reads it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cases import Case
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import Language, label
+from nodes.consultation.final_report import FinalReport
+from nodes.state.chart import Turn
+from scoring.medpmc.transcripts import END
+
+# Med-PMC's codes of the doctor's actions; it has no demand.
+CODES = {
+    "Initialization": "0",
+    "Effective Inquiry": "A-A-A",
+    "Ineffective Inquiry": "A-A-B",
+    "Ambiguous Inquiry": "A-B",
+    "Effective Advice": "B-A-A",
+    "Ineffective Advice": "B-A-B",
+    "Ambiguous Advice": "B-B",
+    "Demand": "B-B",
+    "Other Topic": "C",
+    "Conclusion": END,
+}
+_HEADINGS: dict[Language, tuple[str, ...]] = {
+    "en": ("Symptoms", "Examinations", "Diagnosis", "Basis", "Treatment"),
+    "zh": ("症状", "检查", "诊断", "诊断依据", "治疗"),
+}
+
+
+def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport | None) -> dict[str, Any]:
+    """One record of a transcript file.
+
+    A turn of the doctor without a reply is the end. The patient's words are those that the doctor heard; the plain
+    ones stand beside them where a persona coloured them. An untracked turn has an empty state.
+    """
+    patient, key = case.patient, case.key
+    person = [fact.text for fact in facts_of(patient, case.examinations, case.language) if fact.section == "person"]
+    past = [patient.past_history, patient.personal_history, patient.family_history]
+    pictured = {image.item: case.examinations.results.get(image.item, "") for image in case.examinations.images}
+    results = [
+        f"{label(item, case.language)}: {text}"
+        for item, text in case.examinations.results.items()
+        if item not in pictured
+    ]
+    marks = [
+        f"{label(image.item, case.language)}: {_mark(Path(image.file).name)}" for image in case.examinations.images
+    ]
+    return {
+        "id": case.id,
+        "Text": {
+            "Patient Information": " ".join(person),
+            "Chief Complaint": patient.chief_complaint,
+            "Present Illness": patient.present_illness,
+            "Physical Condition": "",
+            "Past Medical History": " ".join(part for part in past if part),
+            "Examinations": "\n".join([*results, *marks]),
+            "Diagnosis": "; ".join(key.diagnosis),
+            "Treatment": key.treatment_course,
+        },
+        "Image": {
+            Path(image.file).name: key.imaging_reports.get(image.item, pictured[image.item])
+            for image in case.examinations.images
+        },
+        "history": list(_history(dialogue)),
+        "diagnosis_self": _markdown(report, case.language) if report else "",
+    }
+
+
+def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
+    """Each turn of the doctor with what was said in reply."""
+    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
+    for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
+        asked, replies = dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
+        if not replies:
+            yield {"doctor": asked.text, "state": END, "memory": ""}
+            continue
+        by_technician = replies[0].speaker == "examiner"
+        entry = {
+            "doctor": asked.text,
+            "state": CODES.get(asked.action or "", ""),
+            "exam_memory" if by_technician else "memory": "\n".join(fact for turn in replies for fact in turn.facts),
+        }
+        if any(turn.plain for turn in replies):
+            entry["standard_patient"] = "\n".join(turn.plain or turn.text for turn in replies)
+        yield {**entry, "patient": "\n".join(_with_pictures(turn) for turn in replies)}
+
+
+def _with_pictures(turn: Turn) -> str:
+    return "\n".join([turn.text, *(_mark(Path(picture.file).name) for picture in turn.pictures)])
+
+
+def _mark(name: str) -> str:
+    """How Med-PMC marks an image in a text."""
+    return f"<\\image{name}>"
+
+
+def _markdown(report: FinalReport, language: Language) -> str:
+    parts = (report.symptoms, report.examinations, "; ".join(report.diagnosis), report.basis, report.treatment)
+    return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(_HEADINGS[language], parts, strict=True))

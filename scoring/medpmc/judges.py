@@ -1,0 +1,158 @@
+"""Med-PMC's three judges: of the consultation (1-5), of the simulated patient (0-2), of the persona (0-5).
+
+Each is a role like any other; the offline rules compare words, for plumbing and for ranking similar systems only.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import Language
+from llm import Role
+from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
+from scoring.medpmc.metrics import examination_share, imaging_pair, inquiry_pair
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.samples import mean
+from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
+
+_CLEAR = 60  # words up to which the offline rule takes a reply for clear
+_NAMES: dict[Language, tuple[str, str]] = {"en": ("Doctor: ", "Patient: "), "zh": ("医生：", "患者：")}
+
+FromOneToFive = Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)]
+UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
+UpToFive = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
+
+
+class Answer(BaseModel):
+    """Base of the judges' answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ConsultationScores(Answer):
+    """How good a consultation is beside the case's record, 1 (worst) to 5 (best) in each aspect; decimals allowed."""
+
+    inquiry: FromOneToFive = Field(description="Order, clearness and completeness of the history taking.")
+    examination: FromOneToFive = Field(description="The needed examinations, and how they were read.")
+    multimodal_analysis: FromOneToFive | None = Field(
+        None, description="The reading of the images, beside their reports; null only if the case has none."
+    )
+    diagnosis: FromOneToFive
+    treatment: FromOneToFive
+
+
+class PatientScores(Answer):
+    """How well a simulated patient plays, 0 (worst) to 2 (best) in each aspect."""
+
+    description: UpToTwo = Field(description="How clearly the complaints are described.")
+    completeness: UpToTwo = Field(description="Whether all that was asked for and is on record is told.")
+    cooperation: UpToTwo
+    understanding: UpToTwo = Field(description="Whether the answers fit the questions.")
+    communication: UpToTwo
+
+
+class PersonaScores(Answer):
+    """How well a persona's words render the standard patient's, 0 (worst) to 5 (best) in each aspect."""
+
+    semantic_consistency: UpToFive = Field(description="Whether the meaning is kept.")
+    character_features: UpToFive = Field(description="How much of the persona is heard.")
+
+
+@dataclass(frozen=True)
+class MedPmcView:
+    """What these judges see; each prompt declares the part it uses."""
+
+    case: MedPmcTranscript
+    dialogue: str
+    replies: Sequence[tuple[str, str]]  # what was meant, and what was said, where a persona coloured it
+
+
+def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
+    """What a judge sees of a transcript."""
+    doctor, patient = _NAMES[language]
+    lines = [
+        doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient is not None else "")
+        for turn in case.history
+    ]
+    replies = [
+        (turn.standard_patient, turn.patient)
+        for turn in case.turns_before_end
+        if turn.standard_patient is not None and turn.patient is not None
+    ]
+    return MedPmcView(case, "\n".join(lines), replies)
+
+
+def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
+    """``1 + 4 x recall`` in each aspect, with the recalls of the sound metrics (ROUGE-1)."""
+    case, imaging = seen.case, imaging_pair(seen.case)
+    return ConsultationScores(
+        inquiry=_to_five(_recall(*inquiry_pair(case))),
+        examination=_to_five(examination_share(case) or 0.0),
+        multimodal_analysis=None if imaging is None else _to_five(_recall(*imaging)),
+        diagnosis=_to_five(_recall(case.diagnosis, case.report)),
+        treatment=_to_five(_recall(case.treatment, case.report)),
+    )
+
+
+def judge_patient_offline(seen: MedPmcView) -> PatientScores:
+    """Twice a share in each aspect.
+
+    Description: replies of at most 60 words; completeness: ROUGE-1 recall of the record in all replies; cooperation:
+    turns with a reply; understanding: replies that fit the doctor's action (words of the record, a denial, a question
+    back); communication: replies that say nothing twice. All 0 without a turn.
+    """
+    case, turns = seen.case, seen.case.turns_before_end
+    said = [turn.told for turn in turns if turn.told.strip()]
+    record, _ = inquiry_pair(case)
+    record = f"{record} {case.examinations}"
+    return PatientScores(
+        description=2 * _share(len(words(text)) <= _CLEAR for text in said),
+        completeness=2 * _recall(record, " ".join(said)),
+        cooperation=2 * _share(bool(turn.told.strip()) for turn in turns),
+        understanding=2 * _share(_fits(turn.state, turn.told, record) for turn in turns),
+        communication=2 * _share(text not in said[:place] for place, text in enumerate(said)),
+    )
+
+
+def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
+    """Five times a share in each aspect, over the replies.
+
+    Consistency: ROUGE-1 recall of what was meant in what was said; features: how far the words differ,
+    ``min(1, 2 x (1 - similarity ratio))``, so that unchanged words show no character.
+    """
+    kept = mean([_recall(meant, said) for meant, said in seen.replies]) or 0.0
+    changed = mean([1 - levenshtein_ratio(words(meant), words(said)) for meant, said in seen.replies]) or 0.0
+    return PersonaScores(semantic_consistency=5 * kept, character_features=5 * min(1.0, 2 * changed))
+
+
+consultation_judge: Role[ConsultationScores] = Role(
+    "consultation_judge", "evaluation", "judges/consultation", ConsultationScores, offline=judge_consultation_offline
+)
+patient_judge: Role[PatientScores] = Role(
+    "patient_judge", "evaluation", "judges/patient", PatientScores, offline=judge_patient_offline
+)
+persona_judge: Role[PersonaScores] = Role(
+    "persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline
+)
+
+
+def _recall(reference: str, text: str) -> float:
+    return rouge_1(words(text), words(reference)).recall
+
+
+def _to_five(share: float) -> float:
+    return 1 + 4 * share
+
+
+def _share(flags: Iterable[bool]) -> float:
+    return mean([float(flag) for flag in flags]) or 0.0
+
+
+def _fits(action: str, reply: str, record: str) -> bool:
+    if action in EFFECTIVE:
+        return rouge_1(words(reply), words(record)).precision >= 0.5
+    if action in INEFFECTIVE:
+        return denies(reply)
+    return asks_back(reply) if action in AMBIGUOUS else bool(reply.strip())

@@ -1,0 +1,175 @@
+"""Med-PMC: what a doctor found out and decided, by the final report (Med-PMC, section 4.2 and appendix B).
+
+Columns are recalls of the case in the doctor's report, percent, except lengths and turns; higher is better except for
+those two, which have no direction. ``paper`` reproduces Table 8 (``rouge1``) and Table 9 (``rougeL``), whose recipes
+differ in more than the recall.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from cases.text.prose import language_of
+from cases.vocabulary import normalise
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.entities import entities, spacy_entities
+from scoring.metrics.recall import Recall, RecallName, recall
+from scoring.metrics.samples import Definition, Sample, mean
+from scoring.metrics.text_overlap import has_chinese, without_punctuation
+
+METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
+PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
+
+EntityRule = Literal["rules", "spacy"]
+Pair = tuple[str, str]  # reference, text
+
+
+def inquiry_pair(case: MedPmcTranscript, definition: Definition = "sound") -> Pair:
+    """What Inquiry recalls: the patient's history, in the report.
+
+    Sound: patient information, chief complaint, present illness and past history (Med-PMC, equation 5). Published: the
+    information is left out although the text names it, and punctuation is removed from the reference alone, which joins
+    the parts of "3.5" and "follow-up" there but not in the report.
+    """
+    history = [case.chief_complaint, case.present_illness, case.past_history]
+    if definition == "sound":
+        return " ".join([case.patient_information, *history]), case.report
+    return " ".join(map(without_punctuation, history)), case.report
+
+
+def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> float | None:
+    """The share of the examination text's entities that the report names, in [0, 1]; higher is better.
+
+    Compared as whole words, in one case, any punctuation on either side read as a space. None (unscored) if the text
+    has no entity. Source: Med-PMC, equations 6 and 7. The published column takes spaCy's entities (mostly numbers and
+    names, ``find="spacy"``) of the text without punctuation, and looks for them in a report that still has its own, so
+    that it misses every "12.5": its numbers are not reproduced here.
+    """
+    found = (
+        spacy_entities(case.examinations)
+        if find == "spacy"
+        else [entity.phrase for entity in entities(case.examinations)]
+    )
+    report = _spaced(case.report)
+    phrases = [phrase for phrase in map(_spaced, found) if phrase.strip()]
+    return mean([float((phrase.strip() if has_chinese(phrase) else phrase) in report) for phrase in phrases])
+
+
+def imaging_pair(case: MedPmcTranscript, definition: Definition = "sound", table: int = 8) -> Pair | None:
+    """What MMA (multi-modal analysis) recalls: the reports of the images, in the doctor's words.
+
+    Sound: the reports of all images of the case, in what the doctor says after the first was shown, final report
+    included; a case without images is unscored (None). Source: Med-PMC, equation 8. Published, punctuation removed:
+
+    - Table 8: the reports of the images in the first message that shows one, in the very next doctor turn. A case whose
+      first image comes with its last turn is dropped (None), as is one that shows an image without a report.
+    - Table 9: the reports of all images, in the final report.
+
+    In both definitions a doctor who was shown no image scores 0 (an empty text).
+    """
+    shown = next((place for place, turn in enumerate(case.history) if turn.images and not turn.ends), None)
+    if definition == "sound":
+        if not case.images:
+            return None
+        said = [] if shown is None else [turn.doctor for turn in case.history[shown + 1 :]] + [case.report]
+        return " ".join(case.images.values()), " ".join(said)
+    if shown is None:
+        return "image", ""
+    if table == 9:
+        return "".join(map(without_punctuation, case.images.values())), without_punctuation(case.report)
+    names = case.history[shown].images
+    if shown + 1 == len(case.history) or not set(names) <= case.images.keys():
+        return None
+    report = "".join(without_punctuation(case.images[name]) for name in names)
+    return report, without_punctuation(case.history[shown + 1].doctor)
+
+
+def info_pairs(case: MedPmcTranscript) -> list[Pair]:
+    """What Info averages: each of the patient's replies before the end, as recall of the record.
+
+    The standard patient's words where a persona coloured them; the record is the patient's information, complaint,
+    histories and examinations. In [0, 1]; no direction by itself: it says how much a reply tells. Source: Med-PMC,
+    equation 9, which has no published table.
+    """
+    record = " ".join(
+        [case.patient_information, case.chief_complaint, case.present_illness, case.past_history, case.examinations]
+    )
+    return [(record, turn.told) for turn in case.turns_before_end if turn.told.strip()]
+
+
+def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> float | None:
+    """Lens: mean length of the doctor's turns before the end; no direction; None (unscored) without such a turn.
+
+    Sound: words between white space, or characters without it if the turn is Chinese. Published: the parts between
+    single spaces.
+    """
+    if definition == "paper":
+        return mean([float(len(turn.doctor.split(" "))) for turn in case.turns_before_end])
+    return mean(
+        [
+            float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
+            for text in (turn.doctor for turn in case.turns_before_end)
+        ]
+    )
+
+
+def score_medpmc(
+    cases: Iterable[MedPmcTranscript],
+    name: RecallName = "rouge1",
+    definition: Definition = "sound",
+    *,
+    find: EntityRule = "rules",
+    model: str | None = None,
+) -> dict[str, list[Sample]]:
+    """The values of the eight columns, percent except Lens and Turns; unscored cases are absent.
+
+    Sound: one recall for all columns; a reference without words is unscored. Published: Diagnosis is ROUGE-L in both
+    tables; see the columns' functions for the rest. Table 8 holds for every recall but ``rougeL``.
+
+    Raises:
+        MissingBackendError: the recall's package or model is missing.
+    """
+    cases = list(cases)
+    measure = recall(name, definition, model=model)
+    table = 9 if name == "rougeL" else 8
+    by_longest = recall("rougeL", "paper") if definition == "paper" and name in ("rouge1", "rougeL") else measure
+
+    def column(pair: Callable[[MedPmcTranscript], Pair | None], how: Recall = measure) -> list[Sample]:
+        found = [
+            (case.id, made) for case in cases if (made := pair(case)) and (made[0].strip() or definition == "paper")
+        ]
+        values = how([made for _, made in found])
+        return [Sample(case, 100 * value) for (case, _), value in zip(found, values, strict=True)]
+
+    def mma(case: MedPmcTranscript) -> Pair | None:
+        skipped = definition == "paper" and table == 9 and len(cases) == PUBLISHED_CASES and case is cases[LEFT_OUT]
+        return None if skipped else imaging_pair(case, definition, table)
+
+    samples = {
+        "Inquiry": column(lambda case: inquiry_pair(case, definition)),
+        "Examination": _samples(cases, lambda case: _percent(examination_share(case, find))),
+        "MMA": column(mma),
+        "Diagnosis": column(lambda case: (case.diagnosis, case.report), by_longest),
+        "Treatment": column(lambda case: (case.treatment, case.report)),
+        "Info": _info(cases, measure),
+        "Lens": _samples(cases, lambda case: doctor_length(case, definition)),
+        "Turns": _samples(cases, lambda case: float(len(case.history))),
+    }
+    return {column: samples[column] for column in METRICS}
+
+
+def _info(cases: Sequence[MedPmcTranscript], measure: Recall) -> list[Sample]:
+    found = [(case.id, value) for case in cases if (value := mean(measure(info_pairs(case)))) is not None]
+    return [Sample(case, 100 * value) for case, value in found]
+
+
+def _samples(cases: Iterable[MedPmcTranscript], score: Callable[[MedPmcTranscript], float | None]) -> list[Sample]:
+    return [Sample(case.id, value) for case in cases if (value := score(case)) is not None]
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _spaced(text: str) -> str:
+    return " " + re.sub(r"[\W_]+", " ", normalise(text)).strip() + " "

@@ -1,0 +1,105 @@
+"""Med-PMC's judgements of patient and actor, with and without tracker and actor (Med-PMC, section 4.5, Tables 4, 5)."""
+
+from collections.abc import Mapping, Sequence
+
+from cases import Case
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import label
+from scoring.aie.simulator_set import CODES, Played
+from scoring.medpmc.judges import PatientScores, PersonaScores
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.samples import Sample
+
+ASPECTS = {  # Table 4's columns
+    "D": "description",
+    "I": "completeness",
+    "C": "cooperation",
+    "U": "understanding",
+    "CM": "communication",
+}
+_STATES = {**CODES, "Initialization": "0", "Other Topic": "C"}  # Med-PMC's codes
+_LEFT_OUT = ("Demand", "Conclusion")  # in one room there are no demands of this kind, and a farewell gets no reply
+
+
+def as_consultations(played: Sequence[Played], cases: Mapping[str, Case]) -> dict[str, MedPmcTranscript]:
+    """The replies on each case as one Med-PMC consultation: the labelled action, the words meant and the words said."""
+    histories: dict[str, list[dict[str, str | None]]] = {}
+    for one in played:
+        if one.item.action not in _LEFT_OUT:
+            histories.setdefault(one.item.case_id, []).append(
+                {
+                    "doctor": one.item.doctor,
+                    "state": _STATES[one.item.action],
+                    "patient": one.reply,
+                    "standard_patient": one.plain or None,
+                }
+            )
+    return {case_id: _transcript(cases[case_id], history) for case_id, history in histories.items()}
+
+
+def standard(played: Sequence[Played]) -> list[Played]:
+    """The same replies without the actor: what was meant is what is said, and is handed to the actor's judge so."""
+    return [Played(item=one.item, action=one.action, reply=one.plain or one.reply, plain=one.plain) for one in played]
+
+
+def patient_judgement(scores: Mapping[str, PatientScores], setting: str) -> dict[str, list[Sample]]:
+    """Table 4: five aspects of the standard patient, 0 to 2 each, and their sum, 0 to 10; higher is better.
+
+    The mean over consultations of what the judge gave. Source: Med-PMC, section 4.5: description clarity (D),
+    information completeness (I), cooperation (C), understanding (U), communication ability (CM); without the state
+    tracker (w/o S-T) a patient answers that holds the whole record.
+
+    Args:
+        scores: the judge's scores, by case.
+        setting: what the patient is played with, for the names: ``w S-T`` or ``w/o S-T``.
+    """
+    found = {
+        f"{column} {setting}": [Sample(case, getattr(given, aspect)) for case, given in scores.items()]
+        for column, aspect in ASPECTS.items()
+    }
+    totals = {case: sum(getattr(given, aspect) for aspect in ASPECTS.values()) for case, given in scores.items()}
+    return {**found, f"Total {setting}": [Sample(case, total) for case, total in totals.items()]}
+
+
+def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted: bool) -> dict[str, list[Sample]]:
+    """Table 5: semantic consistency and character feature of the actor's words, 0 to 5 each; higher is better.
+
+    The mean over consultations of what the judge gave. Without the actor the plain words are judged beside themselves,
+    and their consistency, which says nothing, is left out as in the table. Source: Med-PMC, section 4.5.
+
+    Args:
+        scores: the judge's scores, by case.
+        setting: for the names: ``w Actor`` or ``w/o Actor``.
+        acted: whether the actor spoke.
+    """
+    found = {}
+    if acted:
+        found[f"Semantic Consistency {setting}"] = [
+            Sample(c, given.semantic_consistency) for c, given in scores.items()
+        ]
+    return {
+        **found,
+        f"Character Feature {setting}": [Sample(c, given.character_features) for c, given in scores.items()],
+    }
+
+
+def _transcript(case: Case, history: list[dict[str, str | None]]) -> MedPmcTranscript:
+    record = case.patient
+    person = [f.text for f in facts_of(record, case.examinations, case.language) if f.section == "person"]
+    results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
+    past = (record.past_history, record.personal_history, record.family_history)
+    return MedPmcTranscript.model_validate(
+        {
+            "id": case.id,
+            "Text": {
+                "Patient Information": " ".join(person),
+                "Chief Complaint": record.chief_complaint,
+                "Present Illness": record.present_illness,
+                "Past Medical History": " ".join(part for part in past if part),
+                "Examinations": "\n".join(results),
+                "Diagnosis": "",
+                "Treatment": "",
+            },
+            "history": history,
+        }
+    )

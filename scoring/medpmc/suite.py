@@ -1,0 +1,37 @@
+"""Med-PMC's recall scores of a consultation and its report (section 4), of our own consultations."""
+
+from cases import Case
+from llm import ModelSettings
+from scoring.consultation import ConsultationAnswers
+from scoring.medpmc.export import medpmc_transcript
+from scoring.medpmc.metrics import METRICS, score_medpmc
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.samples import mean
+from scoring.suite import CaseScores, Suite
+
+_NO_REFERENCE = "nothing to compare with"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """The recall (ROUGE-1) of each part, percent; lengths in words, turns in turns."""
+    made = medpmc_transcript(case, answers.dialogue, answers.report)
+    found = score_medpmc([MedPmcTranscript.model_validate(made)])
+    values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
+    return CaseScores(values, {name: _NO_REFERENCE for name, value in values.items() if value is None})
+
+
+suite = Suite(
+    "medpmc",
+    {
+        "Inquiry": "Inquiry",
+        "Examination": "Examination",
+        "MMA": "Multi-modal analysis",
+        "Diagnosis": "Diagnosis",
+        "Treatment": "Treatment",
+        "Info": "Information",
+        "Lens": "Length of a turn",
+        "Turns": "Turns",
+    },
+    score,
+    notes="Recall in percent (ROUGE-1), except lengths and turns.",
+)

@@ -1,0 +1,66 @@
+"""Med-PMC: the cases of its authors and their transcripts."""
+
+import re
+from pathlib import Path
+
+from pydantic import AliasPath, Field
+
+from scoring.records import ForeignModel, Reading, Text, read_records
+
+END = "D"  # Med-PMC's code of the conclusion
+_IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
+
+
+def _section(name: str) -> str:
+    section: str = Field(validation_alias=AliasPath("Text", name))
+    return section
+
+
+class MedPmcTurn(ForeignModel):
+    """What the doctor said, and the patient: as the doctor saw it, and before the persona coloured it."""
+
+    doctor: str
+    state: Text
+    patient: str | None = None
+    standard_patient: str | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether the doctor concludes here."""
+        return self.state == END
+
+    @property
+    def told(self) -> str:
+        """What the patient meant: the standard patient's words, or a technician's, which no persona colours."""
+        return self.standard_patient if self.standard_patient is not None else self.patient or ""
+
+    @property
+    def images(self) -> list[str]:
+        """The images that the doctor sees here, by file name, as often as they are shown."""
+        return [name.strip() for name in _IMAGE.findall(self.patient or "")]
+
+
+class MedPmcTranscript(ForeignModel):
+    """One case with its consultation; a case that was not played yet has neither history nor report."""
+
+    id: Text
+    patient_information: str = _section("Patient Information")
+    chief_complaint: str = _section("Chief Complaint")
+    present_illness: str = _section("Present Illness")
+    past_history: str = _section("Past Medical History")
+    examinations: str = _section("Examinations")
+    diagnosis: str = _section("Diagnosis")
+    treatment: str = _section("Treatment")
+    images: dict[str, str] = Field(default_factory=dict, validation_alias="Image", description="Report by file name.")
+    history: list[MedPmcTurn] = Field(default_factory=list)
+    report: str = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
+
+    @property
+    def turns_before_end(self) -> list[MedPmcTurn]:
+        """The turns that are not the doctor's conclusion."""
+        return [turn for turn in self.history if not turn.ends]
+
+
+def read_medpmc(path: str | Path) -> Reading[MedPmcTranscript]:
+    """Read cases or transcripts; the pictures themselves are not looked at."""
+    return read_records(path, MedPmcTranscript)

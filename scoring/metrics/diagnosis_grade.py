@@ -1,0 +1,256 @@
+"""The five-level grade of a diagnosis, and a grader that compares names by rules."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.text.statements import facts
+from cases.vocabulary import normalise
+
+Level = Literal[1, 2, 3, 4, 5]
+
+SPELLINGS_FROM = 90.0  # RapidFuzz ratio of two words of one beginning, from which they are spellings of one word
+_BEGINNING = 4
+
+SAME, RELATED, DIFFERENT = 1.0, 0.5, 0.0
+
+
+# anaemia, haemorrhage, oedema, oesophagus
+_BRITISH = re.compile(r"(?<=[a-z])[ao]e(?=[a-z])|\b[ao]e(?=[dst])")
+_ABBREVIATION_BEHIND = re.compile(
+    r"\s*[(（][A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}[)）]"
+)  # (COPD)
+# Stems that do not tell one disease from another.
+_QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "疑似", "可疑"})
+
+# Other names of common diagnoses. Roman numbers stand in types and stages.
+ALIASES = {
+    "ii": "2",
+    "iii": "3",
+    "iv": "4",
+    "type i": "type 1",
+    "stage i": "stage 1",
+    "grade i": "grade 1",
+    "class i": "class 1",
+    "acs": "acute coronary syndrome",
+    "af": "atrial fibrillation",
+    "aki": "acute kidney injury",
+    "ami": "acute myocardial infarction",
+    "ards": "acute respiratory distress syndrome",
+    "bph": "benign prostatic hyperplasia",
+    "cad": "coronary artery disease",
+    "chf": "congestive heart failure",
+    "ckd": "chronic kidney disease",
+    "copd": "chronic obstructive pulmonary disease",
+    "cva": "stroke",
+    "cerebrovascular accident": "stroke",
+    "dka": "diabetic ketoacidosis",
+    "dm": "diabetes mellitus",
+    "dvt": "deep vein thrombosis",
+    "deep venous thrombosis": "deep vein thrombosis",
+    "gerd": "gastroesophageal reflux disease",
+    "gastro-esophageal": "gastroesophageal",
+    "heart attack": "myocardial infarction",
+    "high blood pressure": "hypertension",
+    "htn": "hypertension",
+    "ibs": "irritable bowel syndrome",
+    "kidney stone": "renal calculus",
+    "kidney stones": "renal calculus",
+    "nephrolithiasis": "renal calculus",
+    "renal calculi": "renal calculus",
+    "mi": "myocardial infarction",
+    "myocardial infarct": "myocardial infarction",
+    "oa": "osteoarthritis",
+    "pcos": "polycystic ovary syndrome",
+    "polycystic ovarian": "polycystic ovary",
+    "ra": "rheumatoid arthritis",
+    "renal failure": "kidney failure",
+    "sle": "systemic lupus erythematosus",
+    "stemi": "st elevation myocardial infarction",
+    "t1dm": "type 1 diabetes mellitus",
+    "t2dm": "type 2 diabetes mellitus",
+    "tb": "tuberculosis",
+    "tia": "transient ischemic attack",
+    "type 1 diabetes": "type 1 diabetes mellitus",
+    "type 2 diabetes": "type 2 diabetes mellitus",
+    "uti": "urinary tract infection",
+    "冠心病": "冠状动脉粥样硬化性心脏病",
+    "慢阻肺": "慢性阻塞性肺疾病",
+    "慢性阻塞性肺病": "慢性阻塞性肺疾病",
+    "心梗": "心肌梗死",
+    "心肌梗塞": "心肌梗死",
+    "脑梗": "脑梗死",
+    "脑梗塞": "脑梗死",
+    "房颤": "心房颤动",
+    "甲亢": "甲状腺功能亢进症",
+    "甲状腺功能亢进": "甲状腺功能亢进症",
+    "甲减": "甲状腺功能减退症",
+    "甲状腺功能减退": "甲状腺功能减退症",
+    "上感": "上呼吸道感染",
+    "腰突": "腰椎间盘突出症",
+    "腰椎间盘突出": "腰椎间盘突出症",
+}
+
+
+def _whole(spelling: str) -> str:
+    return rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])" if spelling.isascii() else re.escape(spelling)
+
+
+# The longest first; what an alias stands for is left as it is.
+_ALIAS = re.compile("|".join(_whole(name) for name in sorted({*ALIASES, *ALIASES.values()}, key=len, reverse=True)))
+
+
+class DiagnosisGrade(BaseModel):
+    """How near the diagnoses given are to those of the answer key: a judge's answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    level: Level = Field(description="1 completely wrong, 2 mostly wrong, 3 partly right, 4 mostly right, 5 right.")
+    reason: str = Field(description="What agrees and what does not.")
+
+    @property
+    def score(self) -> float:
+        """The grade on [0, 1]."""
+        return level_to_score(self.level)
+
+
+def level_to_score(level: int) -> float:
+    """The five-level grade on [0, 1]: ``(level - 1) / 4``; higher is better.
+
+    Source: MedChain, appendix A.2 (task 4), which gives the levels and leaves the mapping unstated.
+
+    Raises:
+        ValueError: the level is not one of 1 to 5; it is never clipped.
+    """
+    if level not in (1, 2, 3, 4, 5):
+        raise ValueError(f"a level is 1, 2, 3, 4 or 5, not {level!r}")
+    return (level - 1) / 4
+
+
+def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:
+    """Grade a list of diagnoses by rules, against the reference list, the principal one first in both.
+
+    None (unscored) if the reference is empty; level 1 if only the prediction is. Every predicted name is paired with
+    at most one reference name: the same diagnosis counts 1, a related one a half (:func:`name_agreement`). With F1 =
+    2 x sum / (predicted + reference), the first line that applies gives the level:
+
+    | level | condition |
+    |---|---|
+    | 5 | every reference diagnosis is named, nothing else, and the principal one is first |
+    | 4 | the principal diagnosis is named, and F1 is 2/3 or more (one extra to one reference) |
+    | 3 | a reference diagnosis is named, and F1 is 0.4 or more |
+    | 2 | a reference diagnosis is named, or a related one |
+    | 1 | nothing agrees |
+
+    MedChain has an LLM grade the text; this grader knows spellings and a few abbreviations, no medicine: synonyms
+    outside :data:`ALIASES`, and names in another language than the reference's, count as different.
+    """
+    wanted, given = _distinct(reference), _distinct(predicted)
+    if not wanted:
+        return None
+    pairs = _pair(given, wanted)
+    same = sum(strength == SAME for _, _, strength in pairs)
+    related = len(pairs) - same
+    f1 = 2 * sum(strength for _, _, strength in pairs) / (len(given) + len(wanted))
+    principal = any(there == 0 and strength == SAME for _, there, strength in pairs)
+    first = (0, 0, SAME) in pairs
+    level: Level
+    if same == len(wanted) == len(given) and first:
+        level = 5
+    elif principal and f1 >= 2 / 3:
+        level = 4
+    elif same and f1 >= 0.4:
+        level = 3
+    elif pairs:
+        level = 2
+    else:
+        level = 1
+    reason = (
+        f"{same} of {len(wanted)} reference diagnoses named, {related} related, "
+        f"{len(given) - len(pairs)} not in the reference; the principal one {'is' if principal else 'is not'} named."
+    )
+    return DiagnosisGrade(level=level, reason=reason)
+
+
+def name_agreement(one: str, other: str) -> float:
+    """How far two names mean one diagnosis: 1 the same, 0.5 related, 0 different; symmetric.
+
+    The same: their words pair off one to one, in any order, after folding case, width, British spelling, aliases,
+    possessives and empty qualifiers ("suspected", "disease"). Two words pair if they have one stem, or the same first
+    four letters and a RapidFuzz ratio of at least 90 (so *hyperthyroidism* and *hypothyroidism* don't). Numbers,
+    grades, sides and negations must be equal.
+    Related: all words of the shorter name are in the longer one, which is more specific, or another disease:
+    "diabetes" and "diabetes insipidus" are related, never the same.
+    """
+    return _agreement(_words(one), _words(other))
+
+
+def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
+    shared = _shared(one, other)
+    if shared and shared == len(one) == len(other):
+        return SAME
+    return RELATED if shared and shared == min(len(one), len(other)) else DIFFERENT
+
+
+def _pair(given: list[tuple[str, ...]], wanted: list[tuple[str, ...]]) -> list[tuple[int, int, float]]:
+    """The best pairs of (predicted, reference, strength), each name at most once.
+
+    As many same names as possible, the principal ones among them, then as many related ones: an assignment, not a
+    choice one after the other, so that the order of the secondary diagnoses does not matter.
+    """
+    if not given:
+        return []
+    from scipy.optimize import linear_sum_assignment
+
+    strengths = [[_agreement(name, reference) for reference in wanted] for name in given]
+    most = len(given) + len(wanted)
+    worth = [
+        [
+            (strength == SAME) * (4 * most + 2 * (there == 0) + (here == there == 0)) + (strength == RELATED)
+            for there, strength in enumerate(row)
+        ]
+        for here, row in enumerate(strengths)
+    ]
+    rows, columns = linear_sum_assignment(worth, maximize=True)
+    pairs = ((int(here), int(there)) for here, there in zip(rows, columns, strict=True))
+    return [(here, there, strengths[here][there]) for here, there in pairs if strengths[here][there]]
+
+
+def _distinct(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names as sorted words; blank names and repetitions are dropped."""
+    return list(dict.fromkeys(tuple(sorted(_words(name))) for name in names if normalise(name)))
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words pair off, equal ones before similar ones."""
+    rest, unpaired = list(other), []
+    for word in one:
+        if word in rest:
+            rest.remove(word)
+        else:
+            unpaired.append(word)
+    for word in unpaired:
+        similar = next((candidate for candidate in rest if _one_spelling(word, candidate)), None)
+        if similar is not None:
+            rest.remove(similar)
+    return len(other) - len(rest)
+
+
+def _one_spelling(one: str, other: str) -> bool:
+    from rapidfuzz import fuzz
+
+    if one[:_BEGINNING] != other[:_BEGINNING] or not (one.isalpha() and one.isascii()):
+        return False
+    return fuzz.ratio(one, other) >= SPELLINGS_FROM
+
+
+def _words(name: str) -> list[str]:
+    """What a name consists of: stems, with sides and negations as words of their own."""
+    text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
+    text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
+    read = facts(text)
+    words = [f"not {fact.word}" if fact.negated else fact.word for fact in read if fact.word not in _QUALIFIERS]
+    sides = sorted({side for fact in read for side in fact.sides})
+    return list(dict.fromkeys([*words, *sides])) or [normalise(name)]

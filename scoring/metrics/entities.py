@@ -1,0 +1,100 @@
+"""What a clinical text is about, phrase by phrase, and which phrases it denies: entities by rules, without a model.
+
+A phrase is a run of words between function words, negations and punctuation: "WBC 12.5, no free air in the abdomen"
+has *WBC 12.5*, *free air* (denied) and *abdomen* (denied too: the rule does not know what is inside what). Chinese
+words are jieba's. Limits: it knows neither synonyms nor categories, and a verb it does not know stands in its phrase.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from cases.text.statements import facts, sentences
+from scoring.metrics.samples import MissingBackendError
+from scoring.metrics.text_overlap import has_chinese, jieba_words
+
+_LONGEST = 6  # words of a phrase
+
+# Words that end a phrase: what has no clinical meaning of its own.
+_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a an the this that these those and or nor but with without of in on at to from for by as into over under
+        after before during since until about is are was were be been being has have had do does did can could
+        may might will would shall should must i he she it they we you his her its their our your my who which
+        what when where while than then so not no none never denies denied deny shows showed show showing
+        reveals revealed suggests suggested suggesting indicates indicated considered noted seen found reported
+        report presents presented patient also there any all some other such approximately around per due
+        consistent including following
+        的 了 着 及 和 与 或 并 伴 在 于 内 之 其 见 可见 示 显示 提示 呈 为 是 有 等 约 未 未见 无 没有 不 否认 患者
+        考虑 建议
+        """,
+    )
+)
+_HAN = "\u3400-\u9fff"
+_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:[./^%×*+'’-]+[^\W_{_HAN}]+)*%?")
+_CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
+# With the colon before it, so that what the image shows is not taken for a heading.
+_IMAGE_MARK = re.compile(r"[:：]?\s*[<‹]\\+image[^>›]*[>›]")
+
+
+class Entity(NamedTuple):
+    """A phrase of a text, and whether the text denies it."""
+
+    phrase: str
+    denied: bool = False
+
+
+def entities(text: str) -> list[Entity]:
+    """The different phrases of a text in order, each with its polarity."""
+    found: dict[Entity, None] = {}
+    for sentence in sentences(_IMAGE_MARK.sub(" ", text)):
+        for clause in _CLAUSE_END.split(sentence):
+            denied = {fact.word for fact in facts(clause) if fact.negated}
+            for phrase in _phrases(clause):
+                found[Entity(phrase, any(fact.word in denied for fact in facts(phrase)))] = None
+    return list(found)
+
+
+def spacy_entities(text: str) -> list[str]:
+    """The named entities of spaCy's small English model, which the published Examination column uses.
+
+    Raises:
+        MissingBackendError: spaCy or its model is not installed; says what to run.
+    """
+    return list(dict.fromkeys(entity.text for entity in _spacy()(text).ents))
+
+
+def _phrases(clause: str) -> Iterator[str]:
+    run: list[str] = []
+    for token in [*_tokens(clause), ""]:
+        if token and token.casefold() not in _FUNCTION_WORDS:
+            run.append(token)
+            continue
+        for start in range(0, len(run), _LONGEST):
+            yield _joined(run[start : start + _LONGEST])
+        run = []
+
+
+def _tokens(clause: str) -> Iterator[str]:
+    for token in _TOKEN.findall(clause):
+        yield from jieba_words(token) if has_chinese(token) else (token,)
+
+
+def _joined(run: list[str]) -> str:
+    return "".join(run) if has_chinese("".join(run)) else " ".join(run)
+
+
+@cache
+def _spacy() -> Any:
+    try:
+        import spacy
+
+        return spacy.load("en_core_web_sm")
+    except (ImportError, OSError) as error:
+        raise MissingBackendError(
+            "the published entities need spaCy and its small English model: "
+            "run `pip install spacy && python -m spacy download en_core_web_sm`, or use the entities by rules"
+        ) from error

@@ -1,0 +1,155 @@
+"""How much of a reference text another text states: the recalls that Med-PMC's columns are measured with.
+
+| name | what | needs |
+|---|---|---|
+| ``rouge1``, ``rougeL`` | shared words, or the longest common subsequence of words | nothing |
+| ``rate_style`` | the nearest entity in meaning, negations weighed | our sentence embedding, offline |
+| ``bertscore`` | the nearest word in context | the package, and a model of the hub |
+| ``ratescore`` | the official RaTEScore | the package, two models of the hub, best a GPU |
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from scoring.metrics.entities import Entity, entities
+from scoring.metrics.samples import Definition, MissingBackendError
+from scoring.metrics.text_overlap import rouge_1, rouge_l, rouge_words, words
+
+RecallName = Literal["rouge1", "rougeL", "bertscore", "ratescore", "rate_style"]
+Recall = Callable[[Sequence[tuple[str, str]]], list[float]]  # of each (reference, text), in order
+
+BERT_MODEL = "roberta-large"  # BERTScore's own choice for English
+POLARITY_PENALTY = 0.36  # RaTEScore's weight of a match that one side denies (its "short" setting)
+
+
+def recall(name: RecallName, definition: Definition = "sound", *, model: str | None = None) -> Recall:
+    """The recall of that name.
+
+    Args:
+        name: which one.
+        definition: for ROUGE, ``paper`` cuts every text with rouge-score, ``sound`` each by its own language.
+        model: the embedding of ``rate_style``, or the model of ``bertscore``; their defaults if None.
+
+    Raises:
+        MissingBackendError: when called, if a package or model is missing.
+    """
+    match name:
+        case "rouge1" | "rougeL":
+            cut = rouge_words if definition == "paper" else words
+            overlap = rouge_1 if name == "rouge1" else rouge_l
+            return lambda pairs: [overlap(cut(text), cut(reference)).recall for reference, text in pairs]
+        case "rate_style":
+            return lambda pairs: [rate_style(reference, text, model) for reference, text in pairs]
+        case "bertscore":
+            return lambda pairs: bertscore(pairs, model or BERT_MODEL)
+        case "ratescore":
+            return ratescore
+
+
+def rate_style(reference: str, text: str, model: str | None = None) -> float:
+    """Mean, over the entities of the reference, of the similarity of the nearest entity of the text; in [0, 1].
+
+    Higher is better; 0 if the text (or the reference) has none. Similarity: cosine of the sentence embeddings, not
+    below 0, times 0.36 if only one of the two is denied. Built like the recall of RaTEScore (Zhao et al. 2024, which
+    Med-PMC uses), and no substitute for it: entities come from rules instead of a trained tagger
+    (:func:`scoring.metrics.entities.entities`), they have no types and all weigh the same, and a general embedding
+    stands in for a medical one. Never compare its numbers with RaTEScore's.
+    """
+    wanted, given = entities(reference), entities(text)
+    if not (wanted and given):
+        return 0.0
+    import numpy as np
+
+    from retrieval import DEFAULT_MODEL, EmbeddingModelError, embed
+
+    try:
+        there = embed([entity.phrase for entity in wanted], model or DEFAULT_MODEL)
+        here = embed([entity.phrase for entity in given], model or DEFAULT_MODEL)
+    except EmbeddingModelError as error:
+        raise MissingBackendError(f"rate_style: {error}") from error
+    nearness = np.clip(there @ here.T, 0, 1) * _polarity(wanted, given)
+    return float(min(nearness.max(axis=1).mean(), 1.0))
+
+
+def bertscore(pairs: Sequence[tuple[str, str]], model: str = BERT_MODEL) -> list[float]:
+    """BERTScore recall of each text against its reference; mostly in [0, 1]; higher is better; 0 for an empty side.
+
+    Source: Zhang et al. 2020, not rescaled. Med-PMC's Table 10 names no model; long reports are cut at its 512 tokens.
+    ``model`` is a name on the hub or the folder of one.
+
+    Raises:
+        MissingBackendError: the package or the model is missing.
+    """
+    scorer = _bert_scorer(model)
+    filled = [place for place, (reference, text) in enumerate(pairs) if reference.strip() and text.strip()]
+    scores = [0.0] * len(pairs)
+    if filled:
+        _, recalls, _ = scorer.score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled])
+        for place, value in zip(filled, recalls.tolist(), strict=True):
+            scores[place] = value
+    return scores
+
+
+def ratescore(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """The official RaTEScore of each text against its reference, in [0, 1]; higher is better; 0 for an empty side.
+
+    Source: Zhao et al. 2024. Med-PMC calls it a recall; the package gives the harmonic mean of both directions, and
+    0.5 where it finds no entity.
+
+    Raises:
+        MissingBackendError: the package or one of its models is missing.
+    """
+    scorer = _rate_scorer()
+    filled = [place for place, (reference, text) in enumerate(pairs) if reference.strip() and text.strip()]
+    scores = [0.0] * len(pairs)
+    if filled:
+        found = scorer.compute_score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled])
+        for place, value in zip(filled, found, strict=True):
+            scores[place] = float(value)
+    return scores
+
+
+def _polarity(wanted: Sequence[Entity], given: Sequence[Entity]) -> Any:
+    import numpy as np
+
+    differ = np.not_equal.outer([entity.denied for entity in wanted], [entity.denied for entity in given])
+    return np.where(differ, POLARITY_PENALTY, 1.0)
+
+
+def _bert_scorer(model: str) -> Any:
+    try:
+        from bert_score import BERTScorer
+
+        # For the hub's models the package knows the best layer; of a folder's model the last one is taken.
+        layers = {"num_layers": _layers(model)} if Path(model).is_dir() else {}
+        return BERTScorer(model_type=model, **layers)
+    except ImportError as error:
+        raise MissingBackendError("bertscore needs a package: run `pip install 'wardround[bertscore]'`") from error
+    except (OSError, KeyError, ValueError) as error:
+        raise MissingBackendError(
+            f"bertscore cannot load the model {model!r} ({error}); it is fetched once from the Hugging Face hub, "
+            "which needs the network, or name the folder of one"
+        ) from error
+
+
+def _layers(folder: str) -> int:
+    from transformers import AutoConfig
+
+    layers: int = AutoConfig.from_pretrained(folder).num_hidden_layers
+    return layers
+
+
+def _rate_scorer() -> Any:
+    try:
+        import torch
+        from RaTEScore import RaTEScore
+
+        return RaTEScore(use_gpu=torch.cuda.is_available())
+    except ImportError as error:
+        raise MissingBackendError("ratescore needs its package: run `pip install 'wardround[ratescore]'`") from error
+    except (OSError, ValueError) as error:
+        raise MissingBackendError(
+            f"ratescore cannot load its two models ({error}); they are fetched once from the Hugging Face hub, which "
+            "needs the network; `--recall rate_style` works offline and measures something similar"
+        ) from error

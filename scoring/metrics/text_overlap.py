@@ -1,0 +1,128 @@
+"""Overlap of texts, word by word: what the transcript metrics are made of.
+
+Two ways to cut a text into words. The published one is one tool for a whole data set (jieba, or rouge-score with its
+stemmer). The sound one, :func:`words`, looks at the language of each utterance, since the published "English" runs hold
+thousands of Chinese turns.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from cases.text.prose import language_of
+
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
+# rouge-chinese ends a sentence here (a closing quotation mark belongs to it).
+_CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
+
+
+class Overlap(NamedTuple):
+    """Shared words over the words of the text (precision) and of the reference (recall), each in [0, 1]."""
+
+    precision: float
+    recall: float
+
+
+def rouge_1(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
+    """ROUGE-1: shared words over the words of each side, in [0, 1]; higher is more overlap.
+
+    ``sum of min(count in text, count in reference)`` over the length of the text (precision) or the reference (recall);
+    0 for an empty side. Source: Lin 2004. Equals rouge-score on its tokens (:func:`rouge_words`), and rouge-chinese on
+    sets of tokens (:func:`rouge_chinese_words`).
+    """
+    shared = (Counter(text) & Counter(reference)).total()
+    return Overlap(shared / len(text) if text else 0.0, shared / len(reference) if reference else 0.0)
+
+
+def rouge_l(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
+    """ROUGE-L: the longest common subsequence over the words of each side, in [0, 1]; higher is more overlap.
+
+    0 for an empty side. Source: Lin 2004; equals rouge-score on its tokens.
+    """
+    if not (text and reference):
+        return Overlap(0.0, 0.0)
+    from rapidfuzz.distance import LCSseq
+
+    shared = LCSseq.similarity(text, reference)
+    return Overlap(shared / len(text), shared / len(reference))
+
+
+def levenshtein_ratio(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+    """Similarity of two sequences by insertions and deletions, ``2 LCS / (m + n)``, in [0, 1]; 1 if they are equal.
+
+    Source: ``Levenshtein.ratio``, which AIE uses; RapidFuzz computes the same.
+    """
+    from rapidfuzz.distance import Indel
+
+    return Indel.normalized_similarity(one, other)
+
+
+def distinct_bigrams(tokens: Sequence[str]) -> int:
+    """How many different pairs of neighbours there are."""
+    return len(set(pairwise(tokens)))
+
+
+def has_chinese(text: str) -> bool:
+    """Whether there is any Chinese character."""
+    return _CHINESE.search(text) is not None
+
+
+def without_punctuation(text: str) -> str:
+    """The text without all that is neither a word character nor white space."""
+    return _NEITHER_WORD_NOR_SPACE.sub("", text)
+
+
+def words(text: str) -> list[str]:
+    """The words of one utterance, cut by its own language: jieba's (no punctuation, folded case), or stemmed ones."""
+    if language_of(text) == "zh":
+        return [word.casefold() for word in jieba_words(text) if any(map(str.isalnum, word))]
+    return rouge_words(text)
+
+
+@lru_cache(maxsize=4096)
+def jieba_words(text: str) -> tuple[str, ...]:
+    """All pieces that jieba cuts a text into, punctuation and spaces too."""
+    return tuple(_jieba().cut(text))
+
+
+def rouge_words(text: str) -> list[str]:
+    """The tokens of rouge-score: runs of a-z and 0-9, longer than three letters stemmed; other scripts are dropped."""
+    from rouge_score.tokenize import tokenize
+
+    tokens: list[str] = tokenize(text, _stemmer())
+    return tokens
+
+
+def rouge_chinese_words(text: str) -> list[str]:
+    """The set of tokens that rouge-chinese compares when it is given jieba's words joined by spaces.
+
+    A line without a word is one empty token there.
+    """
+    lines = _CHINESE_SENTENCE_END.sub(r"\1\n\2", " ".join(jieba_words(text))).rstrip().split("\n")
+    return sorted({word for line in lines if line for word in line.split() or [""]})
+
+
+@cache
+def _jieba() -> ModuleType:
+    import jieba
+
+    jieba.setLogLevel(60)  # it reports on loading its dictionary
+    module: ModuleType = jieba
+    return module
+
+
+class _Stemmer:
+    """Porter's stemmer as rouge-score takes it, remembering what it has stemmed."""
+
+    def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer
+
+        self.stem: Any = lru_cache(maxsize=1 << 16)(PorterStemmer().stem)
+
+
+_stemmer = cache(_Stemmer)

@@ -1,0 +1,1 @@
+"""MVME and the judges of AI Hospital (section 3.2)."""

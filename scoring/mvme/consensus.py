@@ -1,0 +1,79 @@
+"""How soon doctors agree in a discussion (AI Hospital, section 6.2 and figure 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.metrics.statistics import Estimate, estimate
+from scoring.mvme.transcripts import Collaboration
+
+End = Literal["agreed", "gave_up", "unknown"]
+ENDS: tuple[End, ...] = ("agreed", "gave_up", "unknown")
+ROUNDS = 4  # the authors' limit
+_AGREED = "#结束#"  # the director's word for: nothing left to discuss
+
+
+@dataclass(frozen=True)
+class Discussion:
+    """The round after which a discussion ended (0: none was needed), and how."""
+
+    rounds: int
+    end: End
+
+
+def discussion(record: Collaboration, limit: int = ROUNDS) -> Discussion:
+    """How a collaboration ended.
+
+    Before the last allowed round, only agreement ends a discussion. At the limit, the record's ``agreed`` or the
+    director's last word tells agreement from giving up; the released runs kept neither, so that their end at the
+    limit is unknown.
+
+    Raises:
+        ValueError: more rounds than the limit.
+    """
+    if record.final_turn > limit:
+        raise ValueError(f"ended after round {record.final_turn}; expected at most {limit}")
+    critiques = sorted(record.diagnosis_in_discussion, key=lambda critique: critique.turn)
+    agreed = record.agreed
+    if agreed is None and critiques and critiques[-1].host_critique is not None:
+        agreed = critiques[-1].host_critique.strip() == _AGREED
+    if agreed is None and record.final_turn < limit:
+        agreed = True
+    ends: dict[bool | None, End] = {True: "agreed", False: "gave_up", None: "unknown"}
+    return Discussion(record.final_turn, ends[agreed])
+
+
+def ended_at(discussions: Iterable[Discussion], limit: int = ROUNDS) -> dict[int, int]:
+    """How many discussions ended after each round, however they ended: what the paper's figure 4 counts."""
+    counts = Counter(one.rounds for one in discussions)
+    return {number: counts[number] for number in range(limit + 1)}
+
+
+def share_ended_at(discussions: Sequence[Discussion], number: int) -> Estimate:
+    """Share of the cases whose discussion ended after that round, agreed or not, in [0, 1].
+
+    Neither high nor low is better. The published count: what ended at the limit stands there as if it had agreed.
+    """
+    return estimate(float(one.rounds == number) for one in discussions)
+
+
+def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estimate:
+    """Share of all cases that had agreed by the end of that round, in [0, 1]; higher is better.
+
+    None (unscored) at the limit if a record does not tell how it ended there: the share then lies between that of the
+    round before and the same with the unknown ones added.
+    """
+    if any(one.end == "unknown" and one.rounds <= number for one in discussions):
+        return estimate([])
+    return estimate(float(one.end == "agreed" and one.rounds <= number) for one in discussions)
+
+
+def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
+    """Share of the cases that agreed, gave up, or ended at the limit in a way that the record does not tell.
+
+    None (unscored) for agreed and gave up if there are any of the last.
+    """
+    if end != "unknown" and any(one.end == "unknown" for one in discussions):
+        return estimate([])
+    return estimate(float(one.end == end) for one in discussions)

@@ -1,0 +1,116 @@
+"""The single diseases that a written diagnosis names, by rule or by a model."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from cases.vocabulary import Language
+from llm import ModelSettings, Role, ask
+
+_CIRCLED = re.compile(r"[\u2460-\u2473\u2776-\u277f\u24f5-\u24fe]")  # ① and the like: numbers of a list
+_NUMBERING = re.compile(
+    r"(?:^|(?<=[\s;,。]))(?:\(\d{1,2}\)|\d{1,2}[.、)]|[一二三四五六七八九十]{1,2}、|[-•·*])(?!\d)\s*"
+)
+_LINE = re.compile(r"[\n;。]+|\.(?=\s|$)")
+_ITEM = re.compile(r"[,、]")
+_CHINESE_COMPOUND = re.compile(r"合并|并发(?!症)|伴有|伴发|伴随|伴|以及|及其?|和|并(?!发|指|趾|殖)")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_HEDGE = re.compile(
+    r"^(?:初步)?(?:诊断为?|考虑为?|疑似|可疑|可能[为是]?|拟诊)\s*:?|(?:可能性大|可能|待查|待排除?|待确认|不除外|\?)+$"
+    r"|^(?:and\s+)?(?:possible|probable|suspected|likely|diagnosis of)\s+|^and\s+|\s+(?:suspected|likely)$",
+    re.IGNORECASE,
+)
+_ONLY_A_GRADE = re.compile(
+    r"(?:心功能)?(?:NYHA|Killip)?(?:分级)?(?:第?[IVX]+|\d|[一二三四])?[级期]?(?:[极很中低]?高?危)?组?", re.IGNORECASE
+)
+# What may follow a comma inside one English name.
+_ENGLISH_QUALIFIER = re.compile(
+    r"(?:un)?specified|acute|chronic|recurrent|left|right|bilateral|mild|moderate|severe|initial|subsequent|not|with"
+    r"|without|due|secondary|stage|type|grade|\w+ type",
+    re.IGNORECASE,
+)
+
+
+def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: False) -> list[str]:
+    """The disease entities of a diagnosis, in order, each once; English and Chinese.
+
+    It is cut at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at the
+    words that join two diseases (伴, 并, 合并, 及, 和 ...). Left out are brackets (a grade, a side, an abbreviation),
+    words of doubt, and fragments that are no more than a grade or risk. What is itself a term stays whole at every
+    step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
+
+    Args:
+        text: the diagnosis as it was written.
+        is_term: whether a name is known as a term.
+    """
+    folded = unicodedata.normalize("NFKC", _CIRCLED.sub("\n", text))
+    found: dict[str, None] = {}
+    for line in folded.split("\n"):
+        for chunk in _LINE.split(_NUMBERING.sub("\n", line.strip())):
+            for name in _names(chunk, is_term):
+                found[name] = None
+    return list(found)
+
+
+def _names(chunk: str, is_term: Callable[[str], bool]) -> Iterator[str]:
+    chunk = chunk.strip()
+    if is_term(chunk):
+        yield chunk
+        return
+    for item in _items(_BRACKETS.sub("", chunk)):
+        for part in [item] if is_term(item) else _CHINESE_COMPOUND.split(item):
+            name = _HEDGE.sub("", part.strip(" \t:.*#\"'")).strip()
+            if re.search(r"[^\W\d_]", name) and not _ONLY_A_GRADE.fullmatch(name.replace(" ", "")):
+                yield name
+
+
+def _items(chunk: str) -> Iterator[str]:
+    """The parts between commas, with an English qualifier kept on what it qualifies."""
+    kept = ""
+    for item in _ITEM.split(chunk):
+        if kept and _ENGLISH_QUALIFIER.match(item.strip()):
+            kept = f"{kept},{item}"
+        else:
+            yield kept
+            kept = item
+    yield kept
+
+
+class DiseaseEntities(BaseModel):
+    """The diseases that a diagnosis names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    diseases: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
+        description="One standard disease name each, as the ICD-10 would call it; none if no disease is named."
+    )
+
+
+@dataclass(frozen=True)
+class WrittenDiagnosis:
+    """What the splitter sees."""
+
+    diagnosis: str
+
+
+entity_splitter: Role[DiseaseEntities] = Role(
+    "entity_splitter",
+    "evaluation",
+    "judges/disease_entities",
+    DiseaseEntities,
+    offline=lambda view: DiseaseEntities(diseases=split_diseases(view.diagnosis)),
+)
+
+
+async def ask_for_diseases(text: str, settings: ModelSettings, language: Language, place: str = "") -> list[str]:
+    """The disease entities of a diagnosis as a model names them, in standard terms; as the authors did.
+
+    Raises:
+        AskError: no valid answer.
+    """
+    answer = await ask(entity_splitter, WrittenDiagnosis(text), settings, language=language, place=place)
+    return list(dict.fromkeys(answer.diseases))

@@ -1,0 +1,144 @@
+"""The medical director as a judge: grades a report in five parts, and says what led to a wrong diagnosis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.vocabulary import EXAMINATION_ITEMS, Language
+from llm import AnswerError, ModelSettings, Role, ask
+from scoring.metrics.diagnosis_grade import grade_offline
+from scoring.metrics.text_overlap import rouge_1, words
+from scoring.mvme.disease_entities import split_diseases
+from scoring.mvme.grades import LOWEST, Option
+from scoring.mvme.transcripts import PARTS, Part
+
+ErrorType = Literal["omitted_examination", "complication_only", "wrong_judgement"]
+ERROR_TYPES: tuple[ErrorType, ...] = ("omitted_examination", "complication_only", "wrong_judgement")
+
+_OPTION_OF_LEVEL: dict[int, Option] = {5: "A", 4: "B", 3: "C", 2: "C", 1: "D"}
+_OPTION_FROM: dict[Option, float] = {"A": 0.8, "B": 0.4, "C": 0.1}  # share of the reference's words
+
+
+@dataclass(frozen=True)
+class ReportParts:
+    """A report, or the expert's record of the same patient, in five parts; empty is absent."""
+
+    symptoms: str = ""
+    examinations: str = ""
+    diagnosis: str = ""
+    basis: str = ""
+    treatment: str = ""
+
+    def __getitem__(self, part: Part) -> str:
+        text: str = getattr(self, part)
+        return text
+
+
+class Answer(BaseModel):
+    """Base of the director's answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PartGrade(Answer):
+    """How far one part of a report agrees with the expert's."""
+
+    analysis: str = Field(description="What agrees and what does not; before the option.")
+    option: Option = Field(description="A all, B most, C a little, D hardly anything of it.")
+
+
+class MvmeGrades(Answer):
+    """The grades of a report's parts; null only for a part that the expert's record does not have."""
+
+    symptoms: PartGrade | None
+    examinations: PartGrade | None
+    diagnosis: PartGrade | None
+    basis: PartGrade | None
+    treatment: PartGrade | None
+
+    @property
+    def options(self) -> dict[Part, Option | None]:
+        """The option of each part that was graded."""
+        grades: dict[Part, PartGrade | None] = {part: getattr(self, part) for part in PARTS}
+        return {part: grade.option for part, grade in grades.items() if grade is not None}
+
+
+class Misdiagnosis(Answer):
+    """Why a diagnosis went wrong."""
+
+    reason: str = Field(description="What was missed or misread; before the type.")
+    type: ErrorType
+
+
+@dataclass(frozen=True)
+class GradingView:
+    """What the director sees: the report, the expert's parts, and which of them to grade."""
+
+    report: ReportParts
+    reference: ReportParts
+    parts: Sequence[Part]
+
+
+def _grade_offline(view: GradingView) -> MvmeGrades:
+    graded = {part: _part_offline(part, view) if part in view.parts else None for part in PARTS}
+    return MvmeGrades.model_validate({part: grade and grade.model_dump() for part, grade in graded.items()})
+
+
+def _part_offline(part: Part, view: GradingView) -> PartGrade:
+    """The diagnosis by its names; another part by the share of the reference's words that the report has."""
+    report, reference = view.report[part], view.reference[part]
+    if part == "diagnosis" and (grade := grade_offline(split_diseases(report), split_diseases(reference))):
+        return PartGrade(analysis=grade.reason, option=_OPTION_OF_LEVEL[grade.level])
+    share = rouge_1(words(report), words(reference)).recall
+    option = next((option for option, least in _OPTION_FROM.items() if share >= least), LOWEST)
+    return PartGrade(analysis=f"{share:.0%} of the reference's words", option=option)
+
+
+def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
+    """Offline: an examination of the reference that the report lacks; a secondary diagnosis alone; or judgement."""
+    done = EXAMINATION_ITEMS.mentioned_in(view.report.examinations + view.report.basis)
+    needed = EXAMINATION_ITEMS.mentioned_in(view.reference.examinations or view.reference.basis)
+    if missed := [item for item in needed if item not in done]:
+        return Misdiagnosis(reason=f"not examined: {', '.join(missed)}", type="omitted_examination")
+    given, wanted = split_diseases(view.report.diagnosis), split_diseases(view.reference.diagnosis)
+    others = grade_offline(given, wanted[1:]) if wanted[1:] else None
+    if others is not None and others.level >= 3:
+        return Misdiagnosis(reason=f"only secondary: {others.reason}", type="complication_only")
+    return Misdiagnosis(reason="examined, but read otherwise", type="wrong_judgement")
+
+
+director: Role[MvmeGrades] = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
+misdiagnosis_judge: Role[Misdiagnosis] = Role(
+    "misdiagnosis_judge", "evaluation", "judges/misdiagnosis", Misdiagnosis, offline=_misdiagnosis_offline
+)
+
+
+async def grade(
+    report: ReportParts, reference: ReportParts, settings: ModelSettings, language: Language, place: str = ""
+) -> MvmeGrades:
+    """The director's grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
+
+    Raises:
+        AnswerError: no valid answer, or a part that the reference has was not graded.
+        AskError: the judge could not be asked.
+    """
+    parts = [part for part in PARTS if reference[part].strip()]
+    answer = await ask(director, GradingView(report, reference, parts), settings, language=language, place=place)
+    if missing := [part for part in parts if getattr(answer, part) is None]:
+        raise AnswerError(f"the director did not grade {', '.join(missing)}")
+    return answer.model_copy(update={part: None for part in PARTS if part not in parts})
+
+
+async def misdiagnosis(
+    report: ReportParts, reference: ReportParts, settings: ModelSettings, language: Language, place: str = ""
+) -> Misdiagnosis:
+    """Why a diagnosis that was graded lowest is wrong (AI Hospital, section 6.4; there, people sorted them).
+
+    Raises:
+        AskError: no valid answer.
+    """
+    parts = [part for part in PARTS if reference[part].strip()]
+    view = GradingView(report, reference, parts)
+    return await ask(misdiagnosis_judge, view, settings, language=language, place=place)

@@ -1,0 +1,194 @@
+"""AI Hospital's judges of patient and examiner, reply by reply: relevance, consistency, examination accuracy (Table 4).
+
+The paper had people judge; here each question is a role. The offline rules read the labels of the items (the action,
+the facts that are due), which no prompt shows to a model; they compare words and facts, and know no paraphrase.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from cases import Case
+from cases.text.fact_preservation import changes
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import Language
+from llm import Role
+from nodes.offline.record_answers import wants_examination
+from nodes.patients.medchain import sentences
+from scoring.aie.simulator import Reply, asks_back, denies, focus
+from scoring.aie.simulator_set import CODES, Played, SimulatorItem
+from scoring.medchain.judges import Answer
+from scoring.metrics.samples import Sample
+from scoring.metrics.text_overlap import rouge_1, words
+
+_CARRIED = 0.5  # share of a fact's words from which on it counts as told
+_SENTENCE = 5  # words that make a sentence of the record long enough not to be met by chance
+# AI Hospital's patient speaks first and is in one room with the doctor; a farewell wants no answer.
+_NOT_ASKED_ABOUT = ("Initialization", "Demand", "Conclusion")
+_NO, _SAYS_NOTHING = "no ", {"a denial", "examination"}  # as the rule of kept facts calls them
+_NOTHING_FOUND = re.compile(r"\b(?:normal|cannot|unable)\b|无|正常", re.IGNORECASE)
+_NAMES: dict[Language, dict[str, str]] = {
+    "en": {"doctor": "Doctor", "patient": "Patient", "examiner": "Examiner"},
+    "zh": {"doctor": "医生", "patient": "患者", "examiner": "检查员"},
+}
+
+
+class Relevance(Answer):
+    """Whether a reply is an answer to what was said."""
+
+    relevant: bool = Field(description="Whether the reply takes up what the doctor said and answers it.")
+
+
+class Consistency(Answer):
+    """Whether a reply agrees with the record."""
+
+    consistent: bool = Field(description="Whether the record bears out every fact and number of the reply.")
+
+
+class ExaminationAccuracy(Answer):
+    """Whether an order was carried out as given."""
+
+    accurate: bool = Field(description="Whether the results told are those of the examinations named, and no others.")
+
+
+@dataclass(frozen=True)
+class ReplyView:
+    """What these judges see of a reply, each prompt the part it declares; the rules see the labels too."""
+
+    played: Played
+    dialogue: str
+    question: str
+    reply: str
+    record: str
+    results: list[str]
+    language: Language
+
+
+def reply_view(played: Played, case: Case) -> ReplyView:
+    """What a judge sees of a played item."""
+    item = played.item
+    facts = facts_of(case.patient, case.examinations, case.language)
+    names = _NAMES[case.language]
+    return ReplyView(
+        played=played,
+        dialogue="\n".join(f"{names[turn.speaker]}: {turn.text}" for turn in item.dialogue),
+        question=item.doctor,
+        reply=played.reply,
+        record="\n".join(fact.text for fact in facts),
+        results=[fact.text for fact in facts if fact.is_result],
+        language=case.language,
+    )
+
+
+def is_answered(item: SimulatorItem) -> bool:
+    """Whether an item is a question-and-answer pair of this judgement: all but first words, demands and conclusions."""
+    return item.action not in _NOT_ASKED_ABOUT
+
+
+def orders_examination(view: ReplyView) -> bool:
+    """Whether an item is advice to be examined: a result is due, or an examination is spoken of."""
+    item = view.played.item
+    due = set(item.expected) & set(view.results)
+    return item.action.endswith("Advice") and bool(due or (not item.expected and wants_examination(item.doctor)))
+
+
+def judge_relevance_offline(view: ReplyView) -> Relevance:
+    """By what the labelled action calls for.
+
+    A fact that is due (half of the words of one at least). On vague words a question back. Where nothing is on record,
+    and on another topic, a denial, following the advice, a normal finding (of advice) or AIE's keywords of leading back
+    (to another topic), with no sentence of the record (of five words or more) told instead.
+    """
+    item, reply = view.played.item, view.reply
+    said = Counter(words(reply))
+    if item.expected:
+        return Relevance(relevant=any(_told(fact, said) for fact in item.expected))
+    if item.action.startswith("Ambiguous"):
+        return Relevance(relevant=asks_back(reply))
+    if any(_told(fact, said) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
+        return Relevance(relevant=False)
+    denied = denies(reply) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
+    return Relevance(relevant=denied or (item.action == "Other Topic" and _leads_back(view)))
+
+
+def judge_consistency_offline(view: ReplyView) -> Consistency:
+    """No number and no medical term that neither the record nor the doctor's words have, and no recorded one denied.
+
+    Numbers (with units) and terms are those of the rule that guards the actor's rewritings
+    (``cases.text.fact_preservation``), without questions. To deny what is not on record is consistent, to repeat the
+    doctor's terms too.
+    """
+    known, heard = _facts(view.record, view.language), _facts(view.question, view.language)
+    stating = [sentence for sentence in sentences(view.reply) if not sentence.endswith(("?", "？"))]
+    told = _facts("\n".join(stating), view.language)
+    denied = {fact.removeprefix(_NO) for fact in told if fact.startswith(_NO)}
+    stated = {fact for fact in told if not fact.startswith(_NO)} - _SAYS_NOTHING
+    against = {fact for fact in denied - _SAYS_NOTHING if fact in known and f"{_NO}{fact}" not in known}
+    return Consistency(consistent=stated <= known | {fact.removeprefix(_NO) for fact in heard} and not against)
+
+
+def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
+    """Every result that is due is told (half of its words at least), and no other result in the words left over."""
+    due = view.played.item.expected
+    said = Counter(words(view.reply))
+    rest = said - Counter(words(" ".join(due)))
+    missing = [fact for fact in due if not _told(fact, said)]
+    extra = [fact for fact in view.results if fact not in due and _told(fact, rest)]
+    return ExaminationAccuracy(accurate=not missing and not extra)
+
+
+relevance_judge: Role[Relevance] = Role(
+    "relevance_judge", "evaluation", "judges/relevance", Relevance, offline=judge_relevance_offline
+)
+consistency_judge: Role[Consistency] = Role(
+    "consistency_judge", "evaluation", "judges/consistency", Consistency, offline=judge_consistency_offline
+)
+examination_judge: Role[ExaminationAccuracy] = Role(
+    "examination_judge",
+    "evaluation",
+    "judges/examination_accuracy",
+    ExaminationAccuracy,
+    offline=judge_examination_offline,
+)
+
+
+def relevance(verdicts: Iterable[tuple[str, Relevance]]) -> list[Sample]:
+    """Rel: the share of replies that answer what the doctor said, percent, 0 to 100; higher is better.
+
+    ``100 * relevant / replies``, over the pairs of question and answer; a silence is not relevant. One value a reply,
+    by case. Source: AI Hospital, section 6.1 and Table 4, judged there by people.
+    """
+    return [Sample(case, 100.0 * verdict.relevant) for case, verdict in verdicts]
+
+
+def consistency(verdicts: Iterable[tuple[str, Consistency]]) -> list[Sample]:
+    """Con: the share of replies that agree with the record, percent, 0 to 100; higher is better.
+
+    ``100 * consistent / replies``, over the replies that say anything. Source: as :func:`relevance`.
+    """
+    return [Sample(case, 100.0 * verdict.consistent) for case, verdict in verdicts]
+
+
+def examination_accuracy(verdicts: Iterable[tuple[str, ExaminationAccuracy]]) -> list[Sample]:
+    """Acc: the share of orders whose released results are those asked for, percent, 0 to 100; higher is better.
+
+    ``100 * accurate / orders``, over the doctor's words that advise examinations, vague ones and ones not on record
+    included, which must release nothing. Source: as :func:`relevance`.
+    """
+    return [Sample(case, 100.0 * verdict.accurate) for case, verdict in verdicts]
+
+
+def _told(fact: str, said: Counter[str]) -> bool:
+    return rouge_1(list(said.elements()), words(fact)).recall >= _CARRIED
+
+
+def _facts(text: str, language: Language) -> set[str]:
+    return set(changes("", text, language).added)
+
+
+def _leads_back(view: ReplyView) -> bool:
+    code = CODES[view.played.item.action]
+    return bool(focus(Reply("", "", code, view.reply, "", view.record, None, None)))

@@ -1,0 +1,43 @@
+"""MVME: the five parts of a report, graded by the director (AI Hospital, section 3.2)."""
+
+from cases import Case
+from llm import AskError, ModelSettings
+from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.mvme.grades import LOWEST, SCORES
+from scoring.mvme.judges import grade
+from scoring.mvme.transcripts import PARTS
+from scoring.suite import CaseScores, Suite
+
+NO_KEY = "no reference in the answer key"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest."""
+    reference = reference_parts(case)
+    unscored: dict[str, str] = {part: NO_KEY for part in PARTS if not reference[part].strip()}
+    values: dict[str, float | None] = dict.fromkeys(suite.columns)
+    if answers.report is None:
+        lowest = float(SCORES[LOWEST])
+        return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
+    try:
+        options = (await grade(report_parts(answers.report), reference, settings, case.language)).options
+    except AskError as error:
+        reason = f"judge failed: {error.reason}: {error}"
+        return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
+    for part, option in options.items():
+        values[part] = float(SCORES[option]) if option else None
+    return CaseScores(values, unscored)
+
+
+suite = Suite(
+    "mvme",
+    {
+        "symptoms": "Symptoms",
+        "examinations": "Examinations",
+        "diagnosis": "Diagnosis",
+        "basis": "Diagnostic basis",
+        "treatment": "Treatment",
+    },
+    score,
+    notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
+)

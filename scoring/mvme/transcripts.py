@@ -1,0 +1,252 @@
+"""AI Hospital: the released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, model_validator
+
+from cases import Problem
+from cases.importers.source import Source
+from scoring.records import ForeignModel, Model, Reading, Text, read_records
+
+Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
+PARTS: tuple[Part, ...] = ("symptoms", "examinations", "diagnosis", "basis", "treatment")
+
+_HEADINGS: dict[Part, str] = {
+    "symptoms": "病人症状|症状|symptoms?",
+    "examinations": r"医学检查项目|辅助检查|检查项目|(?:medical |auxiliary )?examinations?(?: items)?",
+    "diagnosis": r"(?:最终|初步)?诊断(?:结果)?|(?:final )?diagnos(?:is|es)|(?:final )?diagnos(?:tic|is) results?",
+    "basis": r"诊断依据|(?:diagnostic|diagnosis) (?:basis|rationale)",
+    "treatment": r"治疗方案|诊治方案|treatment(?: plan)?",
+}
+_HEADING = re.compile(
+    r"[#＃]+[ \t\u3000]*(?:" + "|".join(f"(?P<{part}>{names})" for part, names in _HEADINGS.items()) + r")"
+    r"[ \t\u3000]*(?:[#＃]+|[:：]|(?=\n|$))[ \t\u3000]*[:：]?",
+    re.IGNORECASE,
+)
+_OTHER_HEADING = re.compile(r"^[ \t\u3000]*[#＃]{1,4}[^#＃\n]{1,30}[#＃]*[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"\s*[<‹〈《]\s*(对医生讲|对检查员讲|结束)\s*[>›〉》]\s*")
+_ADDRESSEE: dict[str, "Addressee"] = {"对医生讲": "doctor", "对检查员讲": "examiner", "结束": "nobody"}
+
+Addressee = Literal["doctor", "examiner", "nobody"]
+
+
+class Turn(ForeignModel):
+    """One utterance; a round of patient, examiner and doctor shares its number."""
+
+    turn: int
+    role: Literal["Doctor", "Patient", "Reporter"]
+    content: str | None = None
+
+
+class Dialogue(ForeignModel):
+    """A consultation; the doctor's last words are the report."""
+
+    patient_id: Text
+    doctor: str = ""
+    dialog_history: list[Turn] = Field(min_length=1)
+
+    @property
+    def report(self) -> str:
+        """The doctor's last words."""
+        return next((turn.content or "" for turn in reversed(self.dialog_history) if turn.role == "Doctor"), "")
+
+
+class OneStep(ForeignModel):
+    """A report that was written from the whole record at once."""
+
+    patient_id: Text
+    doctor: str = ""
+    diagnosis: str | None
+
+    @property
+    def report(self) -> str:
+        """The whole report; the file calls it diagnosis."""
+        return self.diagnosis or ""
+
+
+class Critique(ForeignModel):
+    """What the director said after a round; only runs newer than the released ones keep it."""
+
+    turn: int
+    host_critique: str | None = None
+
+
+class Collaboration(OneStep):
+    """The final report of several doctors, and the round in which their discussion ended."""
+
+    final_turn: int = Field(ge=0)
+    symptom_and_examination: str | None = None
+    agreed: bool | None = Field(None, description="Whether they agreed; the released runs do not say.")
+    diagnosis_in_discussion: list[Critique] = Field(default_factory=list)
+
+
+class Reference(ForeignModel):
+    """The expert's parts of the record."""
+
+    symptoms: str | None = Field(None, validation_alias=AliasChoices("symptom", "symptoms", "现病史"))
+    examinations: str | None = Field(None, validation_alias=AliasChoices("medical_test", "examinations", "辅助检查"))
+    diagnosis: str | None = Field(None, validation_alias=AliasChoices("诊断结果", "初步诊断", "diagnosis"))
+    basis: str | None = Field(None, validation_alias=AliasChoices("诊断依据", "basis"))
+    treatment: str | None = Field(None, validation_alias=AliasChoices("诊治经过", "treatment"))
+
+
+class PatientRecord(ForeignModel):
+    """A medical record, as far as a report is compared with it."""
+
+    id: Text
+    medical_record: Reference
+
+
+class Evaluation(ForeignModel):
+    """The director's grades of one report: an analysis and an option for each part that was graded."""
+
+    doctor_name: str = ""
+    patient_id: Text
+    reference_diagnosis: Reference
+    doctor_diagnosis: OneStep
+    evaluation_result: str | None = Field(None, description="The director's whole answer, where it was kept.")
+    choices: dict[Part, str | None]
+    analyses: dict[Part, str | None]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_part(cls, value: Any) -> Any:
+        """Gather ``diagnosis_choice``, ``diagnosis_analyis`` (so it is spelt) and the like."""
+        if not isinstance(value, dict) or "choices" in value:
+            return value
+        return {**value, "choices": _gather(value, ("choice",)), "analyses": _gather(value, ("analyis", "analysis"))}
+
+
+_FOREIGN_PARTS: dict[Part, tuple[str, ...]] = {
+    "symptoms": ("sympton", "symptom", "symptoms"),
+    "examinations": ("test", "examination", "examinations"),
+    "diagnosis": ("diagnosis",),
+    "basis": ("basis",),
+    "treatment": ("treatment",),
+}
+
+
+def _gather(value: dict[str, Any], endings: tuple[str, ...]) -> dict[str, Any]:
+    keys = {
+        part: next((f"{name}_{ending}" for name in names for ending in endings if f"{name}_{ending}" in value), None)
+        for part, names in _FOREIGN_PARTS.items()
+    }
+    return {part: value[key] for part, key in keys.items() if key is not None}
+
+
+class Report(ForeignModel):
+    """A report wherever it stands: in a dialogue, a one-step output, a collaboration or an evaluation."""
+
+    patient_id: str
+    report: str
+    reference: Reference | None = None
+
+
+Kind = type[Evaluation] | type[Dialogue] | type[Collaboration] | type[OneStep]
+
+
+def read_evaluations(path: str | Path) -> Reading[Evaluation]:
+    """The graded reports of a file; one report is graded once."""
+    reading = _distinct(read_records(path, Evaluation))
+    if reading.records and not any(record.choices for record in reading.records):
+        message = "has no *_choice field in any record; expected an evaluation with the options of its parts"
+        reading.problems.append(Problem(str(path), "", "", message))
+    return reading
+
+
+def read_collaborations(path: str | Path) -> Reading[Collaboration]:
+    """The collaborations of a file, one a patient."""
+    return _distinct(read_records(path, Collaboration))
+
+
+def read_dialogues(path: str | Path) -> Reading[Dialogue]:
+    """The dialogues of a file, one a patient."""
+    return _distinct(read_records(path, Dialogue))
+
+
+def read_reports(path: str | Path) -> Reading[Report]:
+    """The reports of a file of any of the four kinds; that of its first record is expected of all."""
+    kind = kind_of(path) or OneStep
+    reading = _distinct(read_records(path, kind))
+    return Reading(
+        path=reading.path, records=[_report(record) for record in reading.records], problems=reading.problems
+    )
+
+
+def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Problem]]:
+    """The expert's parts by patient: from the records, or from evaluations of the same patients."""
+    first = _first(path)
+    if "medical_record" in first:
+        records = read_records(path, PatientRecord)
+        return {record.id: record.medical_record for record in records.records}, records.errors
+    evaluations = read_records(path, Evaluation)
+    return {record.patient_id: record.reference_diagnosis for record in evaluations.records}, evaluations.errors
+
+
+def sections(report: str) -> dict[Part, str]:
+    """The parts of a report by their headings (``#诊断结果#``, ``# Diagnosis``), also if spaced or in full width.
+
+    A heading that stands twice joins its texts; one that names no part ends the part before it.
+    """
+    found: dict[Part, list[str]] = {}
+    marks = list(_HEADING.finditer(report))
+    for place, mark in enumerate(marks):
+        end = marks[place + 1].start() if place + 1 < len(marks) else len(report)
+        other = _OTHER_HEADING.search(report, mark.end(), end)
+        text = report[mark.end() : other.start() if other else end].strip(" \t\r\n\u3000#＃")
+        part: Part = next(part for part in _HEADINGS if mark[part])
+        found.setdefault(part, []).extend([text] if text else [])
+    return {part: "\n".join(texts) for part, texts in found.items()}
+
+
+def heard(content: str | None) -> tuple[Addressee, str]:
+    """Whom the patient speaks to, and the words without the tag; no tag is to the doctor, an end to nobody."""
+    text = content or ""
+    if tag := _TAG.match(text):
+        return _ADDRESSEE[tag[1]], text[tag.end() :].strip()
+    if re.match(r"\s*结束(?:[\s。！!.，,]|$)", text):
+        return "nobody", re.sub(r"^\s*结束[\s。！!.，,]*", "", text).strip()
+    return "doctor", text.strip()
+
+
+def kind_of(path: str | Path) -> Kind | None:
+    """Which of the four kinds a file is, by its first record; None if that is none of them."""
+    first = _first(path)
+    kinds: dict[str, Kind] = {
+        "doctor_diagnosis": Evaluation,
+        "dialog_history": Dialogue,
+        "final_turn": Collaboration,
+        "diagnosis": OneStep,
+    }
+    return next((kind for key, kind in kinds.items() if key in first), None)
+
+
+def _first(path: str | Path) -> dict[str, Any]:
+    value = next((record.value for record in Source(Path(path)).records()), None)
+    return value if isinstance(value, dict) else {}
+
+
+def _report(record: ForeignModel) -> Report:
+    if isinstance(record, Evaluation):
+        report = record.doctor_diagnosis.report
+        return Report(patient_id=record.patient_id, report=report, reference=record.reference_diagnosis)
+    assert isinstance(record, Dialogue | OneStep)
+    return Report(patient_id=record.patient_id, report=record.report)
+
+
+def _distinct(reading: Reading[Model]) -> Reading[Model]:
+    """The same reading, with a problem for each patient whom the same doctor saw twice."""
+    return dataclasses.replace(reading, problems=[*reading.problems, *_repeated(reading.path, reading.records)])
+
+
+def _repeated(path: Path, records: Iterable[ForeignModel]) -> Iterator[Problem]:
+    seen: set[tuple[str, str]] = set()
+    for record in records:
+        key = (getattr(record, "doctor_name", ""), getattr(record, "patient_id", ""))
+        if key in seen:
+            yield Problem(str(path), f"patient {key[1]}", "patient_id", "stands twice; expected one record a patient")
+        seen.add(key)

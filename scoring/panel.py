@@ -1,0 +1,139 @@
+"""A panel: the same question put to several judges, their common verdict, and how far they agree."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal
+
+import anyio
+
+from cases.vocabulary import Language
+from llm import AskError, ModelSettings, Role, ask
+from llm.role import Answer
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[Answer]):
+    """What each judge answered, by seat, and why a judge did not.
+
+    A seat is called by its model; a model that sits twice, ``model #2``.
+    """
+
+    answers: dict[str, Answer]
+    failures: dict[str, str]
+
+    def votes(self, field: str) -> dict[str, Any]:
+        """Each judge's own value of one field of the answer; a judge who left it empty is absent."""
+        votes = {seat: getattr(answer, field) for seat, answer in self.answers.items()}
+        return {seat: vote for seat, vote in votes.items() if vote is not None}
+
+    def mean(self, field: str) -> float | None:
+        """The mean over the judges that answered; None (missing) if none did."""
+        votes = [float(vote) for vote in self.votes(field).values()]
+        return sum(votes) / len(votes) if votes else None
+
+    def majority(self, field: str) -> Any | None:
+        """What most of the judges that answered say; None (missing) if none did, or two values lead."""
+        leading = Counter(self.votes(field).values()).most_common(2)
+        if not leading or (len(leading) == 2 and leading[0][1] == leading[1][1]):
+            return None
+        return leading[0][0]
+
+
+async def ask_panel(
+    role: Role[Answer],
+    view: Any,
+    judges: Sequence[str],
+    settings: ModelSettings,
+    *,
+    language: Language,
+    place: str = "",
+) -> Verdict[Answer]:
+    """Put one role's question to several models at once.
+
+    A judge that cannot be reached or gives no valid answer is a failure with its reason, never a score; the others
+    count. The calls are recorded like any other, each with its seat in the place.
+
+    Args:
+        role: who judges.
+        view: what the judge sees.
+        judges: a model spec for each seat, ``offline`` included.
+        settings: the limits of the calls; its models are overridden for this role.
+        language: the language of the case.
+        place: what tells this call from others of the same role.
+
+    Raises:
+        ModelSpecError: a spec is misspelt, or its package or key is missing.
+    """
+    seats = _seats(judges)
+    answers: dict[str, Answer] = {}
+    failures: dict[str, str] = {}
+
+    async def sit(seat: str, spec: str) -> None:
+        models = {**settings.models, f"{role.stage}.{role.name}": spec}
+        seated = ModelSettings.model_validate({**_fields(settings), "models": models})
+        try:
+            answers[seat] = await ask(
+                role, view, seated, language=language, place="/".join(filter(None, (place, seat)))
+            )
+        except AskError as error:
+            failures[seat] = f"{error.reason}: {error}"
+
+    try:
+        async with anyio.create_task_group() as group:
+            for seat, spec in seats.items():
+                group.start_soon(sit, seat, spec)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return Verdict(
+        {seat: answers[seat] for seat in seats if seat in answers},
+        {seat: failures[seat] for seat in seats if seat in failures},
+    )
+
+
+def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level = "interval") -> float | None:
+    """Krippendorff's alpha of the judges over the judged cases: 1 agreement, 0 chance, below 0 worse than chance.
+
+    ``1 - observed disagreement / disagreement expected by chance``, missing answers allowed. None where it is not
+    defined: no case has two answers, or all answers are one value. Source: Krippendorff 2011.
+
+    Args:
+        verdicts: one a case.
+        field: the field of the answer; numbers, or words with ``level="nominal"``.
+        level: what the distance between two answers means.
+    """
+    votes = [verdict.votes(field) for verdict in verdicts]
+    codes = {
+        value: float(code)
+        for code, value in enumerate(sorted({vote for by_seat in votes for vote in by_seat.values()}))
+    }
+    rated = [by_seat for by_seat in votes if len(by_seat) > 1]
+    if len({value for by_seat in rated for value in by_seat.values()}) < 2:
+        return None
+    import krippendorff
+    import numpy as np
+
+    seats = sorted({seat for by_seat in rated for seat in by_seat})
+    data = [
+        [
+            np.nan if seat not in by_seat else codes[by_seat[seat]] if level == "nominal" else float(by_seat[seat])
+            for by_seat in rated
+        ]
+        for seat in seats
+    ]
+    return float(krippendorff.alpha(np.array(data), level_of_measurement=level))
+
+
+def _seats(judges: Sequence[str]) -> dict[str, str]:
+    counts: Counter[str] = Counter()
+    seats = {}
+    for spec in judges:
+        counts[spec] += 1
+        seats[spec if counts[spec] == 1 else f"{spec} #{counts[spec]}"] = spec
+    return seats
+
+
+def _fields(settings: ModelSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in ModelSettings.model_fields}

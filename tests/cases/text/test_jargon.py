@@ -1,0 +1,25 @@
+"""Jargon is found and put into everyday words, which are none themselves."""
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from cases.text.jargon import in_lay_words, jargon_in
+
+LISTED = tomllib.loads((files("cases.text") / "jargon.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_term_is_found_and_its_everyday_words_hold_no_term_of_the_list(language: str) -> None:
+    assert len(LISTED[language]) > 40
+    for term, lay in LISTED[language].items():
+        assert jargon_in(term, language), term  # type: ignore[arg-type]
+        assert not jargon_in(lay, language), (term, lay)  # type: ignore[arg-type]
+
+
+def test_terms_are_replaced_as_whole_words_and_an_explanation_in_brackets_is_dropped() -> None:
+    assert in_lay_words("Double vision (diplopia) and Dyspnea, not MIchael.", "en") == (
+        "Double vision and Shortness of breath, not MIchael."
+    )
+    assert in_lay_words("没有心悸和呼吸困难。", "zh") == "没有心慌和喘不上气。"

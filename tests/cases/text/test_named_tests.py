@@ -1,0 +1,68 @@
+import pytest
+
+from cases.text.named_tests import labelled_test, named_tests, occurs
+from cases.vocabulary import EXAMINATION_ITEMS
+
+
+def items(text: str) -> list[str]:
+    return [test.item for test in named_tests(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Please have a complete blood count and a chest X-ray done.", ["Blood Test", "X-ray"]),
+        ("请做血常规和腹部B超。", ["Blood Test", "Ultrasound"]),
+        ("MRI of the brain; CT of the chest", ["MRI", "CT"]),
+        ("Let me examine your chest and abdomen.", ["Chest Examination", "Abdominal Examination"]),
+        ("检查一下腹部。", ["Abdominal Examination"]),
+        ("I want a skin exam", ["Skin Examination"]),
+        ("An ECG and a lumbar puncture", ["Chest Examination", "Neurological Examination"]),
+    ],
+)
+def test_a_test_is_known_by_the_names_that_doctors_give_it(text: str, expected: list[str]) -> None:
+    assert items(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "*",
+        "Give me all lab results and imaging.",
+        "A general physical examination, please.",
+        "What is your general condition?",
+        "The chest pain began yesterday.",
+        "做个全面检查，所有化验结果都要。",
+        "身体一般情况怎么样？",
+    ],
+)
+def test_what_calls_no_examination_by_a_name_of_its_own_names_none(text: str) -> None:
+    assert items(text) == []
+
+
+def test_a_name_inside_a_longer_one_is_that_one() -> None:
+    assert [test.spelling for test in named_tests("chest x-ray")] == ["chest x-ray"]
+    assert items("请做腹部超声检查。") == ["Ultrasound"], "the verb of a test examines no region"
+
+
+def test_every_item_of_the_vocabulary_is_named_by_its_own_names() -> None:
+    for term in EXAMINATION_ITEMS.terms:
+        assert items(term.en) == items(term.zh) == [term.en]
+
+
+def test_the_name_of_an_item_stands_for_all_of_it_and_the_name_of_a_test_for_its_own_spellings() -> None:
+    assert [test.spellings for test in named_tests("blood test")] == [()]
+    [count] = named_tests("CBC")
+    assert {"complete blood count", "血常规", "hemoglobin"} <= set(count.spellings)
+
+
+def test_a_region_alone_is_the_label_of_its_examination_but_a_vague_label_is_none() -> None:
+    assert [test.item for test in labelled_test("Chest")] == ["Chest Examination"]
+    assert [test.item for test in labelled_test("Ultrasound")] == ["Ultrasound"]
+    assert labelled_test("General") == labelled_test("everything") == []
+
+
+def test_a_name_occurs_as_a_word_of_its_own_and_in_chinese_anywhere() -> None:
+    assert occurs("ALT", "ALT 38 U/L") and not occurs("ALT", "salt")
+    assert occurs("血钾", "复查血钾3.1") and not occurs("", "anything")

@@ -1,0 +1,199 @@
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from llm import AnswerError, AskError, ModelError, ModelSettings, ModelSpecError, Role, Trace, ask, merge_traces
+from llm.trace import read_calls
+from nodes.context import Context
+from nodes.node import node
+from prompts import PromptError, load_prompt
+from tests.llm.examinee import EXAMINEE, GOOD, OFFLINE_OPINION, OPINION, Opinion, View, fail, put, served, spec
+from tests.support.fake_server import FakeServer
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
+BY_HUMAN: Any = {"models": {"default": "offline", "examinee": "human"}}
+
+
+class State(TypedDict, total=False):
+    opinion: Opinion
+    trace: Annotated[Trace, merge_traces]
+
+
+@node
+async def consult(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+    return {"opinion": await ask(EXAMINEE, View(), runtime.context, language="en", place="seat 1")}
+
+
+@pytest.fixture
+def graph() -> Graph:
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("consult", consult)
+    builder.add_edge(START, "consult")
+    builder.add_edge("consult", END)
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+# Offline
+
+
+async def test_offline_the_roles_rule_answers_and_nothing_is_asked() -> None:
+    with FakeServer() as server:
+        opinion, call = await put(ModelSettings(models={"default": spec(server), "examinee": "offline"}))
+    assert opinion == OFFLINE_OPINION and server.requests == []
+    assert (call.model, call.attempts, call.cost, call.input_tokens) == ("offline", 0, 0.0, 0)
+
+
+async def test_the_call_of_a_rule_is_recorded_like_any_other() -> None:
+    _, call = await put(ModelSettings())
+    prompt = load_prompt("judges/claims", "en")
+    assert (call.id, call.role, call.stage) == ("rehearsal/examinee/seat 1", "examinee", "rehearsal")
+    assert (call.prompt, call.prompt_hash) == ("en/judges/claims", prompt.hash)
+    assert call.messages is not None and "A small left pleural effusion." in call.messages[1]["content"]
+    assert call.answer == OFFLINE_OPINION.model_dump() and call.error is None and call.seconds >= 0
+
+
+async def test_the_model_of_the_stage_comes_before_the_models_of_role_and_default() -> None:
+    with FakeServer() as server:
+        models = {"rehearsal.examinee": spec(server), "examinee": "offline", "default": "human"}
+        _, call = await put(ModelSettings(models=models))
+    assert call.model == spec(server) and len(server.requests) == 1
+
+
+# People
+
+
+def test_a_person_is_asked_by_an_interrupt_and_the_run_goes_on_with_the_answer(graph: Graph) -> None:
+    paused = graph.invoke({}, CONFIG, context=BY_HUMAN)
+    (interrupt,) = paused["__interrupt__"]
+    assert (interrupt.value["role"], interrupt.value["stage"]) == ("examinee", "rehearsal")
+    assert "A small left pleural effusion." in interrupt.value["messages"][1]["content"]
+    assert interrupt.value["schema"]["properties"].keys() == GOOD.keys()
+    final = graph.invoke(Command(resume=GOOD), CONFIG, context=BY_HUMAN)
+    assert final["opinion"] == OPINION
+    (call,) = final["trace"].calls
+    assert (call.model, call.attempts, call.cost) == ("human", 0, 0.0)
+
+
+async def test_a_person_is_asked_by_an_interrupt_also_in_an_async_run(graph: Graph) -> None:
+    paused = await graph.ainvoke({}, CONFIG, context=BY_HUMAN)
+    assert len(paused["__interrupt__"]) == 1 and "opinion" not in paused
+    final = await graph.ainvoke(Command(resume=GOOD), CONFIG, context=BY_HUMAN)
+    assert final["opinion"] == OPINION
+
+
+def test_a_person_may_answer_with_json_text_in_chinese_terms(graph: Graph) -> None:
+    graph.invoke({}, CONFIG, context=BY_HUMAN)
+    answer = json.dumps({**GOOD, "department": "内科"}, ensure_ascii=False)
+    assert graph.invoke(Command(resume=answer), CONFIG, context=BY_HUMAN)["opinion"] == OPINION
+
+
+@pytest.mark.parametrize("answer", ["yes", "{", "[1]", {"accepted": True}, {**GOOD, "department": "Astrology"}, 3])
+def test_a_persons_answer_of_another_type_is_a_failure_with_its_reason(graph: Graph, answer: Any) -> None:
+    graph.invoke({}, CONFIG, context=BY_HUMAN)
+    with pytest.raises(AnswerError, match=r"the person's answer is not a Opinion: ."):
+        graph.invoke(Command(resume=answer), CONFIG, context=BY_HUMAN)
+
+
+def test_a_failure_is_recorded_once_and_waiting_for_a_person_is_none(graph: Graph, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    context = {**BY_HUMAN, "trace_file": str(file)}
+    graph.invoke({}, CONFIG, context=context)
+    assert not file.exists()
+    with pytest.raises(AnswerError):
+        graph.invoke(Command(resume="yes"), CONFIG, context=context)
+    (call,) = read_calls(file.open(encoding="utf-8")).calls
+    assert (call.error or "").startswith("unparseable_answer: the person's answer")
+
+
+# Words
+
+
+async def test_the_language_of_the_case_decides_and_the_settings_override_it() -> None:
+    with FakeServer() as server:
+        _, of_case = await put(served(server), language="zh")
+        _, of_settings = await put(served(server, language="zh"), language="en")
+        _, english = await put(served(server, language="en"), language="zh")
+    assert of_case.prompt == of_settings.prompt == "zh/judges/claims" and english.prompt == "en/judges/claims"
+    texts = [request.text for request in server.requests]
+    assert texts[0] == texts[1] and "影像报告" in texts[0] and "影像报告" not in texts[2]
+    assert "内科" in json.dumps(server.requests[1].schema, ensure_ascii=False)
+    assert "内科" not in json.dumps(server.requests[2].schema, ensure_ascii=False)
+
+
+async def test_the_repair_speaks_the_language_of_the_prompt() -> None:
+    with FakeServer(faults=["null_content"]) as server:
+        await put(served(server), language="zh")
+    assert "上面的回答无法读取" in server.requests[1].text
+
+
+async def test_a_view_without_a_variable_of_the_prompt_is_an_error_before_anything_is_sent() -> None:
+    @dataclass
+    class Blank:
+        pass
+
+    with FakeServer() as server, pytest.raises(PromptError, match="report"):
+        await ask(EXAMINEE, Blank(), served(server), language="en")
+    assert server.requests == []
+
+
+# Records
+
+
+async def test_tokens_are_those_of_all_answers_and_the_price_gives_the_cost() -> None:
+    with FakeServer(answer=lambda request: GOOD, faults=["500", "cut_json"]) as server:
+        _, call = await put(served(server, prices={spec(server): (2.0, 10.0)}))
+        _, free = await put(served(server))
+    assert call.attempts == 3 and call.repaired
+    assert call.input_tokens > 2 * free.input_tokens > 0 and call.output_tokens > free.output_tokens > 0
+    assert call.cost == pytest.approx((call.input_tokens * 2 + call.output_tokens * 10) / 1e6)
+    assert free.cost is None
+
+
+@pytest.mark.parametrize(
+    ("faults", "error", "reason", "attempts"),
+    [
+        (["503"] * 3, ModelError, "model_error", 3),
+        (["cut_json"] * 2, AnswerError, "unparseable_answer", 2),
+        (["500", "schema_violation", "refusal"], AnswerError, "unparseable_answer", 3),
+    ],
+)
+async def test_a_failed_call_is_written_to_the_trace_file_with_its_reason(
+    tmp_path: Path, faults: Any, error: type[AskError], reason: str, attempts: int
+) -> None:
+    file = tmp_path / "trace.jsonl"
+    with FakeServer(faults=faults) as server:
+        text, outline = await fail(served(server, max_attempts=3, trace_file=str(file)), error)
+    (call,) = read_calls(file.open(encoding="utf-8")).calls
+    assert call.error == outline.error == f"{reason}: {text}"
+    assert call.attempts == outline.attempts == attempts
+    assert call.answer is None and call.messages is not None and outline.messages is None
+
+
+async def test_an_error_says_at_which_call_and_model_it_happened() -> None:
+    with FakeServer(supports=()) as server, pytest.raises(ModelError) as raised:
+        await put(served(server))
+    assert raised.value.__notes__ == [f"at rehearsal/examinee/seat 1, model {spec(server)}"]
+
+
+async def test_a_model_that_cannot_be_built_is_not_taken_for_a_failed_answer() -> None:
+    with pytest.raises(ModelSpecError, match="langchain-upstage"):
+        await put(ModelSettings(models={"default": "upstage:solar"}))
+
+
+async def test_an_error_inside_a_rule_is_no_answer_error() -> None:
+    def broken(view: View) -> Opinion:
+        raise ZeroDivisionError
+
+    role = Role("examinee", "rehearsal", "judges/claims", Opinion, offline=broken)
+    with pytest.raises(ZeroDivisionError):
+        await ask(role, View(), ModelSettings(), language="en")

@@ -1,0 +1,205 @@
+"""A model in this process: found or refused before the first call, and what it reads and writes."""
+
+import asyncio
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from cases.dialogues import Message
+from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, Role, Speech, ask
+from llm import local_weights as hf
+from llm.chat import build_model, chat_client
+from llm.local_weights import HfChat, load_model
+from llm.specs import ModelSpec, check_models
+from llm.trace import collecting_calls
+from tests.llm.examinee import OFFLINE_OPINION, Opinion, View, fail
+from wardround.tuning.smoke import make_base
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "with a space"
+    make_base(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def adapter(base: Path) -> Path:
+    """An adapter with a prefix that is far from nothing."""
+    import torch
+    from peft import PrefixTuningConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    model: Any = AutoModelForCausalLM.from_pretrained(base)
+    adapted: Any = get_peft_model(model, PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4))
+    with torch.no_grad():
+        adapted.prompt_encoder["default"].embedding.weight.mul_(30)
+    folder = base.parent / "adapter"
+    adapted.save_pretrained(folder)
+    return folder
+
+
+TALK: list[BaseMessage] = [HumanMessage("I cough."), AIMessage("Since when?"), HumanMessage("A week.")]
+
+
+def settings(folder: Path, **options: Any) -> ModelSettings:
+    return ModelSettings(models={"default": f"hf:{folder}"}, **options)
+
+
+def model(folder: Path, **options: Any) -> HfChat:
+    built = build_model(ModelSpec.parse(f"hf:{folder}"), settings(folder, **options))
+    assert isinstance(built, HfChat)
+    return built
+
+
+# Found or refused
+
+
+@pytest.mark.parametrize("spec", ["hf:", "hf:no/such/folder", "hf:Qwen/Qwen3-8B"])
+def test_a_folder_that_is_not_there_is_refused_with_the_model_map(spec: str) -> None:
+    with pytest.raises(ModelSpecError, match=r"models\.doctor: .* is not a folder on this machine"):
+        check_models({"doctor": spec})
+
+
+def test_a_folder_without_a_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(ModelSpecError, match=r"holds neither config\.json nor adapter_config\.json"):
+        model(tmp_path)
+
+
+@pytest.mark.parametrize("gone", ["/nowhere/base", "nobody/nothing-at-all"])
+def test_an_adapter_whose_base_is_not_on_this_machine_is_refused_before_it_is_loaded(tmp_path: Path, gone: str) -> None:
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": gone}))
+    with pytest.raises(ModelSpecError, match=f"was trained on {gone}, which is not on this machine"):
+        model(tmp_path)
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(ModelSpecError, match="names no base model"):
+        model(tmp_path)
+
+
+def test_an_adapter_without_its_package_is_refused_with_what_to_install(
+    adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hf, "find_spec", lambda name: None)
+    with pytest.raises(ModelSpecError, match=r"wardround\[tune\]"):
+        model(adapter)
+
+
+# Reading and writing
+
+
+def test_a_reply_has_its_counts_and_ends_at_the_length_asked_for(base: Path) -> None:
+    reply = model(base, max_tokens=5).invoke(TALK)
+    loaded = load_model(str(base))
+    read = "Patient:\nI cough.\nPhysician:\nSince when?</s>\nPatient:\nA week.\nPhysician:\n"
+    assert reply.usage_metadata is not None
+    assert reply.usage_metadata["input_tokens"] == len(loaded.tokenizer(read).input_ids)
+    assert reply.usage_metadata["output_tokens"] == 5 and reply.response_metadata["finish_reason"] == "length"
+
+
+def test_an_adapter_speaks_otherwise_than_its_base(base: Path, adapter: Path) -> None:
+    said = [model(folder, max_tokens=12).invoke(TALK).text for folder in (base, adapter, adapter)]
+    assert said[0] != said[1] == said[2]
+
+
+def test_at_a_temperature_the_seed_decides_and_nothing_else_in_the_process_is_reseeded(base: Path) -> None:
+    import torch
+
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    said = [model(base, temperature=1.5, seed=seed, max_tokens=12).invoke(TALK).text for seed in (1, 2, 1)]
+    assert said[0] == said[2] != said[1]
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_of_a_long_conversation_the_newest_turns_are_read_and_the_system_message_stays(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_model(str(base))
+    seen = []
+    generate = loaded.model.generate
+
+    def watched(**given: Any) -> Any:
+        seen.append(given["input_ids"][0])
+        return generate(**given)
+
+    monkeypatch.setattr(loaded.model, "generate", watched)
+    model(base, max_tokens=4).invoke([SystemMessage("Be kind."), HumanMessage("Old. " * 200), *TALK[1:]])
+    assert loaded.tokenizer.decode(seen[0]) == "System:\nBe kind.\nPatient:\nA week.\nPhysician:\n"
+
+
+async def test_a_message_too_long_and_a_picture_are_failures_with_their_reason(base: Path) -> None:
+    for content, reason in (("long " * 600, "longer than the"), ([{"type": "image"}], "reads no pictures")):
+        with pytest.raises(ValueError, match=reason):
+            await model(base, max_tokens=4).ainvoke([HumanMessage(content)])  # type: ignore[arg-type]
+
+
+async def test_one_model_writes_one_reply_at_a_time_and_leaves_the_event_loop_free(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_model(str(base))
+    busy: list[int] = []
+    together: list[int] = []
+    generate = loaded.model.generate
+
+    def slowly(**given: Any) -> Any:
+        busy.append(1)
+        together.append(len(busy))
+        assert threading.current_thread() is not threading.main_thread()
+        time.sleep(0.05)
+        busy.pop()
+        return generate(**given)
+
+    monkeypatch.setattr(loaded.model, "generate", slowly)
+    await asyncio.gather(*(model(base, max_tokens=2).ainvoke(TALK) for _ in range(4)))
+    assert together == [1, 1, 1, 1]
+
+
+# At a seat
+
+
+SPEAKER = Role(
+    "speaker",
+    "rehearsal",
+    "judges/claims",
+    Opinion,
+    offline=lambda view: OFFLINE_OPINION,
+    speech=Speech(
+        conversation=lambda view: [Message(role="user", content=view.report)],
+        answer=lambda view, words: Opinion(accepted=bool(words), reason=words, department="Surgery"),
+    ),
+)
+
+
+async def test_a_role_that_can_be_asked_in_conversation_is_and_the_record_shows_what_was_said(base: Path) -> None:
+    with collecting_calls() as calls:
+        answer = await ask(SPEAKER, View(), settings(base, max_tokens=6), language="en")
+    (call,) = calls
+    assert answer.reason and answer.department == "Surgery"
+    assert call.messages == [{"role": "user", "content": View().report}]
+    assert call.attempts == 1 and call.output_tokens == 6 and call.input_tokens > 0 and call.cost == 0.0
+    assert not call.repaired and call.prompt == ""
+
+
+async def test_words_that_are_no_answer_are_a_recorded_failure_and_not_asked_for_again(base: Path) -> None:
+    def refuse(view: View, words: str) -> Opinion:
+        raise ValueError("nothing was said")
+
+    mute = Role(
+        "speaker", "rehearsal", "judges/claims", Opinion, SPEAKER.offline,
+        speech=Speech(conversation=lambda view: [Message(role="user", content="Hello?")], answer=refuse),
+    )  # fmt: skip
+    with collecting_calls() as calls, pytest.raises(AnswerError, match="nothing was said"):
+        await ask(mute, View(), settings(base, max_tokens=2), language="en")
+    assert calls[0].attempts == 1
+
+
+async def test_any_other_role_is_asked_for_json_in_text_at_once(base: Path) -> None:
+    assert chat_client(f"hf:{base}", settings(base)).form == "text"
+    said, call = await fail(settings(base, max_tokens=3), ModelError)
+    assert "the last message alone is longer than the 509 tokens" in said and call.attempts == 1

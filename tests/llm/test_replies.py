@@ -1,0 +1,49 @@
+import json
+
+import pytest
+
+from llm.replies import find_json
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"level": 3}',
+        ' \n{"level": 3}\n\nI hope this helps.',
+        'The answer is {"level": 3}.',
+        '```json\n{"level": 3}\n```',
+        '```\n{\n "level": 3\n}\n```',
+        'In JSON {sic}:\n```JSON\n{"level": 3}\n```\nDone.',
+        '<think>Perhaps {"level": 1}? No.</think>\n{"level": 3}',
+        'Perhaps {"level": 1}? No.</think>{"level": 3}',
+        '{"level": 3}\n```json\n{"level": 3}\n```',
+    ],
+)
+def test_the_object_is_found_in_what_models_put_around_it(text: str) -> None:
+    assert find_json(text) == {"level": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "level 3",
+        '{"level": 3',
+        '```json\n{"level": 3\n```',
+        '```json\n{"level": 3}\n```\nNo, rather:\n```json\n{"level": 4',
+        '{"level": 3} or {"level": 4}',
+        '{"level": 3}, or rather {"level": 4',
+        '{"level": [{"level": 3}, {"lev',
+        '<think>{"level": 3}</think>',
+        '{"a":' * 100_000,
+        "[3]",
+    ],
+)
+def test_of_a_broken_or_ambiguous_object_nothing_is_made(text: str) -> None:
+    with pytest.raises(ValueError):
+        find_json(text)
+
+
+def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
+    value = {"reason": '```json\n{"level": 1}\n```', "level": 3}
+    assert find_json(json.dumps(value, indent=1)) == value

@@ -1,0 +1,47 @@
+from typing import Any
+
+import pytest
+
+from llm import retries
+from llm.retries import brief, is_transient, retry_after, wait
+
+
+def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
+    for attempt in (1, 2, 10, 100, 5000):
+        state: Any = type("State", (), {"outcome": None, "attempt_number": attempt})
+        assert 0 < wait(state) <= 1.25 * retries._LONGEST_OWN_WAIT
+
+
+@pytest.mark.parametrize("text", ["Fri, 20 Nov 2026 16:00:00 GMT", "soon", ""])
+def test_a_retry_after_that_is_no_number_falls_back_to_our_own_wait(text: str) -> None:
+    response = type("Response", (), {"headers": {"retry-after": text}})
+    error = type("Busy", (Exception,), {"response": response})()
+    outcome = type("Outcome", (), {"exception": lambda self: error})()
+    state: Any = type("State", (), {"outcome": outcome, "attempt_number": 1})
+    assert 0 < wait(state) < 1
+
+
+def test_a_form_that_is_not_implemented_is_not_asked_for_again_and_again() -> None:
+    error = type("NotImplementedByServer", (Exception,), {"status_code": 501})
+    assert not is_transient(error())
+    assert is_transient(type("Overloaded", (Exception,), {"status_code": 529})())
+
+
+def busy(**headers: str) -> Exception:
+    response = type("Response", (), {"headers": {name.replace("_", "-"): text for name, text in headers.items()}})
+    error: Exception = type("Busy", (Exception,), {"status_code": 429, "response": response()})()
+    return error
+
+
+def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> None:
+    assert retry_after(busy(retry_after_ms="1500", retry_after="9")) == 1.5
+    assert retry_after(busy(retry_after_ms="soon", retry_after="9")) == 9.0
+    assert retry_after(busy(retry_after="86400")) == retries._LONGEST_WAIT
+    assert retry_after(busy(retry_after="-3")) == 0.0
+    assert retry_after(busy()) is None and retry_after(None) is None
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"])
+def test_no_key_of_the_environment_stands_in_an_errors_text(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "0123456789secret")
+    assert brief(ValueError("bad key 0123456789secret")) == f"ValueError: bad key <{name}>"

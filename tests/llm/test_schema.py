@@ -1,0 +1,109 @@
+import json
+from typing import Any, Literal
+
+import jsonschema
+import pytest
+from pydantic import BaseModel, Field, TypeAdapter
+
+from cases.vocabulary import (
+    AUXILIARY_ITEMS,
+    DEPARTMENTS,
+    EXAMINATION_ITEMS,
+    PHYSICAL_ITEMS,
+    TREATMENT_ITEMS,
+    AuxiliaryItem,
+    Department,
+    ExaminationItem,
+    PhysicalItem,
+    TreatmentItem,
+    Vocabulary,
+)
+from llm.schema import answer_schema
+
+
+class Step(BaseModel):
+    what: str = Field("rest", title="The step")
+    items: list[TreatmentItem] = []
+    then: "Step | None" = None
+
+
+class Plan(BaseModel):
+    """What is to be done."""
+
+    title: str = Field("untitled", description="A heading.")
+    default: bool = True
+    properties: dict[str, int] = {}
+    department: Department
+    urgency: Literal["routine", "urgent"] = "routine"
+    steps: list[Step] = Field(min_length=1)
+
+
+def objects(node: Any) -> list[dict[str, Any]]:
+    """Every object schema in a schema."""
+    match node:
+        case dict():
+            here = [node] if isinstance(node.get("required"), list) else []
+            return here + [found for value in node.values() for found in objects(value)]
+        case list():
+            return [found for value in node for found in objects(value)]
+    return []
+
+
+def test_every_property_is_required_and_no_other_is_allowed_at_any_depth() -> None:
+    schema = answer_schema(Plan, "en")
+    assert schema["required"] == ["title", "default", "properties", "department", "urgency", "steps"]
+    assert schema["$defs"]["Step"]["required"] == ["what", "items", "then"]
+    assert len(objects(schema)) == 2
+    assert all(found["additionalProperties"] is False for found in objects(schema))
+
+
+def test_properties_named_like_keywords_survive_and_the_keywords_go() -> None:
+    schema = answer_schema(Plan, "en")
+    assert schema["properties"]["title"] == {"type": "string", "description": "A heading."}
+    assert schema["properties"]["default"] == {"type": "boolean"}
+    assert schema["properties"]["properties"]["additionalProperties"] == {"type": "integer"}
+    assert "title" not in schema and "title" not in schema["$defs"]["Step"]["properties"]["what"]
+
+
+def test_descriptions_and_limits_are_kept() -> None:
+    schema = answer_schema(Plan, "zh")
+    assert schema["description"] == "What is to be done."
+    assert schema["properties"]["steps"]["minItems"] == 1
+
+
+def test_references_lead_to_definitions_in_strict_form_also_where_they_are_recursive() -> None:
+    schema = answer_schema(Plan, "en")
+    step = {"what": "rest", "items": ["Surgery"], "then": None}
+    plan = {"title": "x", "default": False, "properties": {}, "department": "Surgery", "urgency": "urgent"}
+    assert "Surgery" in TREATMENT_ITEMS.names
+    jsonschema.validate({**plan, "steps": [{**step, "then": step}]}, schema)
+    for wrong in ({**step, "extra": 1}, {"what": "rest", "items": []}, {**step, "items": ["Prayer"]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**plan, "steps": [{**step, "then": wrong}]}, schema)
+
+
+@pytest.mark.parametrize(
+    ("term", "vocabulary"),
+    [
+        (Department, DEPARTMENTS),
+        (PhysicalItem, PHYSICAL_ITEMS),
+        (AuxiliaryItem, AUXILIARY_ITEMS),
+        (ExaminationItem, EXAMINATION_ITEMS),
+        (TreatmentItem, TREATMENT_ITEMS),
+    ],
+)
+def test_terms_stand_in_the_language_of_the_prompt_and_are_understood_in_it(term: Any, vocabulary: Vocabulary) -> None:
+    class Chosen(BaseModel):
+        terms: list[term]
+
+    for language in ("en", "zh"):
+        shown = answer_schema(Chosen, language)["properties"]["terms"]["items"]["enum"]
+        assert shown == list(vocabulary.labels(language))
+        assert len(set(shown)) == len(vocabulary.terms)
+        assert TypeAdapter(list[term]).validate_python(shown) == list(vocabulary.names)
+
+
+def test_other_enumerations_are_left_as_they_are_in_chinese() -> None:
+    assert answer_schema(Plan, "zh")["properties"]["urgency"]["enum"] == ["routine", "urgent"]
+    assert "内科" in json.dumps(answer_schema(Plan, "zh"), ensure_ascii=False)
+    assert "内科" not in json.dumps(answer_schema(Plan, "en"), ensure_ascii=False)

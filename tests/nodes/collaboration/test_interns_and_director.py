@@ -1,0 +1,200 @@
+import dataclasses
+from typing import Any
+
+import pytest
+
+from llm import Role
+from llm.role import known_roles
+from llm.specs import model_of
+from nodes.collaboration.director import DirectorView, differences, most_held, no_difference
+from nodes.collaboration.exchange_of_facts import FactsView, add_the_replies, merge_by_majority
+from nodes.collaboration.intern import InternView, as_doctor, give_way
+from nodes.collaboration.topic import REPORT
+from nodes.consultation.final_report import FinalReport
+from nodes.context import Context
+from nodes.state.chart import Presentation, read_chart
+from nodes.state.collaboration import (
+    Confirmation,
+    Conflict,
+    Consultation,
+    Dispute,
+    Facts,
+    Statement,
+    merge_confirmations,
+    merge_consultations,
+    merge_statements,
+)
+from nodes.state.stage import Options
+
+CHART = read_chart(
+    {"presentation": Presentation(language="en", chief_complaint="Pain.")},
+    "referral.level1",
+    None,
+)
+NOTHING = Options((), "en")
+
+
+def report(*diagnosis: str, treatment: str = "Rest", symptoms: str = "Pain.", examinations: str = "CT: clear.") -> Any:
+    return FinalReport(
+        symptoms=symptoms, examinations=examinations, diagnosis=list(diagnosis), basis="", treatment=treatment
+    )
+
+
+def statements(*reports: FinalReport) -> list[Statement]:
+    return [Statement(round=0, seat=seat, report=each.model_dump()) for seat, each in enumerate(reports, start=1)]
+
+
+def director(*reports: FinalReport, facts: Facts | None = None) -> DirectorView:
+    return DirectorView(REPORT, "", CHART, facts, NOTHING, statements(*reports), [])
+
+
+def intern(seat: int, *reports: FinalReport, disputed: tuple[str, ...] = ()) -> InternView:
+    said = statements(*reports)
+    disputes = [Dispute.model_validate({"part": part, "point": "?"}) for part in disputed]
+    others = [statement for statement in said if statement.seat != seat]
+    return InternView(REPORT, seat, "", CHART, None, NOTHING, [], said[seat - 1], others, disputes)
+
+
+# The director's rules.
+
+
+def test_the_director_finds_no_dispute_where_reports_hold_the_same_in_another_order_and_spelling() -> None:
+    view = director(
+        report("Asthma", "Gout", treatment="Rest, Medication"), report("gout", "ASTHMA.", treatment="medication; rest")
+    )
+    assert differences(view).disputes == [] and no_difference(view).agreed
+
+
+def test_the_director_lists_at_most_three_disputes_the_diagnosis_first() -> None:
+    view = director(
+        report("Asthma"),
+        report("Gout", treatment="Surgery", symptoms="No pain.", examinations="CT: a shadow."),
+    )
+    assert [dispute.part for dispute in differences(view).disputes] == ["diagnosis", "treatment", "examinations"]
+    assert "Asthma" in differences(view).disputes[0].point and "Gout" in differences(view).disputes[0].point
+    assert not no_difference(view).agreed
+
+
+def test_the_final_report_holds_what_most_interns_hold_on_the_agreed_facts() -> None:
+    facts = Facts(symptoms="Agreed.", examinations="Agreed too.")
+    final = most_held(director(report("Asthma", "Gout"), report("Gout"), report("Gout", "Flu"), facts=facts))
+    assert final.diagnosis == ["Gout"]
+    assert (final.symptoms, final.examinations) == ("Agreed.", "Agreed too.")
+
+
+def test_where_no_claim_has_a_majority_the_first_intern_is_followed() -> None:
+    assert most_held(director(report("Asthma"), report("Gout"), report("Flu"))).diagnosis == ["Asthma"]
+
+
+# The interns' rules.
+
+
+def test_an_intern_takes_over_what_most_hold() -> None:
+    view = intern(1, report("Flu"), report("Asthma"), report("Asthma"))
+    assert give_way(view).report.diagnosis == ["Asthma"]
+
+
+@pytest.mark.parametrize(("disputed", "held"), [((), ["Asthma"]), (("diagnosis",), ["Asthma", "Gout"])])
+def test_of_two_interns_each_gives_way_only_where_the_director_named_a_dispute(
+    disputed: tuple[str, ...], held: list[str]
+) -> None:
+    assert give_way(intern(1, report("Asthma"), report("Gout"), disputed=disputed)).report.diagnosis == held
+
+
+def test_a_view_without_a_majority_stands() -> None:
+    views = [
+        intern(seat, report("Asthma"), report("Gout"), report("Flu"), disputed=("diagnosis",)) for seat in (1, 2, 3)
+    ]
+    assert [give_way(view).report.diagnosis for view in views] == [["Asthma"], ["Gout"], ["Flu"]]
+
+
+# The exchange of facts.
+
+
+def facts_view(*reports: FinalReport) -> FactsView:
+    return FactsView(CHART, statements(*reports), None, [])
+
+
+def test_facts_of_most_interns_stand_and_those_of_fewer_are_asked_about_where_they_are_known() -> None:
+    merged = merge_by_majority(
+        facts_view(
+            report("A", symptoms="Pain. Fever.", examinations="Blood Test: normal."),
+            report("B", symptoms="Pain.", examinations="Blood Test: normal."),
+            report("C", symptoms="Pain.", examinations="Blood Test: normal.\nCT: a shadow."),
+        )
+    )
+    assert (merged.symptoms, merged.examinations) == ("Pain.", "Blood Test: normal.")
+    assert [(conflict.ask, conflict.point) for conflict in merged.conflicts] == [
+        ("examiner", "CT: a shadow."),
+        ("patient", "Fever."),
+    ]
+    assert merged.conflicts[0].question.upper() == "CT", "the examiner goes by the name alone, and is told no result"
+
+
+def test_equal_facts_are_no_conflict() -> None:
+    assert merge_by_majority(facts_view(report("A"), report("B"))).conflicts == []
+
+
+def test_the_replies_are_added_to_the_facts_that_they_belong_to() -> None:
+    conflicts = [Conflict(point="p", ask=person, question="q") for person in ("patient", "examiner")]
+    confirmations = [
+        Confirmation(number=number, conflict=conflict, reply=f"from the {conflict.ask}")
+        for number, conflict in enumerate(conflicts, start=1)
+    ]
+    draft = Facts(symptoms="Pain.", examinations="CT: clear.")
+    facts = add_the_replies(dataclasses.replace(facts_view(), draft=draft, confirmations=confirmations))
+    assert facts == Facts(symptoms="Pain. from the patient", examinations="CT: clear.\nfrom the examiner")
+
+
+# Parallel branches.
+
+
+@pytest.mark.parametrize(
+    ("merge", "items"),
+    [
+        (merge_statements, [Statement(round=r, seat=s, report={}) for r in (0, 1) for s in (1, 2, 3)]),
+        (merge_consultations, [Consultation(seat=s, dialogue=[], results={}, pictures=[]) for s in (1, 2, 3)]),
+        (
+            merge_confirmations,
+            [
+                Confirmation(number=n, conflict=Conflict(point="p", ask="patient", question="q"), reply="")
+                for n in (1, 2)
+            ],
+        ),
+    ],
+)
+def test_what_parallel_branches_add_is_the_same_in_any_order_and_twice(merge: Any, items: list[Any]) -> None:
+    assert merge(None, items) == items
+    assert merge(items[::-1], None) == items
+    assert merge(items[2:], items[:2]) == items
+    assert merge(items, items) == items
+
+
+# Models by seat.
+
+
+def test_the_model_of_a_seat_goes_before_that_of_the_role_and_a_place_before_the_role_itself() -> None:
+    models = {"default": "d", "intern": "i", "intern2": "i2", "diagnosis.intern": "di"}
+    assert model_of("intern", "dispute_resolution", models, 1) == "i"
+    assert model_of("intern", "dispute_resolution", models, 2) == "i2"
+    assert model_of("intern", "diagnosis", models, 1) == "di"
+    assert model_of("intern", "diagnosis", models, 2) == "i2"
+    assert model_of("intern", "diagnosis", {"default": "d"}, 2) == "d"
+
+
+def test_five_seats_may_be_named_and_no_sixth() -> None:
+    assert {f"intern{seat}" for seat in range(1, 6)} <= known_roles().keys()
+    Context(models=dict.fromkeys([*(f"intern{seat}" for seat in range(1, 6)), "diagnosis.intern3"], "offline"))
+    with pytest.raises(ValueError, match="unknown role 'intern6'"):
+        Context(models={"intern6": "offline"})
+
+
+def test_a_role_without_seats_has_no_numbers() -> None:
+    Role("lonely", "nowhere", "judges/claims", Facts, offline=lambda view: Facts(symptoms="", examinations=""))
+    assert "lonely" in known_roles() and "lonely1" not in known_roles()
+
+
+def test_in_the_consultation_the_doctor_is_the_intern_unless_no_intern_is_named() -> None:
+    named = as_doctor(Context(models={"intern2": "human", "doctor": "offline", "report.doctor": "offline"}), 2)
+    assert named.models == {"intern2": "human", "doctor": "human"} and named.scope == "intern2"
+    assert as_doctor(Context(models={"doctor": "human"}), 2).models == {"doctor": "human"}

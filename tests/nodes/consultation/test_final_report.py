@@ -1,0 +1,56 @@
+from typing import Any
+
+import pytest
+
+from nodes.consultation.final_report import ReportView, report_by_neighbours
+from nodes.state.chart import Turn, heard_by, read_chart
+from tests.graphs.scripting import findings
+
+
+def report(dialogue: list[Turn], **more: Any) -> Any:
+    chart = read_chart(findings(dialogue=dialogue, **more), "treatment", None)
+    return report_by_neighbours(ReportView(chart=chart, neighbours=[]))
+
+
+DIALOGUE = [
+    Turn(speaker="doctor", text="Since when?"),
+    Turn(speaker="patient", text="For two weeks, with fever."),
+    Turn(speaker="doctor", text="Please have a chest X-ray done."),
+    Turn(speaker="patient", addressee="examiner", text="An X-ray, please."),
+    Turn(speaker="examiner", addressee="patient", text="What only the patient hears."),
+    Turn(speaker="patient", addressee="doctor", text="X-ray: findings consistent with lobar pneumonia."),
+]
+
+
+def test_offline_a_report_sorts_what_was_said_into_symptoms_and_examinations() -> None:
+    found = report(DIALOGUE)
+    assert "For two weeks, with fever." in found.symptoms and "X-ray" not in found.symptoms
+    assert found.examinations == "X-ray: findings consistent with lobar pneumonia."
+
+
+def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_its_basis() -> None:
+    found = report(DIALOGUE)
+    assert found.diagnosis == ["lobar pneumonia"]
+    assert "consistent with lobar pneumonia" in found.basis
+
+
+def test_offline_a_doctor_who_knows_nothing_says_that_the_diagnosis_is_open() -> None:
+    assert report([]).diagnosis == ["Undetermined: A cough for two weeks."]
+
+
+def test_results_on_file_are_reported_by_the_name_of_the_examination() -> None:
+    assert report([], results={"Blood Test": "CRP 60 mg/L."}).examinations == "Blood Test: CRP 60 mg/L."
+
+
+@pytest.mark.parametrize("listener", ["doctor", "patient", "examiner"])
+def test_words_for_one_person_are_heard_by_speaker_and_addressee_alone(listener: Any) -> None:
+    heard = [turn.text for turn in heard_by(listener, DIALOGUE)]
+    assert ("An X-ray, please." in heard) == (listener in ("patient", "examiner"))
+    assert ("What only the patient hears." in heard) == (listener in ("patient", "examiner"))
+    assert "Since when?" in heard
+
+
+def test_what_only_the_patients_side_knows_of_a_turn_is_not_on_the_doctors_chart() -> None:
+    told = Turn(speaker="patient", text="It hurts.", plain="Pain.", action="Effective Inquiry", facts=["Pain."])
+    [turn] = read_chart(findings(dialogue=[told]), "treatment", None).dialogue
+    assert turn == Turn(speaker="patient", text="It hurts.")

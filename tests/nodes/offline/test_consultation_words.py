@@ -1,0 +1,79 @@
+from itertools import permutations
+
+import pytest
+
+from cases.text.record_sentences import HISTORIES
+from cases.vocabulary import EXAMINATION_ITEMS, Language
+from nodes.offline.consultation_words import concepts, matters_in, named_in, orders, pattern, stem
+
+LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+@LANGUAGES
+def test_every_concept_has_a_name_of_its_own_and_sections_that_exist(language: Language) -> None:
+    names = [concept.name for concept in concepts(language)]
+    assert len(set(names)) == len(names)
+    for concept in concepts(language):
+        assert set(concept.sections) <= {*HISTORIES, "person"}
+        assert concept.kind != "section" or concept.name in HISTORIES
+
+
+@LANGUAGES
+def test_every_examination_item_can_be_ordered(language: Language) -> None:
+    assert {order.item for order in orders(language) if order.item} == set(EXAMINATION_ITEMS.names)
+
+
+@LANGUAGES
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        ("demand", ""),
+        ("demand", "anywhere"),
+        ("conclusion", ""),
+        ("advice", ""),
+        ("advice", "tell"),
+        ("advice", "proposal"),
+        ("other_topic", ""),
+        ("open", ""),
+        ("taste", ""),
+        ("clinical", ""),
+        ("treatment", ""),
+    ],
+)
+def test_no_pattern_fits_everything(group: str, name: str, language: Language) -> None:
+    assert pattern(group, name, language).search("") is None
+    assert pattern(group, name, language).search("0") is None
+
+
+def test_words_without_weight_are_left_out_whole_or_made_of_others() -> None:
+    assert matters_in("How do you feel about the glaucoma?", "en") == ["glaucoma"]
+    assert matters_in("您身体状况怎么样？", "zh") == []
+    assert matters_in("青光眼严重吗？", "zh")[0].startswith("青光眼")
+
+
+def test_advice_names_what_not_every_advice_speaks_of() -> None:
+    assert named_in("I recommend treatment and further tests.", "en") == []
+    assert named_in("I recommend melatonin.", "en") == ["melatonin"]
+
+
+def test_only_english_words_have_their_endings_cut() -> None:
+    assert stem("spreading") == stem("spreads") == "spread"
+    assert stem("疼痛") == "疼痛"
+
+
+def test_stems_are_right_from_many_threads_at_once() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from nodes.offline.consultation_words import stem
+
+    numbered = [f"{word}{ending}" for word in ("consolidat", "hypertens", "run", "swell") for ending in _endings()]
+    alone = [stem(word) for word in numbered]
+    stem.cache_clear()
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(stem, numbered)) == alone
+
+
+def _endings() -> list[str]:
+    return [
+        f"{letters}{ending}" for letters in map("".join, permutations("abcdef", 3)) for ending in ("ing", "ions", "ed")
+    ]

@@ -1,0 +1,74 @@
+import pytest
+
+from cases.vocabulary import Language
+from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
+
+KINDS: list[tuple[Language, Kind, str]] = [
+    ("en", "inquiry", "Do you have a fever?"),
+    ("en", "inquiry", "Tell me when it began."),
+    ("en", "inquiry", "Have you had a CT before?"),
+    ("en", "inquiry", "Does it hurt when you bend forward?"),
+    ("en", "advice", "You should have a chest X-ray."),
+    ("en", "advice", "Could we do an ultrasound of the liver?"),
+    ("en", "advice", "MRI of the knee."),
+    ("en", "demand", "Please open your mouth."),
+    ("en", "demand", "Could you lift your left arm?"),
+    ("en", "demand", "Lie down so that I can feel your liver."),
+    ("en", "other_topic", "Did you watch the football match?"),
+    ("en", "other_topic", "Which phone takes the best photographs?"),
+    ("en", "conclusion", "Thank you, that is all. Goodbye."),
+    ("zh", "inquiry", "您发烧吗？"),
+    ("zh", "inquiry", "以前做过CT没有？"),
+    ("zh", "inquiry", "弯腰的时候疼不疼？"),
+    ("zh", "advice", "建议您拍个胸片。"),
+    ("zh", "advice", "去抽个血吧。"),
+    ("zh", "demand", "请张开嘴。"),
+    ("zh", "demand", "把袖子卷起来，让我看看。"),
+    ("zh", "other_topic", "昨天的足球比赛您看了吗？"),
+    ("zh", "conclusion", "好的，今天就到这里，再见。"),
+]
+
+
+@pytest.mark.parametrize(("language", "kind", "words"), KINDS)
+def test_a_kind_is_known_by_its_words(language: Language, kind: Kind, words: str) -> None:
+    assert kind_of(words, language) == kind
+
+
+@pytest.mark.parametrize(
+    ("language", "vague", "words"),
+    [
+        ("en", True, "How are you feeling?"),
+        ("en", True, "Is there anything else?"),
+        ("en", False, "Is there any pain in your chest?"),
+        ("en", False, "When did it start?"),
+        ("zh", True, "您感觉怎么样？"),
+        ("zh", True, "还有别的不舒服吗？"),
+        ("zh", False, "头晕吗？"),
+        ("zh", False, "什么时候开始的？"),
+    ],
+)
+def test_a_question_is_vague_if_it_points_at_nothing(language: Language, vague: bool, words: str) -> None:
+    assert is_vague(words, language) is vague
+
+
+@pytest.mark.parametrize(
+    ("language", "nothing", "words"),
+    [
+        ("en", True, "You should have some tests."),
+        ("en", True, "I recommend treatment."),
+        ("en", False, "I recommend a colonoscopy."),
+        ("en", False, "Take ibuprofen 400 mg twice a day."),
+        ("en", False, "You need an EEG."),
+        ("zh", True, "您要好好治疗。"),
+        ("zh", True, "建议做一些检查。"),
+        ("zh", False, "建议做胃镜。"),
+        ("zh", False, "吃点布洛芬。"),
+    ],
+)
+def test_advice_names_something_or_nothing(language: Language, nothing: bool, words: str) -> None:
+    assert names_nothing(words, language) is nothing
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "The sky over there."), ("zh", "一二三四。")])
+def test_words_that_are_nothing_in_particular_end_no_dialogue(language: Language, words: str) -> None:
+    assert kind_of(words, language) == "inquiry"

@@ -1,0 +1,103 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
+from nodes.state.chart import read_chart
+from nodes.state.decisions import Decision
+from nodes.state.stage import Opinion, Options
+from nodes.workflow.general_agent import DiscussionView, vote
+from nodes.workflow.stages import STAGES
+from nodes.workflow.summarizing_agent import SummaryView, most_held
+from retrieval import Neighbour, RememberedCase
+from tests.graphs.scripting import findings
+
+CHART = {name: read_chart(findings(), name, None) for name in STAGES}  # type: ignore[arg-type]
+
+
+def summed_up(stage: str, *proposals: dict[str, Any], options: tuple[str, ...] = ()) -> Decision:
+    opinions = [Opinion(talk=1, seat=seat, decision=each, reasoning="") for seat, each in enumerate(proposals, 1)]
+    return most_held(SummaryView(STAGES[stage], CHART[stage], None, Options(options, "en"), opinions))
+
+
+# The summarizing agent without a model: it adds up what the group said, and nothing of its own.
+
+
+@pytest.mark.parametrize(
+    ("stage", "proposal"),
+    [
+        ("referral.level1", {"urgency": "emergency", "department": "Surgery"}),
+        ("referral.level2", {"sub_departments": ["General Surgery"]}),
+        ("history_taking.physical", {"items": []}),
+        ("history_taking.auxiliary", {"items": ["CT", "Blood Test"]}),
+        ("examination", {"findings": "A nodule.", "impression": "Benign."}),
+        ("diagnosis", {"names": ["Angina", "Gout"], "basis": "Pain on effort."}),
+        ("treatment", {"items": ["Surgery"], "plan": "Tomorrow."}),
+    ],
+)
+def test_what_the_whole_group_proposes_is_decided_word_for_word(stage: str, proposal: dict[str, Any]) -> None:
+    assert summed_up(stage, proposal, proposal, proposal).model_dump() == proposal
+
+
+def test_a_choice_of_more_than_half_is_taken_and_another_is_not() -> None:
+    decision = summed_up(
+        "treatment",
+        {"items": ["Surgery", "Medication"], "plan": "one"},
+        {"items": ["Medication", "Radiotherapy"], "plan": "two"},
+        {"items": ["Medication"], "plan": "three"},
+    )
+    assert decision.model_dump() == {"items": ["Medication"], "plan": "three"}
+
+
+def test_one_disease_in_two_spellings_has_two_voices() -> None:
+    decision = summed_up(
+        "diagnosis",
+        {"names": ["Gout"], "basis": "b"},
+        {"names": ["Acute  Appendicitis."], "basis": "c"},
+        {"names": ["acute appendicitis"], "basis": "d"},
+    )
+    assert decision.choices() == {"Acute  Appendicitis."} and decision.model_dump()["basis"] == "c"
+
+
+def test_where_the_group_is_of_as_many_minds_as_heads_the_first_seat_is_followed() -> None:
+    proposals = [{"names": [name], "basis": name} for name in ("Gout", "Angina", "Asthma")]
+    assert summed_up("diagnosis", *proposals).model_dump() == proposals[0]
+
+
+@given(st.lists(st.lists(st.sampled_from(PHYSICAL_ITEMS.names[:4]), unique=True), min_size=1, max_size=5))
+def test_whatever_is_proposed_only_what_someone_proposed_is_decided(proposals: list[list[str]]) -> None:
+    decision = summed_up("history_taking.physical", *({"items": items} for items in proposals))
+    majority = {
+        item for items in proposals for item in items if sum(item in each for each in proposals) * 2 > len(proposals)
+    }
+    assert decision.choices() == (majority or set(proposals[0]))
+
+
+# A general agent without a model: the votes of similar cases.
+
+
+def neighbour(similarity: float, *items: str) -> Neighbour:
+    case = RememberedCase(id=str(similarity), verified=True, treatment_items=list(items))
+    return Neighbour(case, similarity)
+
+
+def voted(seat: int, *neighbours: Neighbour) -> set[str]:
+    stage = STAGES["treatment"]
+    view = DiscussionView(
+        stage, seat, CHART["treatment"], None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), None, [], []
+    )
+    return set(vote(view).decision.choices())
+
+
+def test_the_seats_weigh_the_similar_cases_each_in_its_own_way() -> None:
+    near = [neighbour(0.9, "Surgery"), neighbour(0.8, "Medication"), neighbour(0.7, "Medication", "Radiotherapy")]
+    assert voted(1, *near) == {"Surgery"}, "the nearest case"
+    assert voted(2, *near) == {"Medication"}, "what half of them hold"
+    assert voted(3, *near) == {"Surgery", "Medication"}, "what a third of them hold"
+
+
+@pytest.mark.parametrize("seat", [1, 2, 3])
+def test_without_similar_cases_every_seat_still_answers(seat: int) -> None:
+    assert voted(seat) == {"Medication"}

@@ -1,0 +1,106 @@
+import pytest
+
+from cases import PatientRecord
+from cases.vocabulary import Language
+from nodes.offline.record_answers import recollect, wants_examination
+from nodes.patients.medchain import sentences
+from nodes.state.chart import Turn
+from tests.graphs.scripting import builtin
+
+RECORDS: dict[Language, PatientRecord] = {
+    "en": PatientRecord(
+        chief_complaint="Pain in the belly since yesterday.",
+        present_illness="It began at noon. The pain is dull. It moved to the right. She vomited twice. No diarrhea.",
+        past_history="Hernia operation in 2019. No known drug allergy.",
+        personal_history="She smokes ten cigarettes a day. She works at night.",
+        family_history="Her father has gout.",
+    ),
+    "zh": PatientRecord(
+        chief_complaint="腹痛一天。",
+        present_illness="昨天中午开始腹痛。隐隐作痛。后来转到右下腹。呕吐两次。无腹泻。",
+        past_history="2019年做过疝气手术。无药物过敏史。",
+        personal_history="每天抽十支烟。上夜班。",
+        family_history="父亲有痛风。",
+    ),
+}
+
+
+def answer(question: str, language: Language, *said: str) -> str:
+    dialogue = [Turn(speaker="patient", text=text) for text in said]
+    return recollect(question, RECORDS[language], dialogue, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "expected"),
+    [
+        ("en", "Did you vomit?", "She vomited twice."),
+        ("en", "Are you allergic to any drugs?", "No known drug allergy."),
+        ("en", "Do you smoke?", "She smokes ten cigarettes a day."),
+        ("en", "Are there illnesses that run in your family?", "Her father has gout."),
+        ("zh", "有没有呕吐？", "呕吐两次。"),
+        ("zh", "对药物过敏吗？", "无药物过敏史。"),
+        ("zh", "抽烟吗？", "每天抽十支烟。"),
+        ("zh", "家里人有什么病？", "父亲有痛风。"),
+    ],
+)
+def test_the_sentence_that_answers_is_quoted_and_no_other(language: Language, question: str, expected: str) -> None:
+    assert answer(question, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "denial"), [("en", "Do you have a rash?", "No"), ("zh", "有没有皮疹？", "没有")]
+)
+def test_what_is_not_on_record_is_denied(language: Language, question: str, denial: str) -> None:
+    assert answer(question, language).startswith(denial)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "back"), [("en", "Well?", "What do you mean"), ("zh", "说吧。", "具体")]
+)
+def test_a_vague_question_is_asked_back(language: Language, question: str, back: str) -> None:
+    assert back in answer(question, language)
+
+
+@pytest.mark.parametrize(("language", "question"), [("en", "What brings you here?"), ("zh", "您哪里不舒服？")])
+def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(language: Language, question: str) -> None:
+    said: list[str] = []
+    for _ in range(3):
+        said.append(answer(question, language, *said))
+    story = RECORDS[language]
+    told = [sentence for text in said[:2] for sentence in sentences(text)]
+    assert told == sentences(story.chief_complaint) + sentences(story.present_illness)
+    assert "all that I know" in said[2] or "都说过" in said[2]
+
+
+@pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06", "psychiatry-02", "pediatrics-05"])
+def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_phrases(case_id: str) -> None:
+    from nodes.consultation.doctor import _QUESTIONS
+    from nodes.offline import record_answers as recollection
+
+    case = builtin(case_id)
+    language = case.language
+    record = "".join(str(text) for _, text in case.patient)
+    phrases = (recollection._NOTHING, recollection._ALL_SAID, recollection._ASK_BACK)
+    dialogue: list[Turn] = []
+    for question in _QUESTIONS[language]:
+        text = recollect(question, case.patient, dialogue, language)
+        dialogue += [Turn(speaker="doctor", text=question), Turn(speaker="patient", text=text)]
+        if text not in {phrase[language] for phrase in phrases}:
+            assert all(sentence.rstrip(".。") in record for sentence in sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("Please have an MRI done.", True),
+        ("I need your test results.", True),
+        ("请去做个CT。", True),
+        ("检查结果怎么样？", True),
+        ("Have you had an MRI before?", False),
+        ("以前做过CT吗？", False),
+        ("Where does it hurt?", False),
+        ("哪里疼？", False),
+    ],
+)
+def test_an_order_is_told_from_a_question_about_earlier_examinations(words: str, wanted: bool) -> None:
+    assert wants_examination(words) == wanted

@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import load_cases
+from cases.text.record_sentences import Fact, facts_of
+from cases.vocabulary import Language
+from nodes.offline.relevance import answering, open_results, ordered_results, released_for, tried
+from tests.graphs.scripting import builtin
+
+CASES: dict[Language, str] = {"en": "surgery-01", "zh": "surgery-06"}
+FACTS = {
+    language: facts_of(builtin(name).patient, builtin(name).examinations, language) for language, name in CASES.items()
+}
+
+
+def texts(facts: list[Fact]) -> str:
+    return " ".join(fact.text for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "part"),
+    [
+        ("en", "Where does the pain spread to?", "right shoulder blade"),
+        ("en", "Have you vomited?", "four times"),
+        ("en", "Is there any gallbladder trouble in your family?", "gallbladder removed"),
+        ("en", "Do you smoke?", "does not smoke"),
+        ("en", "Are you allergic to anything?", "drug allergy"),
+        ("en", "How old are you?", "Age: 46 years."),
+        ("zh", "吐过吗？", "呕吐胃内容物1次"),
+        ("zh", "平时喝酒吗？", "偶尔饮酒"),
+        ("zh", "家里人有类似的病吗？", "家族中无类似疾病"),
+        ("zh", "在宿舍量过体温吗？", "38.1"),
+    ],
+)
+def test_a_question_is_answered_by_the_sentence_that_is_about_it(language: Language, question: str, part: str) -> None:
+    found = answering(FACTS[language], question, language)
+    assert part in texts(found)
+    assert len(found) <= 3
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "Do you have a rash on your arms?"),
+        ("en", "Does your knee hurt?"),
+        ("en", "Have you got asthma?"),
+        ("zh", "耳朵疼吗？"),
+        ("zh", "有没有皮疹？"),
+    ],
+)
+def test_what_is_not_on_record_has_no_answer(language: Language, question: str) -> None:
+    assert answering(FACTS[language], question, language) == []
+
+
+def test_pain_here_and_a_rash_there_are_no_rash_here() -> None:
+    facts = [Fact("present_illness", "She has pain in the chest, a rash on the arm.")]
+    assert answering(facts, "Is there a rash on your chest?", "en") == []
+    assert answering(facts, "Is there a rash on your arm?", "en") == facts
+
+
+def test_an_ordered_item_gives_its_results_and_a_named_value_its_sentence_alone() -> None:
+    item = [fact for fact in FACTS["en"] if fact.section == "Ultrasound"]
+    assert ordered_results(FACTS["en"], "Let us do an ultrasound of the upper belly.", "en") == item
+    [value] = ordered_results(FACTS["en"], "Please check the liver values.", "en")
+    assert value.text.startswith("Total bilirubin")
+
+
+@pytest.mark.parametrize("order", ["A CT of the belly, please.", "Let us do an ultrasound of the knee."])
+def test_another_examination_or_another_part_of_the_body_is_no_result(order: str) -> None:
+    assert ordered_results(FACTS["en"], order, "en") == []
+
+
+def test_what_a_treatment_has_done_is_told_when_it_is_advised() -> None:
+    [fact] = tried(FACTS["zh"], "可以吃点蒙脱石散。", "zh")
+    assert "没有缓解" in fact.text
+    assert released_for(FACTS["en"], "You could take an antacid.", "advice", "en")[0].text.endswith("did not help.")
+
+
+@given(
+    case=st.sampled_from([case for case in load_cases() if case.split == "test"]),
+    words=st.lists(
+        st.sampled_from(
+            [
+                "pain",
+                "fever",
+                "blood",
+                "family",
+                "all",
+                "results",
+                "record",
+                "everything",
+                "CT",
+                "ultrasound",
+                "chest",
+                "tell",
+                "me",
+                "your",
+                "you",
+                "have",
+                "the",
+                "疼",
+                "发烧",
+                "血",
+                "家族",
+                "全部",
+                "结果",
+                "病历",
+                "超声",
+                "胸",
+                "告诉",
+                "您",
+                "有没有",
+                "所有",
+                "检查",
+            ]
+        ),
+        max_size=8,
+    ),
+    kind=st.sampled_from(["inquiry", "advice"]),
+)
+def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
+    case: object, words: list[str], kind: str
+) -> None:
+    from cases import Case
+
+    assert isinstance(case, Case)
+    facts = facts_of(case.patient, case.examinations, case.language)
+    said = " ".join(words)
+    found = released_for(facts, said, kind, case.language)
+    assert set(found) <= set(facts)
+    if kind == "inquiry":
+        assert {fact for fact in found if fact.is_result} <= set(open_results(facts, said, case.language))
+    if not {"CT", "ultrasound", "blood", "超声", "血", "检查"} & set(words):
+        assert not any(fact.is_result for fact in found)

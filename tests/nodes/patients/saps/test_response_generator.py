@@ -1,0 +1,46 @@
+from typing import Any
+
+import pytest
+
+from cases.vocabulary import Language
+from nodes.patients.saps.response_generator import GeneratorState, ReleasedView, quote_what_is_released
+from nodes.patients.saps.state_tracker import Action
+from scoring.aie.simulator import Reply, focus, guidance, honest
+from scoring.aie.simulator_set import CODES
+
+LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
+BEHAVIOUR: list[tuple[Action, Any]] = [
+    ("Ineffective Inquiry", honest),
+    ("Ineffective Advice", honest),
+    ("Ambiguous Inquiry", guidance),
+    ("Ambiguous Advice", guidance),
+    ("Demand", focus),
+    ("Other Topic", focus),
+]
+
+
+def said(action: Action, language: Language, released: list[str]) -> str:
+    return quote_what_is_released(ReleasedView("?", [], action, released, "", language)).text
+
+
+@LANGUAGES
+@pytest.mark.parametrize(("action", "metric"), BEHAVIOUR)
+@pytest.mark.parametrize("definition", ["sound", "paper"])
+def test_by_rule_the_patient_does_what_the_action_requires(
+    action: Action, metric: Any, definition: Any, language: Language
+) -> None:
+    if definition == "paper" and language == "en":
+        pytest.skip("the published keywords are Chinese")
+    reply = Reply("t", "p", CODES[action], said(action, language, []), "", "头痛三天。", None, None)
+    assert metric(reply, definition) == 1.0
+
+
+@LANGUAGES
+@pytest.mark.parametrize("action", ["Initialization", "Effective Inquiry", "Effective Advice"])
+def test_by_rule_the_patient_quotes_what_is_released_and_nothing_else(action: Action, language: Language) -> None:
+    joint = " " if language == "en" else ""
+    assert said(action, language, ["One.", "Two."]) == f"One.{joint}Two."
+
+
+def test_the_generator_has_no_record_before_it() -> None:
+    assert not {"patient_record", "examination_record"} & GeneratorState.__annotations__.keys()

@@ -1,0 +1,83 @@
+from typing import get_args
+
+import pytest
+
+from cases import ExaminationRecord, PatientRecord
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import Language
+from llm.schema import answer_schema
+from nodes.patients.saps import state_tracker
+from nodes.patients.saps.state_tracker import (
+    Action,
+    ActionKind,
+    Coverage,
+    KindView,
+    RecordView,
+    Specificity,
+    WordsView,
+    coverage_by_rule,
+    kind_by_rule,
+    specificity_by_rule,
+)
+from scoring.aie.transcripts import ACTIONS
+
+FACTS = facts_of(
+    PatientRecord(chief_complaint="Cough.", present_illness="It is worse at night. There was no blood."),
+    ExaminationRecord(auxiliary={"X-ray": "Shadow at the left base."}),
+    "en",
+)
+
+
+def test_the_actions_are_the_ten_of_the_paper() -> None:
+    assert get_args(Action) == (
+        "Initialization",
+        "Effective Inquiry",
+        "Ineffective Inquiry",
+        "Ambiguous Inquiry",
+        "Effective Advice",
+        "Ineffective Advice",
+        "Ambiguous Advice",
+        "Demand",
+        "Other Topic",
+        "Conclusion",
+    )
+    assert set(get_args(Action)) == set(ACTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("answer", "field", "choices"),
+    [
+        (ActionKind, "kind", ["inquiry", "advice", "demand", "other_topic", "conclusion"]),
+        (Specificity, "specificity", ["specific", "ambiguous"]),
+        (Coverage, "coverage", ["on_record", "not_on_record"]),
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_schema_of_a_step_forces_its_closed_choice(
+    answer: type, field: str, choices: list[str], language: Language
+) -> None:
+    schema = answer_schema(answer, language)
+    assert schema["properties"][field]["enum"] == choices
+    assert schema["required"] == [field] and schema["additionalProperties"] is False
+
+
+def test_the_steps_by_rule_read_words_kind_and_record() -> None:
+    assert kind_by_rule(WordsView("Please cough for me.", [], FACTS, "en")).kind == "demand"
+    assert specificity_by_rule(KindView("How are you?", [], "inquiry", "en")).specificity == "ambiguous"
+    assert specificity_by_rule(KindView("An X-ray is needed.", [], "advice", "en")).specificity == "specific"
+    assert coverage_by_rule(RecordView("Is there blood?", [], "inquiry", FACTS, "en")).coverage == "on_record"
+    assert coverage_by_rule(RecordView("An MRI, please.", [], "advice", FACTS, "en")).coverage == "not_on_record"
+
+
+def test_no_step_but_the_last_shows_the_record_to_a_model() -> None:
+    from prompts import load_prompt
+
+    shown = {
+        role.prompt: load_prompt(role.prompt, "en").variables
+        for role in (
+            state_tracker.kind_tracker,
+            state_tracker.specificity_tracker,
+            state_tracker.coverage_tracker,
+        )
+    }
+    assert [name for name, variables in shown.items() if "facts" in variables] == ["saps/tracker_coverage"]

@@ -1,0 +1,117 @@
+"""The gates name each fault of a dialogue, and let a sound one through."""
+
+from typing import Any
+
+import pytest
+
+from cases.dialogues import Dialogue, Message
+from cases.text.numbers import known_numbers, stated_numbers
+from nodes.reconstruction.gates import GATES, check_dialogue
+
+NOTE = "A 45-year-old man has had chest pain for two weeks. Temperature 37.2 °C. Diagnosis: Acute pericarditis (APC)."
+
+
+def dialogue(*spoken: str, note: str = NOTE, **more: Any) -> Dialogue:
+    """The patient speaks first, then both in turns."""
+    roles: Any = ("user", "assistant")
+    messages = [Message(role=roles[number % 2], content=text) for number, text in enumerate(spoken)]
+    return Dialogue(**{"id": "d", "messages": messages, "note": note, "diseases": ["Acute pericarditis (APC)"], **more})
+
+
+GOOD = (
+    "Hello, doctor.",
+    "What brings you here? Since when?",
+    "My chest has hurt for 2 weeks.",
+    "Your temperature is 37.2 °C. I suspect acute pericarditis.",
+    "What is pericarditis? Is it bad? Will it last? Thank you.",
+    "You're welcome.",
+)
+
+
+def found(spoken: tuple[str, ...], **more: Any) -> list[str]:
+    return [problem.gate for problem in check_dialogue(dialogue(*spoken, **more))]
+
+
+def changed(turn: int, text: str) -> tuple[str, ...]:
+    return (*GOOD[:turn], text, *GOOD[turn + 1 :])
+
+
+def test_a_sound_dialogue_passes_every_gate() -> None:
+    assert check_dialogue(dialogue(*GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("gate", "spoken"),
+    [
+        ("not_empty", ()),
+        ("not_empty", changed(4, " ")),
+        ("not_empty", ("Hello, doctor.", "Any pain?", "No, nothing like that.", "Any fever?", "I'm not sure.", "Bye.")),
+        ("not_empty", ("医生，您好", "疼吗？", "没有。", "好的。")),
+        ("roles_alternate", GOOD[:-1]),
+        ("few_questions", changed(1, "What is it? Since when? Where?")),
+        ("few_questions", changed(1, "哪里疼？多久了？怎么疼的？")),
+        ("no_placeholders", changed(1, "What about {symptom}?")),
+        ("no_placeholders", changed(1, "Hello, [Patient Name], what is it?")),
+        ("no_placeholders", changed(1, "Do you have XX and XX?")),
+        ("no_placeholders", changed(1, "Family history: None mentioned?")),
+        ("no_placeholders", changed(2, "@I has pain.")),
+        ("numbers_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
+        ("numbers_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
+        ("numbers_of_the_note", changed(3, "Your temperature is 39.2 °C. I suspect acute pericarditis.")),
+        ("diagnosis_not_leaked", changed(2, "It hurts; I think it is acute pericarditis.")),
+        ("diagnosis_not_leaked", changed(2, "It hurts; I think it is APC.")),
+        ("diagnosis_not_leaked", changed(1, "Could it be acute pericarditis?")),
+        ("plain_words", changed(2, "My chest has hurt, with dyspnea.")),
+        ("plain_words", changed(1, "Do you have orthopnea?")),
+    ],
+)
+def test_each_gate_names_its_fault(gate: str, spoken: tuple[str, ...]) -> None:
+    assert set(found(spoken)) == {gate}
+
+
+def test_two_turns_of_one_person_are_named() -> None:
+    messages = [Message(role="user", content="Hello."), Message(role="user", content="It hurts for two weeks.")]
+    problems = check_dialogue(Dialogue(id="d", messages=messages, note=NOTE))
+    assert {problem.gate for problem in problems} >= {"roles_alternate"}
+    assert "expected the physician, found the patient" in str(problems[1])
+
+
+@pytest.mark.parametrize(
+    ("said", "passes"),
+    [
+        ("I'm forty-five.", True),
+        ("I am 45.", True),
+        ("It began 14 days ago.", True),  # two weeks
+        ("It takes vitamin B12 away.", True),  # a name, not a number
+        ("One of them hurts.", True),
+        ("I am fifty-four.", False),
+        ("It began 16 days ago.", False),
+    ],
+)
+def test_numbers_are_compared_as_numbers_however_they_are_written(said: str, passes: bool) -> None:
+    assert ("numbers_of_the_note" not in found(changed(2, said))) == passes
+
+
+def test_chinese_numerals_count_only_where_something_is_counted() -> None:
+    assert stated_numbers("我一直疼，三个月了，一天两次，十二号", "zh") == {3.0: "三", 2.0: "两"}
+    assert {3.0, 2.0, 12.0} <= known_numbers("三个月，一天2次，十二天")
+
+
+def test_where_sections_are_recorded_the_physician_names_the_disease_in_the_closing_ones_alone() -> None:
+    sections = {"chief_complaint": 1, "initial_diagnosis": 3}
+    assert found(GOOD, sections=sections) == []
+    assert found(GOOD, sections={**sections, "initial_diagnosis": 5}) == ["diagnosis_not_leaked"]
+
+
+def test_the_physician_may_use_technical_words_for_findings_but_the_patient_never() -> None:
+    reported = changed(3, "There is edema. I suspect acute pericarditis.")
+    assert found(reported, sections={"physical_examination": 3}) == []
+    assert found(changed(4, "What is edema?"), sections={"physical_examination": 3}) == ["plain_words"]
+
+
+def test_what_stands_in_the_note_is_no_placeholder() -> None:
+    assert found(changed(2, "They gave me [Drug], for two weeks."), note=NOTE + " [Drug]") == []
+
+
+def test_every_gate_bears_its_own_name() -> None:
+    assert len(GATES) == 7 and all(gate.__doc__ for gate in GATES.values())

@@ -1,0 +1,61 @@
+"""Charts are put into the mouth of the patient, or the family, without a change of what they say."""
+
+from typing import Any
+
+import pytest
+
+from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.voice import Voice
+
+SHE, HE = Voice("en", "self", "female"), Voice("en", "self", "male")
+SON = Voice("en", "son", "male")
+
+
+@pytest.mark.parametrize(
+    ("section", "chart", "voice", "said"),
+    [
+        ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
+        ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
+        ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
+        ("present_illness", "He has pain and takes aspirin.", HE, "I have pain and take aspirin."),
+        ("present_illness", "His wife says he snores.", HE, "My wife says I snore."),
+        ("present_illness", "Other symptoms: Nausea; Dizziness; No fever.", HE,
+         "I have also had nausea and dizziness. No fever."),
+        ("present_illness", "This is a 68-year-old white man who fell at work.", HE, "I fell at work."),
+        ("present_illness", "It bothers her and wakes her at night.", SHE, "It bothers me and wakes me at night."),
+        ("chief_complaint", "Dyspnea and cough", HE, "I have shortness of breath and cough."),
+        ("past_history", "1. Hypertension.", HE, "I have had high blood pressure."),
+        ("past_history", "Noncontributory.", HE, "No, I have not had any serious illness before."),
+        ("allergies", "NKDA.", HE, "No, I am not allergic to anything that I know of."),
+        ("medications", "Aspirin and metformin.", HE, "I take aspirin and metformin."),
+        ("family_history", "Positive for stroke.", HE, "There is stroke in the family."),
+        ("family_history", "Father died. He smoked.", HE, "Father died. He smoked."),
+        ("personal_history", "Non-smoker, drinks wine.", SHE, "I do not smoke, drink wine."),
+        ("present_illness", "His mother reports that he has a fever.", SON, "He has a fever."),
+        ("present_illness", "The patient was brought in by his mother.", SON, "My son was brought in by me."),
+        ("person", "35-year-old female, nurse.", SHE, "I work as a nurse."),
+    ],
+)  # fmt: skip
+def test_a_sentence_of_a_chart_is_said_as_people_say_it(section: str, chart: str, voice: Voice, said: str) -> None:
+    assert spoken(chart, section, voice) == said
+
+
+@pytest.mark.parametrize(
+    "chart",
+    ["This is concerning for glioma.", "I discussed this with the family.", "Not provided.", "On exam, tender."],
+)
+def test_what_only_a_clinician_would_say_stays_unsaid(chart: str) -> None:
+    assert spoken(chart, "present_illness", HE) == ""
+
+
+@pytest.mark.parametrize(
+    ("kin", "chart", "said"),
+    [
+        ("self", "患者3天前无明显诱因出现心悸，无发热。", "我3天前没有明显的原因出现心慌，没有发热。"),
+        ("self", "家人给他口服氯雷他定，他未服其他药。", "家里人给我口服氯雷他定，我未服其他药。"),
+        ("self", "否认药物过敏史", "没有药物过敏。"),
+        ("child", "患儿系足月顺产。", "孩子是足月顺产。"),
+    ],
+)
+def test_chinese_charts_too(kin: Any, chart: str, said: str) -> None:
+    assert spoken(chart, "present_illness", Voice("zh", kin)) == said

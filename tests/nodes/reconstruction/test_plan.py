@@ -1,0 +1,134 @@
+"""The plan of an interview: ten sections, every placeholder filled or its step left out, in both languages."""
+
+import re
+from typing import Any, get_args
+
+import pytest
+
+from cases.notes import Note
+from cases.vocabulary import Language
+from nodes.reconstruction.exchanges import SectionName
+from nodes.reconstruction.knowledge import (
+    ClinicalKnowledge,
+    DiagnosticKnowledge,
+    DiseaseKnowledge,
+    KnowledgeView,
+    RiskFactors,
+    Sign,
+    SystemCheck,
+    knowledge_of_the_note,
+)
+from nodes.reconstruction.plan import fill_plan, opening_words, plan_words
+from nodes.reconstruction.role_setting import RoleSetting, roles_of
+from nodes.reconstruction.stock_replies import answer_rules
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+NOTE = Note(id="n", text="Chief complaint: Cough.\nPhysical examination: Crackles. Signs of pneumonia.\nLabs: WBC 12.")
+LEFT_OVER = re.compile(r"[{}<>\[\]]")
+NOTHING = knowledge_of_the_note(KnowledgeView(Note(id="n", text="Chief complaint: Cough.")))
+
+
+def knowing(**diagnostic: Any) -> ClinicalKnowledge:
+    return ClinicalKnowledge(
+        diagnostic=DiagnosticKnowledge.model_validate(
+            {
+                "most_likely_disease": "Pneumonia",
+                "diagnosis_basis": "Crackles.",
+                "basic_information": "An infection of the lungs.",
+                "differential_diagnosis": ["Bronchitis", "Asthma"],
+                "department": None,
+                "confirmation_tests": ["Chest X-ray"],
+                **diagnostic,
+            }
+        ),
+        disease=DiseaseKnowledge(
+            signs_and_symptoms=[Sign(name="fever", description="high"), Sign(name="chills", description="")],
+            associated_conditions=["Not specified"],
+            risk_factors=RiskFactors(
+                family_history=["cystic fibrosis"],
+                lifestyle=["smoking", "None mentioned"],
+                living_environment=[],
+                exposure=["birds"],
+                mental_health=["N/A"],
+            ),
+            customized_inquiry=["Do you manage at home?"],
+            review_of_systems=[SystemCheck(system="the skin", symptoms=["rash"])],
+        ),
+    )
+
+
+def steps(knowledge: ClinicalKnowledge, language: Language = "en", **roles: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for section in fill_plan(NOTE, RoleSetting(**roles), knowledge, language):
+        for step in section.steps:
+            found.setdefault(step.name, []).append(step.physician)
+    return found
+
+
+def test_the_plan_has_the_ten_sections_of_the_paper_in_their_order_and_techniques_of_every_kind() -> None:
+    assert [section["name"] for section in plan_words()["section"]] == list(get_args(SectionName))
+    planned = [step for section in plan_words()["section"] for step in section["step"]]
+    assert {step["technique"] for step in planned} == {"open", "closed", "reassure", "inform"}
+    assert len({step["name"] for step in planned}) == len(planned)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kin", ["self", "son", "daughter", "child", "relative"])
+@pytest.mark.parametrize("knowledge", [knowing(), NOTHING], ids=["much", "nothing"])
+def test_no_placeholder_is_left_over_whoever_speaks_and_whatever_is_known(
+    language: Language, kin: Any, knowledge: ClinicalKnowledge
+) -> None:
+    for sex in ("female", "male", None):
+        roles = RoleSetting(speaker=kin, sex=sex)
+        for section in fill_plan(NOTE, roles, knowledge, language):
+            for step in section.steps:
+                assert not LEFT_OVER.search(step.physician + step.patient), step
+        assert not LEFT_OVER.search(opening_words(roles, language))
+
+
+def test_what_is_known_is_asked_entry_by_entry_and_what_says_nothing_is_not() -> None:
+    found = steps(knowing())
+    assert len(found["sign"]) == 2 and "fever (high)" in found["sign"][0]
+    assert "associated_conditions" not in found
+    assert [text for text in found["other_factor"] if "smoking" in text or "birds" in text] == found["other_factor"]
+    assert "cystic fibrosis" in found["family_factor"][0] and "the skin" in found["named_system"][0]
+    assert "Bronchitis and Asthma" in found["differentials"][0] and "Chest X-ray" in found["tests"][0]
+
+
+def test_without_knowledge_steps_are_skipped_and_an_open_answer_stands_for_them() -> None:
+    found = steps(NOTHING)
+    assert not {"sign", "customized", "family_factor", "other_factor", "named_system", "information"} & found.keys()
+    assert {"no_disease_yet", "tests_open"} <= found.keys() and "suspected_disease" not in found
+
+
+def test_findings_that_name_the_disease_wait_for_the_diagnosis() -> None:
+    found = steps(knowing())
+    assert found["examination_findings"] == ["This is what the examination showed: Crackles."]
+    assert "WBC 12" in found["test_findings"][0]
+
+
+def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
+    assert steps(knowing(), speaker="self")["allergies"] == ["Are you allergic to any medicine, food or anything else?"]
+    asked = steps(knowing(), speaker="daughter", sex="female")
+    assert asked["allergies"] == ["Is she allergic to any medicine, food or anything else?"]
+    assert asked["reason"] == ["Hello, please have a seat. What brings your daughter here today?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker", "sex"),
+    [
+        ("A 45-year-old man has pain. He is well.", "self", "male"),
+        ("Patient: 3-year-old female.\nChief complaint: Rash.", "daughter", "female"),
+        ("Mother states that he has a fever. His nose runs.", "son", "male"),
+        ("She came in obtunded and unable to give any history.", "relative", "female"),
+        ("Pain.", "self", None),
+    ],
+)
+def test_who_speaks_follows_from_the_note(text: str, speaker: str, sex: str | None) -> None:
+    roles = roles_of(Note(id="n", text=text))
+    assert (roles.speaker, roles.sex) == (speaker, sex)
+
+
+def test_every_offline_rule_belongs_to_a_step_of_the_plan() -> None:
+    names = {step["name"] for section in plan_words()["section"] for step in section["step"]}
+    assert set(answer_rules()) - {"unknown", "empty"} <= names

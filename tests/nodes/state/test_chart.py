@@ -1,0 +1,224 @@
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from langgraph.graph.state import CompiledStateGraph
+
+import nodes
+from cases import AnswerKey, Case, ExaminationRecord, PatientRecord
+from cases.vocabulary import Language
+from graphs import clinical_workflow
+from nodes.node import Node
+from nodes.state.chart import Chart, Findings, Picture, Presentation, Reference, Turn, read_chart
+from nodes.state.decisions import Diagnosis, Referral, Triage
+from nodes.workflow.stages import STAGES
+
+FOUND = Findings(
+    case_id="found",
+    presentation=Presentation(language="en", chief_complaint="Found complaint.", present_illness="Found course."),
+    symptoms="found symptoms",
+    triage=Triage(urgency="urgent", department="Surgery"),
+    referral=Referral(urgency="urgent", department="Surgery", sub_departments=["Found unit"]),
+    dialogue=[Turn(speaker="doctor", text="Found question?"), Turn(speaker="patient", text="Found reply.")],
+    results={"Blood Test": "Found result."},
+    pictures=[Picture(item="CT", file="/found.png")],
+    reports={"CT": "Found report."},
+    diagnosis=Diagnosis(names=["Found disease"], basis="Found basis."),
+    backtracks=0,
+)
+EXPECTED = Reference(
+    triage=Triage(urgency="emergency", department="Oncology"),
+    referral=Referral(urgency="emergency", department="Oncology", sub_departments=["Expected unit"]),
+    results={"Urine Test": "Expected result."},
+    pictures=[Picture(item="MRI", file="/expected.png")],
+    reports={"MRI": "Expected report."},
+    diagnosis=Diagnosis(names=["Expected disease"], basis="Expected basis."),
+)
+# What each stage may build on: all that was decided before it, and nothing else.
+DECIDED: dict[str, tuple[str, ...]] = {
+    "referral.level1": (),
+    "referral.level2": ("triage",),
+    "history_taking.physical": ("triage", "referral"),
+    "history_taking.auxiliary": ("triage", "referral"),
+    "examination": ("triage", "referral", "results", "pictures"),
+    "diagnosis": ("triage", "referral", "results", "pictures", "reports"),
+    "treatment": ("triage", "referral", "results", "pictures", "reports", "diagnosis"),
+}
+WORDS_OF = {
+    "triage": ["Surgery"],
+    "referral": ["Found unit"],
+    "results": ["Found result."],
+    "pictures": ["Pictures on file"],
+    "reports": ["Found report."],
+    "diagnosis": ["Found disease", "Found basis."],
+}
+EACH_STAGE = pytest.mark.parametrize("stage", DECIDED)
+
+
+def decided(chart: Chart) -> dict[str, Any]:
+    fields = ("triage", "referral", "results", "pictures", "reports", "diagnosis")
+    return {name: getattr(chart, name) for name in fields if getattr(chart, name)}
+
+
+def test_the_seven_decisions_of_the_workflow_are_the_ones_examined_here() -> None:
+    assert list(STAGES) == list(DECIDED)
+
+
+@EACH_STAGE
+def test_a_stage_sees_what_was_decided_before_it_and_nothing_decided_by_itself_or_later(stage: str) -> None:
+    assert decided(read_chart(FOUND, stage, None)) == {name: dict(FOUND)[name] for name in DECIDED[stage]}
+
+
+@EACH_STAGE
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_words_of_a_chart_hold_what_the_stage_may_see_and_nothing_else(stage: str, language: Language) -> None:
+    text = str(read_chart(FOUND, stage, language))
+    surgery = {"en": "Surgery", "zh": "外科"}[language]
+    for name, words in WORDS_OF.items():
+        for word in words:
+            if name in ("triage", "pictures"):
+                continue
+            assert (word in text) == (name in DECIDED[stage]), name
+    assert (surgery in text) == ("triage" in DECIDED[stage])
+    assert "Found complaint." in text and "Found reply." in text
+    assert "/found.png" not in text, "a file's name may tell what it shows"
+
+
+@EACH_STAGE
+def test_with_a_reference_a_stage_sees_it_in_place_of_all_that_earlier_stages_found(stage: str) -> None:
+    findings: Any = {**FOUND, "reference": EXPECTED}
+    chart = read_chart(findings, stage, None)
+    assert decided(chart) == {name: getattr(EXPECTED, name) for name in DECIDED[stage]}
+    assert chart.presentation == FOUND["presentation"]
+    assert chart.dialogue == FOUND["dialogue"], "the dialogue is the doctor's own, not a reference"
+
+
+@EACH_STAGE
+@pytest.mark.parametrize("only", ["triage", "referral", "results", "pictures", "reports", "diagnosis"])
+def test_a_reference_replaces_only_what_it_holds(stage: str, only: str) -> None:
+    findings: Any = {**FOUND, "reference": Reference.model_validate({only: getattr(EXPECTED, only)})}
+    shown = {name: dict(FOUND)[name] for name in DECIDED[stage]}
+    if only in shown:
+        shown[only] = getattr(EXPECTED, only)
+    assert decided(read_chart(findings, stage, None)) == shown
+
+
+def test_a_chart_is_written_in_the_language_of_the_case_unless_another_is_named() -> None:
+    assert read_chart(FOUND, "diagnosis", None).language == "en"
+    assert read_chart(FOUND, "diagnosis", "zh").language == "zh"
+
+
+def test_the_patients_words_are_those_of_the_patient_and_not_of_the_doctor() -> None:
+    words = read_chart(FOUND, "diagnosis", None).patients_words
+    assert "Found reply." in words and "Found complaint." in words and "Found question?" not in words
+
+
+# The structural side of the leak test: what a node's view does not declare, LangGraph does not hand to it.
+
+SECRETS = (Case, PatientRecord, ExaminationRecord, AnswerKey)
+RECORDS = {"patient_record", "examination_record"}
+# Who is not a doctor, by module, and the secrets that they may see; nobody but the registrar sees a whole case.
+MAY_SEE: dict[str, set[str]] = {
+    "registrar": {"case", *RECORDS},
+    "patient": {"patient_record"},
+    "patient_profile": {"patient_record"},
+    "ai_hospital_patient": {"patient_record"},
+    "clinichat.filing": {"case"},  # writes the case's note; nobody of a reconstruction sees the case itself
+    "examiner": {"examination_record"},
+    "examination_desk": {"examination_record"},
+    "technician": {"examination_record"},
+    "memory_bank": RECORDS,
+    "clinichat_patient": RECORDS,  # CliniChat: the patient brings the clinical note, results included
+    "state_tracker": RECORDS,  # AIE: one person answers for the patient and for the examinations
+}
+
+
+def cast() -> dict[str, Node]:
+    """Every node of the cast, by module and name."""
+    found = {}
+    for module in pkgutil.walk_packages(nodes.__path__, "nodes."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, Node) and value._function.__module__ == module.name:
+                found[f"{module.name.removeprefix('nodes.')}.{value.name}"] = value
+    return found
+
+
+def view_of(node: Node) -> type:
+    first = next(iter(inspect.signature(node._function).parameters))
+    view: type = get_type_hints(node._function)[first]
+    return view
+
+
+def types_in(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for inner in get_args(annotation):
+        yield from types_in(inner)
+
+
+def secret_keys(view: type) -> set[str]:
+    return {name for name, hint in get_type_hints(view).items() if set(SECRETS) & set(types_in(hint))}
+
+
+def test_every_person_of_the_clinical_workflow_is_examined() -> None:
+    assert set(cast()) >= {
+        "chair.conclude",
+        "chair.minute",
+        "chair.moderate",
+        "doctor.question",
+        "examiner.examine",
+        "extraction_agent.extract_orders",
+        "feedback_agent.judge",
+        "general_agent.discuss",
+        "librarian.recall",
+        "librarian.refine",
+        "patient.answer",
+        "registrar.admit",
+        "registrar.follow_up",
+        "reviewer.review",
+        "summarizing_agent.decide",
+    }
+
+
+@pytest.mark.parametrize("name", sorted(cast()))
+def test_a_view_holds_no_record_case_or_answer_key_but_those_that_its_owner_may_see(name: str) -> None:
+    assert secret_keys(view_of(cast()[name])) <= MAY_SEE.get(name.rpartition(".")[0], set())
+
+
+def test_those_who_need_a_record_have_it_in_their_view() -> None:
+    needed = {name: secret_keys(view_of(cast()[name])) for name in ("registrar.admit", "patient.answer")}
+    assert needed == {"registrar.admit": {"case"}, "patient.answer": {"patient_record"}}
+    assert secret_keys(view_of(cast()["examiner.examine"])) == {"examination_record"}
+
+
+def every_node() -> Iterator[tuple[str, str, Any]]:
+    """(graph, node, specification) of every place where someone of the cast stands in a graph."""
+    found: list[tuple[str, CompiledStateGraph[Any, Any, Any, Any]]] = [("clinical_workflow", clinical_workflow)]
+    found += [(name, graph) for name, graph in clinical_workflow.get_subgraphs(recurse=True)]  # type: ignore[misc]
+    for graph_name, graph in found:
+        for node_name, specification in graph.builder.nodes.items():
+            yield graph_name, node_name, specification
+
+
+@pytest.mark.parametrize(
+    ("graph", "node", "specification"),
+    [
+        pytest.param(*found, id=f"{found[0]}|{found[1]}")
+        for found in every_node()
+        if isinstance(found[2].runnable, Node)
+    ],
+)
+def test_langgraph_hands_each_node_the_view_that_it_declares_and_no_more(
+    graph: str, node: str, specification: Any
+) -> None:
+    assert specification.input_schema is view_of(specification.runnable)
+
+
+@pytest.mark.parametrize("stage", ["referral", "examination", "diagnosis", "treatment"])
+def test_the_graph_of_a_stage_of_doctors_takes_in_no_record_case_or_answer_key(stage: str) -> None:
+    graph: Any = dict(clinical_workflow.get_subgraphs())[stage]
+    inner = [graph, *dict(graph.get_subgraphs(recurse=True)).values()]
+    for each in inner:
+        assert not secret_keys(each.builder.state_schema)

@@ -1,0 +1,127 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases.vocabulary import IMAGE_CLASSES
+from llm import Call, Trace, merge_traces
+from nodes.state.chart import STAGE_ORDER, merge_records, merge_reports
+from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
+from nodes.state.stage import Objection, Opinion, merge_judgements, merge_opinions
+
+# Few values, so that two branches often bring the same key, with the same or another content.
+WORDS = st.sampled_from(["", "a", "b", "ab"])
+SMALL = st.integers(0, 2)
+VERDICTS = st.builds(Verdict, accepted=st.booleans(), reason=WORDS)
+CALLS = st.builds(
+    Call,
+    id=st.sampled_from(["x/1", "x/2", "y/1"]),
+    role=WORDS,
+    stage=st.just("diagnosis"),
+    model=st.just("offline"),
+    prompt=st.just("en/p"),
+    prompt_hash=st.just("0"),
+    started=SMALL.map(float),
+    seconds=SMALL.map(float),
+    answer=st.one_of(st.none(), WORDS),
+)
+RECORDS = st.builds(
+    StageRecord,
+    stage=st.one_of(st.sampled_from(sorted(STAGE_ORDER)), st.sampled_from(["examination:CT", "examination:MRI"])),
+    visit=SMALL,
+    ended=st.sampled_from(["agreed", "exhausted", "not_judged"]),
+    rounds=st.lists(
+        st.builds(
+            Round,
+            decision=st.dictionaries(WORDS, WORDS, max_size=2),
+            judgements=st.lists(st.builds(Judgement, judge=WORDS, verdict=VERDICTS), max_size=1),
+        ),
+        max_size=1,
+    ),
+)
+OPINIONS = st.builds(
+    Opinion, talk=SMALL, seat=SMALL, decision=st.dictionaries(WORDS, WORDS, max_size=1), reasoning=WORDS
+)
+OBJECTIONS = st.builds(Objection, judge=WORDS, verdict=VERDICTS, round=SMALL)
+
+REDUCERS: dict[str, tuple[Callable[[Any, Any], Any], st.SearchStrategy[Any]]] = {
+    "traces": (merge_traces, st.lists(CALLS, max_size=4).map(lambda calls: Trace(calls=tuple(calls)))),
+    "reports": (merge_reports, st.dictionaries(st.sampled_from(IMAGE_CLASSES), WORDS, max_size=3)),
+    "records": (merge_records, st.lists(RECORDS, max_size=4)),
+    "opinions": (merge_opinions, st.lists(OPINIONS, max_size=4)),
+    "judgements": (merge_judgements, st.lists(OBJECTIONS, max_size=4)),
+}
+EACH = pytest.mark.parametrize("name", REDUCERS)
+
+
+def ordered(value: Any) -> Any:
+    """A merged value with its order, which the equality of dicts leaves out."""
+    return list(value.items()) if isinstance(value, dict) else value
+
+
+@EACH
+@given(data=st.data())
+def test_the_order_in_which_two_branches_finish_makes_no_difference(name: str, data: st.DataObject) -> None:
+    merge, values = REDUCERS[name]
+    left, right = data.draw(values), data.draw(values)
+    assert ordered(merge(left, right)) == ordered(merge(right, left))
+
+
+@EACH
+@given(data=st.data())
+def test_how_three_branches_are_grouped_makes_no_difference(name: str, data: st.DataObject) -> None:
+    merge, values = REDUCERS[name]
+    first, second, third = data.draw(values), data.draw(values), data.draw(values)
+    assert ordered(merge(merge(first, second), third)) == ordered(merge(first, merge(second, third)))
+
+
+@EACH
+@given(data=st.data())
+def test_merging_the_same_again_changes_nothing(name: str, data: st.DataObject) -> None:
+    merge, values = REDUCERS[name]
+    left, right = data.draw(values), data.draw(values)
+    merged = merge(left, right)
+    assert ordered(merge(merged, right)) == ordered(merged) == ordered(merge(merged, merged))
+
+
+@EACH
+@given(data=st.data())
+def test_a_branch_that_brings_nothing_takes_nothing_away(name: str, data: st.DataObject) -> None:
+    merge, values = REDUCERS[name]
+    value = data.draw(values)
+    assert ordered(merge(value, None)) == ordered(merge(None, value)) == ordered(merge(value, value))
+
+
+def keys(name: str, value: Any) -> set[Any]:
+    if name == "traces":
+        return {call.id for call in value.calls}
+    if name == "reports":
+        return set(value)
+    fields = {"records": ("visit", "stage"), "opinions": ("talk", "seat"), "judgements": ("round", "judge")}[name]
+    return {tuple(getattr(item, field) for field in fields) for item in value}
+
+
+@EACH
+@given(data=st.data())
+def test_nothing_that_either_branch_found_is_lost_and_nothing_stands_twice(name: str, data: st.DataObject) -> None:
+    merge, values = REDUCERS[name]
+    left, right = data.draw(values), data.draw(values)
+    merged = merge(left, right)
+    assert keys(name, merged) == keys(name, left) | keys(name, right)
+    size = len(merged.calls) if name == "traces" else len(merged)
+    assert size == len(keys(name, merged))
+
+
+def test_stage_records_stand_in_the_order_of_the_course_and_not_of_the_alphabet() -> None:
+    records = [StageRecord(stage=stage, visit=0, ended="agreed", rounds=[]) for stage in sorted(STAGE_ORDER)]
+    assert [record.stage for record in merge_records(records, None)] == [
+        "referral.level1",
+        "referral.level2",
+        "history_taking.physical",
+        "history_taking.auxiliary",
+        "examination",
+        "diagnosis",
+        "treatment",
+    ]

@@ -1,0 +1,98 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm import AnswerError, ModelSettings
+from scoring.aie import pairwise
+from scoring.aie.pairwise import ASPECTS, Duel, compare, length_bias, position_bias, tally
+from scoring.aie.pairwise_rules import Consultation
+from tests.scoring.transcripts_of_ours import aie, turn
+
+GOOD = Consultation.of(
+    aie(
+        "A man coughs. He smokes.",
+        turn("O", "Hello", "I cough."),
+        turn("A-A-A", "I am sorry to hear that. Do you smoke?", "He smokes."),
+        turn("B-A-A", "Please have an X-ray?", "ok"),
+        diagnosis="A",
+    ),
+    "en",
+)
+POOR = Consultation.of(
+    aie("A man coughs. He smokes.", turn("O", "Speak at once of all that you have got"), diagnosis="B"), "en"
+)
+
+
+def duel(straight: str, swapped: str, longer: Any = "one") -> Duel:
+    return Duel({"total": straight}, {"total": swapped}, longer)  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("straight", "swapped", "outcome"),
+    [
+        ("first", "second", "one"),
+        ("second", "first", "other"),
+        ("first", "first", "tie"),
+        ("tie", "first", "tie"),
+        ("tie", "tie", "tie"),
+    ],
+)
+def test_disagreement_between_the_two_orders_is_a_tie(straight: str, swapped: str, outcome: str) -> None:
+    assert duel(straight, swapped).outcome("total") == outcome
+
+
+def test_rates_leave_ties_and_failures_out() -> None:
+    duels = [duel("first", "second"), duel("first", "second"), duel("second", "first"), duel("tie", "tie")]
+    counted = tally([*duels, Duel({}, {}, "one", "no answer")], "total")
+    assert counted == (2, 1, 1, 1) and counted.rate == pytest.approx(2 / 3)
+    assert tally([duels[3]], "total").rate is None
+
+
+def test_a_judge_who_always_takes_the_first_is_found_out() -> None:
+    biased = position_bias([duel("first", "first")] * 5, "total")
+    assert (biased.share, biased.n) == (1, 10) and (biased.p or 1) < 0.01
+    fair = position_bias([duel("first", "second"), duel("tie", "tie")], "total")
+    assert (fair.share, fair.n, fair.p) == (0.5, 2, 1)
+    assert position_bias([], "total") == (None, 0, None)
+
+
+def test_length_bias_counts_decided_duels_only() -> None:
+    duels = [duel("first", "second"), duel("second", "first"), duel("first", "first"), duel("first", "second", "tie")]
+    assert length_bias(duels, "total")[:2] == (0.5, 2)
+
+
+@pytest.mark.parametrize("view", ["doctor", "patient"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_offline_judge_prefers_the_better_one_in_either_place(view: Any, language: Any) -> None:
+    asked: dict[str, Any] = {"language": language, "record": "A man coughs. He smokes.", "answer": "Flu", "place": "1"}
+    here = await compare(view, GOOD, POOR, ModelSettings(), **asked)
+    there = await compare(view, POOR, GOOD, ModelSettings(), **asked)
+    assert {aspect: here.outcome(aspect) for aspect in ASPECTS[view]} == dict.fromkeys(ASPECTS[view], "one")
+    assert {aspect: there.outcome(aspect) for aspect in ASPECTS[view]} == dict.fromkeys(ASPECTS[view], "other")
+    assert here.longer == "one" and there.longer == "other"
+    same = await compare(view, GOOD, GOOD, ModelSettings(), **asked)
+    assert {same.outcome(aspect) for aspect in ASPECTS[view]} == {"tie"} and same.longer == "tie"
+
+
+async def test_a_judge_that_fails_leaves_no_outcome_but_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(*_: Any, **__: Any) -> Any:
+        raise AnswerError("no preference")
+
+    monkeypatch.setattr(pairwise, "ask", ask)
+    failed = await compare("doctor", GOOD, POOR, ModelSettings(), language="en")
+    assert failed.failure == "unparseable_answer: no preference" and failed.outcome("total") is None
+    assert position_bias([failed], "total").n == length_bias([failed], "total").n == 0
+
+
+CHOICE = st.sampled_from(["first", "second", "tie"])
+
+
+@given(st.lists(st.tuples(CHOICE, CHOICE), max_size=10))
+def test_every_duel_is_counted_once_and_swapping_sides_swaps_the_outcome(pairs: list[tuple[str, str]]) -> None:
+    duels = [duel(*pair) for pair in pairs]
+    counted = tally(duels, "total")
+    assert sum(counted) == len(duels)
+    turned = tally([duel(swapped, straight) for straight, swapped in pairs], "total")
+    assert (turned.won, turned.lost, turned.tied) == (counted.lost, counted.won, counted.tied)

@@ -1,0 +1,173 @@
+"""The six scores of one case: what is compared with what, and why a score may be missing."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases
+from llm import ModelSettings
+from llm.trace import collecting_calls
+from nodes.state.decisions import Diagnosis, Referral, Treatment
+from scoring.medchain.answers import NO_KEY, score_clinical_workflow
+from scoring.medchain.stage_scores import STAGE_NAMES, StageScores
+from tests.support.fake_server import FakeServer
+
+KEY: dict[str, Any] = {
+    "department": "Surgery",
+    "sub_departments": ["Urology", "General Surgery"],
+    "examination_items": ["Abdominal Examination", "CT"],
+    "imaging_reports": {"CT": "A stone of 8 mm in the left ureter. No free fluid."},
+    "diagnosis": ["Nephrolithiasis"],
+    "treatment_items": ["Surgery", "Medication"],
+}
+
+
+def case(language: str = "en", **key: Any) -> Case:
+    return Case.model_validate(
+        {
+            "id": "a",
+            "language": language,
+            "patient": PatientRecord(chief_complaint="Pain"),
+            "key": AnswerKey.model_validate(KEY | key),
+            "provenance": Provenance(source="a test"),
+        }
+    )
+
+
+def answers(**changes: Any) -> dict[str, Any]:
+    """The final state of a perfect course, with changes."""
+    right: dict[str, Any] = {
+        "referral": Referral(urgency="routine", department="Surgery", sub_departments=["General Surgery", "Urology"]),
+        "physical_orders": ["Abdominal Examination"],
+        "auxiliary_orders": ["CT"],
+        "reports": dict(KEY["imaging_reports"]),
+        "diagnosis": Diagnosis(names=["Kidney stones"], basis=""),
+        "treatment": Treatment(items=["Medication", "Surgery"], plan=""),
+    }
+    return right | changes
+
+
+def score(of: Case, given: dict[str, Any], settings: ModelSettings | None = None) -> StageScores:
+    return asyncio.run(score_clinical_workflow(of, given, settings or ModelSettings()))
+
+
+def test_a_perfect_course_scores_one_everywhere() -> None:
+    scores = score(case(), answers())
+    assert [scores[stage] for stage in STAGE_NAMES] == [1.0] * 6 and scores.unscored == {}
+
+
+def test_a_course_that_decided_nothing_scores_zero_everywhere_and_is_scored() -> None:
+    scores = score(case(), {})
+    assert [scores[stage] for stage in STAGE_NAMES] == [0.0] * 6
+
+
+def test_without_a_key_nothing_is_scored_nobody_is_asked_and_each_stage_says_why() -> None:
+    empty = case().model_copy(update={"key": AnswerKey()})
+    with collecting_calls() as calls:
+        scores = score(empty, answers())
+    assert scores.unscored == dict.fromkeys(STAGE_NAMES, NO_KEY) and calls == []
+
+
+@pytest.mark.parametrize(
+    ("absent", "stage"),
+    [
+        ({"department": None, "sub_departments": []}, "referral_level1"),
+        ({"sub_departments": []}, "referral_level2"),
+        ({"examination_items": []}, "history_taking"),
+        ({"imaging_reports": {}}, "examination"),
+        ({"diagnosis": []}, "diagnosis"),
+        ({"treatment_items": []}, "treatment"),
+    ],
+)
+def test_a_stage_without_a_reference_is_unscored_and_the_others_are_scored(absent: dict[str, Any], stage: str) -> None:
+    scores = score(case(**absent), answers())
+    unscored = {stage} | ({"referral_level2"} if stage == "referral_level1" else set())
+    assert set(scores.unscored) == unscored
+    assert all(scores[name] == 1.0 for name in STAGE_NAMES if name not in unscored)
+
+
+@pytest.mark.parametrize("blank", ["?", "-", "。"])
+def test_a_reference_diagnosis_that_says_nothing_is_no_reference(blank: str) -> None:
+    assert score(case(diagnosis=[blank]), answers()).unscored == {"diagnosis": NO_KEY}
+
+
+def test_a_reference_report_that_claims_nothing_is_no_reference() -> None:
+    assert score(case(imaging_reports={"CT": "..."}), answers()).unscored == {"examination": NO_KEY}
+
+
+@pytest.mark.parametrize(
+    ("changes", "stage", "expected"),
+    [
+        ({"referral": Referral(urgency="routine", department="Oncology", sub_departments=["Urology"])}, 0, 0.0),
+        ({"referral": Referral(urgency="routine", department="Oncology", sub_departments=["Urology"])}, 1, 0.5),
+        ({"referral": Referral(urgency="emergency", department="Surgery", sub_departments=["Urology"])}, 0, 1.0),
+        ({"physical_orders": []}, 2, 0.5),
+        ({"auxiliary_orders": ["CT", "MRI"]}, 2, 2 / 3),
+        ({"reports": {"CT": "A stone of 8 mm in the left ureter."}}, 3, 0.5),
+        ({"reports": {"CT": "A stone of 8 mm in the right ureter. No free fluid."}}, 3, 0.5),
+        ({"reports": {"MRI": KEY["imaging_reports"]["CT"]}}, 3, 0.0),
+        ({"diagnosis": Diagnosis(names=["Migraine"], basis="")}, 4, 0.0),
+        ({"diagnosis": Diagnosis(names=["Kidney stones", "Migraine"], basis="")}, 4, 0.75),
+        ({"treatment": Treatment(items=["Surgery"], plan="")}, 5, 0.5),
+    ],
+)
+def test_an_error_of_a_stage_lowers_its_score(changes: dict[str, Any], stage: int, expected: float) -> None:
+    assert score(case(), answers(**changes))[STAGE_NAMES[stage]] == pytest.approx(expected)
+
+
+def test_a_report_that_was_not_written_counts_with_all_its_claims() -> None:
+    reports = {"CT": "A stone of 8 mm in the left ureter. No free fluid.", "MRI": "Normal kidneys. No oedema."}
+    assert score(case(imaging_reports=reports), answers())["examination"] == 0.5
+
+
+def test_a_report_beyond_the_reference_changes_nothing() -> None:
+    reports = {**KEY["imaging_reports"], "MRI": "A fracture."}
+    assert score(case(), answers(reports=reports))["examination"] == 1.0
+
+
+def test_names_in_the_other_language_are_the_same_items() -> None:
+    chinese = Referral(urgency="routine", department="Surgery", sub_departments=["泌尿外科", "普通外科"])
+    assert score(case("zh"), answers(referral=chinese))["referral_level2"] == 1.0
+
+
+def test_a_judge_that_fails_leaves_its_score_missing_with_the_reason_and_the_others_stand() -> None:
+    with FakeServer(faults=lambda request: "500") as server:
+        settings = ModelSettings(models={"diagnosis_judge": f"openai:judge@{server.base_url}"}, max_attempts=1)
+        scores = score(case(), answers(), settings)
+    assert scores["diagnosis"] is None and set(scores.unscored) == {"diagnosis"}
+    assert scores.unscored["diagnosis"].startswith("judge failed: model_error: ")
+    assert scores["examination"] == 1.0 and scores["treatment"] == 1.0
+
+
+def test_a_claim_judge_that_answers_beside_the_point_fails_the_examination_and_not_the_diagnosis() -> None:
+    with FakeServer(answer=lambda request: "I cannot tell.") as server:
+        settings = ModelSettings(models={"claim_judge": f"openai:judge@{server.base_url}"})
+        scores = score(case(), answers(), settings)
+    assert set(scores.unscored) == {"examination"} and scores["diagnosis"] == 1.0
+    assert scores.unscored["examination"].startswith("judge failed: unparseable_answer: ")
+
+
+def test_what_is_no_failure_to_answer_is_raised() -> None:
+    with pytest.raises(ValidationError):
+        score(case(), answers(referral="Surgery"))
+
+
+def test_every_built_in_case_can_be_scored_against_its_own_key() -> None:
+    for each in load_cases():
+        key = each.key
+        given = {
+            "referral": Referral(
+                urgency="routine", department=key.department or "Surgery", sub_departments=key.sub_departments
+            ),
+            "physical_orders": key.physical_items,
+            "auxiliary_orders": key.auxiliary_items,
+            "reports": key.imaging_reports,
+            "diagnosis": Diagnosis(names=key.diagnosis, basis=""),
+            "treatment": Treatment(items=key.treatment_items, plan=""),
+        }
+        scores = score(each, given)
+        assert {stage: scores[stage] for stage in STAGE_NAMES} == {
+            stage: None if stage in scores.unscored else 1.0 for stage in STAGE_NAMES
+        }, each.id

@@ -1,0 +1,128 @@
+import itertools
+from pathlib import Path
+from random import Random
+
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.metrics.comparison import (
+    Correlation,
+    holm,
+    paired_difference,
+    permutation_p,
+    read_human_scores,
+    spearman,
+    spearman_matrix,
+    wilcoxon_p,
+)
+
+
+def exact_permutation_p(differences: list[float]) -> float:
+    """Every subset of signs turned, by hand."""
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    return sum(value >= observed * (1 - 1e-12) for value in sums) / len(sums)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=8), st.randoms())
+def test_the_permutation_test_is_exact_for_few_cases_in_any_order(differences: list[float], random: Random) -> None:
+    found = permutation_p(differences)
+    assert found == pytest.approx(exact_permutation_p(differences))
+    random.shuffle(differences)
+    assert permutation_p(differences) == found
+
+
+def test_the_permutation_test_of_many_cases_is_reproducible() -> None:
+    draw = Random(1)
+    differences = [draw.gauss(0.3, 1) for _ in range(60)]
+    assert permutation_p(differences) == permutation_p(differences[::-1])
+    assert permutation_p(differences) == pytest.approx(scipy.stats.ttest_1samp(differences, 0).pvalue, abs=0.03)
+
+
+def test_a_difference_is_paired_by_case_and_epochs_count_once() -> None:
+    one = {"a": [1.0, 3.0], "b": [4.0], "c": [5.0], "only": [9.0]}
+    other = {"a": [1.0], "b": [2.0, 2.0, 2.0], "c": [2.0], "empty": []}
+    found = paired_difference(one, other)
+    assert found.difference.n == 3 and found.difference.mean == pytest.approx(2)
+    assert found.permutation_p == pytest.approx(0.25)
+    turned = paired_difference(other, one)
+    assert turned.difference.mean == pytest.approx(-2) and turned.permutation_p == found.permutation_p
+
+
+def test_equal_runs_do_not_differ() -> None:
+    same = {"a": [1.0], "b": [2.0]}
+    found = paired_difference(same, same)
+    assert found.difference.mean == 0 and found.permutation_p == 1 and found.wilcoxon_p is None
+    assert paired_difference(same, {}).difference.n == 0
+
+
+def test_wilcoxon_is_that_of_scipy() -> None:
+    differences = [1.0, 2.0, -0.5, 3.0, 0.0, 4.0]
+    assert wilcoxon_p(differences) == pytest.approx(scipy.stats.wilcoxon(differences, zero_method="pratt").pvalue)
+    assert wilcoxon_p([]) is None
+
+
+def test_holm_by_hand() -> None:
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "none": None}) == pytest.approx(
+        {"a": 0.03, "c": 0.06, "b": 0.06, "none": None}
+    )
+    assert holm({"a": 0.6, "b": 0.7}) == {"a": 1, "b": 1}
+
+
+@given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=6))
+def test_holm_never_lowers_a_p_and_keeps_their_order(p_values: dict[str, float]) -> None:
+    corrected = holm(dict(p_values))
+    for one, p in p_values.items():
+        value = corrected[one]
+        assert value is not None and min(p, 1) <= value <= 1
+        assert all((corrected[other] or 0) >= value for other in p_values if p_values[other] > p)
+
+
+def test_spearman_is_that_of_scipy_and_undefined_without_variation() -> None:
+    pairs = [(1.0, 10.0), (2.0, 30.0), (3.0, 20.0), (4.0, 40.0)]
+    theirs = scipy.stats.spearmanr([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    found = spearman(pairs)
+    assert (found.rho, found.p, found.n) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue), 4)
+    assert spearman(pairs[:2]) == Correlation(None, None, 2)
+    assert spearman([(1.0, value) for value in (1.0, 2.0, 3.0)]) == Correlation(None, None, 3)
+
+
+def test_a_matrix_correlates_over_the_cases_that_both_have() -> None:
+    columns = {
+        "x": {"1": 1.0, "2": 2.0, "3": 3.0},
+        "y": {"3": 9.0, "1": 5.0, "2": 7.0, "4": 0.0},
+        "z": {"1": 3.0, "2": 2.0, "3": 1.0},
+    }
+    matrix = spearman_matrix(columns)
+    assert {pair: found.rho for pair, found in matrix.items()} == pytest.approx(
+        {("x", "y"): 1, ("x", "z"): -1, ("y", "z"): -1}
+    )
+
+
+def test_peoples_scores_are_read_and_averaged_over_people(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("case,clear,total\n1,3,\n1,4,5\n2,,1\n", "utf-8")
+    assert read_human_scores(file) == ({"clear": {"1": 3.5}, "total": {"1": 5.0, "2": 1.0}}, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ("case,clear\n1,good\n", ("line 2", "clear")),
+        ("case,clear\n1,nan\n", ("line 2", "clear")),
+        ("id,clear\n1,2\n", ("line 1", "case")),
+        ("", ("line 1", "case")),
+    ],
+)
+def test_a_faulty_file_of_peoples_scores_is_named(tmp_path: Path, content: str, where: tuple[str, str]) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(content, "utf-8")
+    (problem,) = read_human_scores(file)[1]
+    assert (problem.record, problem.field) == where
+    assert read_human_scores(tmp_path / "nowhere.csv")[1]

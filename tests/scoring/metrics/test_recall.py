@@ -1,0 +1,87 @@
+import sys
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrieval
+from retrieval import EmbeddingModelError
+from scoring.metrics.recall import POLARITY_PENALTY, rate_style, recall
+from scoring.metrics.samples import MissingBackendError
+
+MEANINGS = {"liver cyst": (1, 0, 0), "hepatic cyst": (0.8, 0.6, 0), "free air": (0, 0, 1), "gallstones": (-1, 0, 0)}
+
+
+@pytest.fixture
+def meanings(monkeypatch: pytest.MonkeyPatch) -> None:
+    def embed(texts: Sequence[str], model: str) -> Any:
+        return np.array([MEANINGS[text.casefold()] for text in texts], np.float32)
+
+    monkeypatch.setattr(retrieval, "embed", embed)
+
+
+def test_rouge_is_cut_as_published_or_by_each_texts_language() -> None:
+    pairs = [("Coughing for days", "cough day"), ("咳嗽三天", "咳嗽"), ("", "a"), ("a", "")]
+    assert recall("rouge1", "paper")(pairs) == pytest.approx([2 / 3, 0, 0, 0])
+    assert recall("rouge1")(pairs) == pytest.approx([2 / 3, 1 / 2, 0, 0])
+    assert recall("rougeL")([("a b c", "c b a")]) == pytest.approx([1 / 3])
+
+
+def test_rate_style_takes_the_nearest_entity_of_each(meanings: None) -> None:
+    assert rate_style("Liver cyst, free air.", "Hepatic cyst.") == pytest.approx((0.8 + 0) / 2)
+    assert rate_style("Liver cyst.", "Gallstones, hepatic cyst, liver cyst.") == pytest.approx(1)
+
+
+def test_rate_style_weighs_a_match_that_one_side_denies(meanings: None) -> None:
+    assert rate_style("Free air.", "No free air.") == pytest.approx(POLARITY_PENALTY)
+    assert rate_style("No free air.", "No free air.") == pytest.approx(1)
+
+
+def test_rate_style_of_nothing_is_the_minimum(meanings: None) -> None:
+    assert rate_style("", "Free air.") == rate_style("Free air.", "") == 0
+
+
+def test_an_embedding_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(texts: Sequence[str], model: str) -> Any:
+        raise EmbeddingModelError(f"no {model}")
+
+    monkeypatch.setattr(retrieval, "embed", fail)
+    with pytest.raises(MissingBackendError, match="no mine"):
+        recall("rate_style", model="mine")([("Free air.", "Free air.")])
+
+
+@pytest.mark.parametrize(("name", "package"), [("bertscore", "bert_score"), ("ratescore", "RaTEScore")])
+def test_a_missing_package_is_named_with_its_remedy(name: Any, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingBackendError, match=rf"pip install 'wardround\[{name}\]'"):
+        recall(name)([("a", "b")])
+
+
+@pytest.mark.parametrize(("name", "package"), [("bertscore", "bert_score"), ("ratescore", "RaTEScore")])
+def test_a_model_that_cannot_be_fetched_is_named(name: Any, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(**_: Any) -> Any:
+        raise OSError("no network")
+
+    monkeypatch.setitem(sys.modules, package, SimpleNamespace(BERTScorer=offline, RaTEScore=offline))
+    with pytest.raises(MissingBackendError, match="Hugging Face hub"):
+        recall(name)([("a", "b")])
+
+
+def test_the_packages_are_given_texts_and_references_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(texts: list[str], references: list[str]) -> Any:
+        assert (texts, references) == (["text"], ["reference"])
+        return [None, np.array([0.25]), None]
+
+    def compute_score(texts: list[str], references: list[str]) -> list[float]:
+        assert (texts, references) == (["text"], ["reference"])
+        return [0.75]
+
+    bert = SimpleNamespace(BERTScorer=lambda model_type: SimpleNamespace(score=score))
+    rate = SimpleNamespace(RaTEScore=lambda use_gpu: SimpleNamespace(compute_score=compute_score))
+    monkeypatch.setitem(sys.modules, "bert_score", bert)
+    monkeypatch.setitem(sys.modules, "RaTEScore", rate)
+    pairs = [("reference", " "), ("reference", "text")]
+    assert recall("bertscore")(pairs) == [0, 0.25] and recall("ratescore")(pairs) == [0, 0.75]
+    assert recall("bertscore")([]) == recall("ratescore")([]) == []

@@ -1,0 +1,31 @@
+import subprocess
+import sys
+
+import pytest
+
+from scoring.metrics.samples import Sample, case_means, estimates, mean
+
+
+def test_values_of_one_case_vary_together_only_if_they_are_clustered() -> None:
+    samples = {"x": [Sample("a", 0.0), Sample("a", 0.0), Sample("b", 1.0), Sample("b", 1.0)], "none": []}
+    clustered, independent = estimates(samples, clustered=True), estimates(samples, clustered=False)
+    assert clustered["x"].mean == independent["x"].mean == 0.5
+    assert (clustered["x"].se or 0) > (independent["x"].se or 0)
+    assert clustered["none"].n == 0 and clustered["none"].mean is None
+
+
+def test_means_are_taken_by_case() -> None:
+    assert case_means([Sample("a", 1.0), Sample("b", 5.0), Sample("a", 2.0)]) == {"a": 1.5, "b": 5.0}
+    assert mean([]) is None and mean([1.0, 2.0]) == pytest.approx(1.5)
+
+
+def test_heavy_libraries_are_not_loaded_before_something_is_scored() -> None:
+    modules = (
+        "aie.action_tables aie.metrics aie.simulator aie.transcripts medpmc.metrics medpmc.rounds "
+        "metrics.comparison metrics.entities metrics.recall metrics.text_overlap"
+    )
+    heavy = {"jieba", "krippendorff", "nltk", "numpy", "rapidfuzz", "rouge_score", "scipy", "torch"}
+    program = "; ".join(["import sys", *(f"import scoring.{name}" for name in modules.split())])
+    program += f"; print({heavy!r} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,87 @@
+import math
+import statistics
+import time
+from random import Random
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.metrics.statistics import Estimate, estimate, estimate_columns
+
+SCORES = st.floats(0, 1)
+
+
+def test_nothing_has_no_mean_and_one_value_no_spread() -> None:
+    assert estimate([]) == Estimate(mean=None, se=None, ci95=None, n=0)
+    assert estimate([0.4]) == Estimate(mean=0.4, se=None, ci95=None, n=1)
+
+
+def test_the_standard_error_is_that_of_a_sample() -> None:
+    values = [0.1, 0.5, 0.4, 0.9]
+    result = estimate(values)
+    assert result.mean == pytest.approx(statistics.fmean(values))
+    assert result.se == pytest.approx(statistics.stdev(values) / 2)
+
+
+def test_the_interval_agrees_with_scipy() -> None:
+    values = np.random.default_rng(1).beta(2, 3, 80)
+    result = estimate(values.tolist())
+    reference = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert result.ci95 == pytest.approx((reference.low, reference.high), abs=0.004)
+
+
+def test_epochs_of_one_case_are_no_independent_cases() -> None:
+    values, cases = [0.0, 1.0, 0.5, 1.0], ["a", "b", "c", "d"]
+    once, thrice = estimate(values), estimate(values * 3, cases * 3)
+    assert thrice.n == 12 and thrice.mean == once.mean
+    assert thrice.se == pytest.approx(once.se) and thrice.ci95 == pytest.approx(once.ci95)
+    assert (estimate(values * 3).se or 0) < (once.se or 0)
+
+
+def test_epochs_of_a_single_case_have_no_spread() -> None:
+    assert estimate([0.0, 1.0], ["a", "a"]) == Estimate(mean=0.5, se=None, ci95=None, n=2)
+
+
+def test_a_value_that_is_no_number_is_an_error() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        estimate([0.1, math.nan])
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        estimate([0.1, 0.2], ["a"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(SCORES, st.sampled_from("abcde")), max_size=12), st.randoms())
+def test_an_estimate_is_in_range_and_ignores_the_order_of_its_input(
+    pairs: list[tuple[float, str]], random: Random
+) -> None:
+    result = estimate([value for value, _ in pairs], [case for _, case in pairs])
+    random.shuffle(pairs)
+    assert estimate([value for value, _ in pairs], [case for _, case in pairs]) == result
+    assert result.n == len(pairs) and (result.mean is None or 0 <= result.mean <= 1)
+    if result.ci95 is not None and result.se is not None:
+        assert result.se >= 0 and -1e-9 <= result.ci95[0] <= result.ci95[1] <= 1 + 1e-9
+
+
+def test_the_average_of_columns_is_the_mean_of_their_means_whatever_their_sizes() -> None:
+    columns, average = estimate_columns({"a": [1.0, 0.0, 1.0, 1.0], "b": [None, None, 0.25, None], "c": [None] * 4})
+    assert average.mean == pytest.approx((0.75 + 0.25) / 2) and average.n == 4
+    assert columns["b"] == Estimate(mean=0.25, n=1) and columns["c"] == Estimate(n=0)
+
+
+def test_the_average_of_complete_columns_has_the_error_of_the_cases_own_averages() -> None:
+    rows = np.random.default_rng(3).random((30, 3))
+    average = estimate_columns(dict(zip("abc", rows.T.tolist(), strict=True))).average
+    assert average.se == pytest.approx(rows.mean(axis=1).std(ddof=1) / math.sqrt(30))
+    assert average.ci95 == pytest.approx(estimate(rows.mean(axis=1).tolist()).ci95, abs=0.01)
+
+
+def test_twelve_thousand_cases_take_seconds() -> None:
+    rows = np.random.default_rng(4).random((6, 12_163)).tolist()
+    start = time.perf_counter()
+    estimate_columns({str(place): column for place, column in enumerate(rows)})
+    assert time.perf_counter() - start < 15

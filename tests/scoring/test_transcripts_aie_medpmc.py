@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from scoring.aie.transcripts import read_aie, read_simulator_tests
+from scoring.medpmc.transcripts import read_medpmc
+from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, MEDPMC_HISTORY, aie, aie_data, medpmc_data, turn, write
+
+
+def test_transcripts_of_both_data_sets_are_read(tmp_path: Path) -> None:
+    reading = read_aie(write(tmp_path / "a.json", ENGLISH + CHINESE))
+    assert reading.problems == [] and [one.case for one in reading.records] == ["MedQA/1", "MedQA/2", "11", "12"]
+    first = reading.records[0]
+    assert first.options == {"A": "Pneumonia", "B": "Asthma", "C": "Gout", "D": "Sepsis"}
+    assert first.history[-1].patient is None
+
+
+def test_a_case_that_was_not_played_is_a_transcript_without_diagnosis(tmp_path: Path) -> None:
+    case = aie_data("Cough.", turn("O", "Hello", "Cough"), zid="x", chief_complain="c", entities=[])
+    del case["diagnosis"]
+    (record,) = read_aie(write(tmp_path / "a.json", [case])).records
+    assert record.diagnosis is None and record.dataset is None
+
+
+@pytest.mark.parametrize(
+    ("record", "question", "findings"),
+    [
+        ("Cough for 3.5 days. What is it?", None, "Cough for 3.5 days."),
+        ("Cough. Name the drug", "Name the drug", "Cough."),
+        ("Cough. He coughs.", None, "Cough. He coughs."),
+        ("咳嗽三天。最可能的诊断是？", None, "咳嗽三天。"),
+        ("What is it?", None, "What is it?"),
+    ],
+)
+def test_the_closing_question_is_no_finding(record: str, question: str | None, findings: str) -> None:
+    assert aie(record, question=question).findings == findings
+
+
+def test_faulty_records_are_named_by_file_record_and_field_and_the_others_read(tmp_path: Path) -> None:
+    content = [{"id": 1, "raw_data": {}, "history": [{"state": "O"}]}, 7, aie_data("Cough.", turn("O", "Hi"))]
+    reading = read_aie(write(tmp_path / "a.json", content))
+    assert len(reading.records) == 1 and reading.warnings == []
+    named = [(problem.file, problem.record, problem.field) for problem in reading.errors]
+    assert {(str(tmp_path / "a.json"), "entry 1", field) for field in ("raw_data.question", "history.0.doctor")} < set(
+        named
+    )
+    assert named[-1][1] == "entry 2"
+
+
+def test_odd_actions_and_answers_are_warnings(tmp_path: Path) -> None:
+    reading = read_aie(write(tmp_path / "a.json", [aie_data("Cough.", turn("Z", "Hi"), answer_idx="Q")]))
+    assert len(reading.records) == 1 and reading.errors == []
+    assert [problem.field for problem in reading.warnings] == ["history.0.state", "raw_data.answer_idx"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "not json", '{"id": 1}'])
+def test_a_file_without_a_record_is_an_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content, "utf-8")
+    assert read_aie(tmp_path / "a.json").errors and read_medpmc(tmp_path / "a.json").errors
+    assert read_aie(tmp_path / "nowhere.json").errors
+
+
+def test_simulator_tests_are_read_and_unknown_labels_named(tmp_path: Path) -> None:
+    tests = {"0": {"A-A-A": {"human_state": "A-A-A"}, "odd": {"prediction": "x"}}, "1": {}}
+    file = write(tmp_path / "s.json", [{"id": 5, "raw_data": {"question": "x"}, "patient_test": tests}])
+    reading = read_simulator_tests(file)
+    assert len(reading.records) == 1 and [problem.field for problem in reading.warnings] == [
+        "patient_test.0.odd.human_state"
+    ]
+
+
+def test_medpmc_transcripts_are_read_with_their_images(tmp_path: Path) -> None:
+    shown = turn("B-A-A", "CT?", "‹\\image00002.jpg> and <\\image00001.jpg>")
+    content = [medpmc_data(*MEDPMC_HISTORY, shown, 主诉="腹痛", state=0)]
+    (case,) = read_medpmc(write(tmp_path / "m.json", content)).records
+    assert case.history[-1].images == ["00002.jpg", "00001.jpg"] and case.history[2].images == ["00001.jpg"]
+    assert case.history[0].told == "Upper abdominal pain." and case.history[2].told.startswith("WBC")
+    assert len(case.turns_before_end) == 5
+
+
+def test_a_missing_section_of_a_medpmc_case_is_named(tmp_path: Path) -> None:
+    content = medpmc_data()
+    del content["Text"]["Treatment"]
+    (problem,) = read_medpmc(write(tmp_path / "m.json", [content])).errors
+    assert (problem.record, problem.field) == ("entry 1", "Text.Treatment")

@@ -1,0 +1,48 @@
+"""Runs as data frames."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.recorded_runs import discussed, graded, write_run
+from wardround import to_dataframe
+
+
+def test_there_is_one_row_a_case_and_epoch_with_scores_reasons_rounds_and_ends(tmp_path: Path) -> None:
+    results = [
+        graded("b", epoch=1, tokens=7, cost=0.5, seconds=2.0, calls=3),
+        discussed("a", 2, "rounds_used_up", scores={"diagnosis": None}, unscored={"diagnosis": "no key"}),
+    ]
+    frame = to_dataframe(write_run(tmp_path / "run", results))
+    assert list(frame["case_id"]) == ["a", "b"] and list(frame["epoch"]) == [0, 1]
+    assert list(frame.columns[:4]) == ["case_id", "epoch", "termination", "symptoms"] and "run" not in frame
+    first, second = frame.to_dict("records")
+    assert first["unscored.diagnosis"] == "no key" and first["stages.discussion"] == "rounds_used_up"
+    assert first["rounds.discussion"] == 2 and first["diagnosis"] != first["diagnosis"]  # missing
+    assert (second["diagnosis"], second["tokens"], second["cost"], second["calls"]) == (2.0, 7, 0.5, 3)
+
+
+def test_what_was_diagnosed_stands_beside_how_it_was_scored(tmp_path: Path) -> None:
+    report = {
+        "symptoms": "s",
+        "examinations": "e",
+        "diagnosis": ["Caries", "Gingivitis"],
+        "basis": "b",
+        "treatment": "",
+    }
+    frame = to_dataframe(write_run(tmp_path / "run", [graded("a", answers={"report": report})]))
+    assert frame.loc[0, "diagnosis"] == 2.0 and frame.loc[0, "answers.diagnosis"] == "Caries\nGingivitis"
+
+
+def test_several_runs_or_a_sweep_have_a_column_for_the_run(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, [graded("a")]) for name in ("one", "two")]
+    assert list(to_dataframe(tmp_path)["run"]) == list(to_dataframe(runs)["run"]) == ["one", "two"]
+
+
+def test_a_run_without_results_is_an_empty_frame(tmp_path: Path) -> None:
+    assert len(to_dataframe(write_run(tmp_path / "run", []))) == 0
+
+
+def test_importing_the_package_imports_no_pandas() -> None:
+    program = "import sys, experiments; print('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

@@ -1,0 +1,153 @@
+"""The summary of a run and the table that is printed at its end."""
+
+import random
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from scoring.medchain.stage_scores import STAGE_NAMES
+from scoring.suites import SUITES
+from wardround.analysis.summary import columns_of, summarise_results, summary_table
+from wardround.store.run_directory import Result
+
+SUITE = SUITES["medchain"]
+TITLES = columns_of(SUITE)
+
+
+def scored(case_id: str, value: float = 1.0, missing: dict[str, str] | None = None, **fields: Any) -> Result:
+    missing = missing or {}
+    scores = {stage: None if stage in missing else value for stage in STAGE_NAMES}
+    return Result.model_validate(
+        {"case_id": case_id, "epoch": 0, "termination": "completed", "scores": scores, "unscored": missing, "cost": 0.0}
+        | fields
+    )
+
+
+def failed(case_id: str, termination: str = "model_error", **fields: Any) -> Result:
+    return Result.model_validate({"case_id": case_id, "epoch": 0, "termination": termination, "error": "x"} | fields)
+
+
+def printed(summary: dict[str, Any], width: int = 120) -> str:
+    console = Console(width=width, record=True, file=None, quiet=False)
+    with console.capture() as capture:
+        console.print(summary_table(summary, SUITE))
+    return capture.get()
+
+
+def test_attempted_is_scored_and_failed() -> None:
+    summary = summarise_results([scored("a"), failed("b"), failed("c", "unparseable_answer"), scored("d")], SUITE)
+    assert (summary["attempted"], summary["scored"], summary["failed"]) == (4, 2, 2)
+    assert summary["terminations"] == {"completed": 2, "model_error": 1, "unparseable_answer": 1}
+
+
+def test_a_summary_has_the_stable_keys() -> None:
+    summary = summarise_results([scored("a")], SUITE)
+    assert {"attempted", "scored", "failed", "scores", "tokens", "cost", "seconds", "models"} <= summary.keys()
+    assert list(summary["scores"]) == [*STAGE_NAMES, "average"]
+    assert set(summary["scores"]["average"]) == {"mean", "se", "ci95", "n"}
+
+
+def test_a_failed_case_lowers_no_score() -> None:
+    summary = summarise_results([scored("a", 0.5), failed("b")], SUITE)
+    assert summary["scores"]["diagnosis"]["mean"] == 0.5 and summary["scores"]["diagnosis"]["n"] == 1
+
+
+def test_missing_scores_are_counted_by_stage_and_reason() -> None:
+    results = [
+        scored("a", missing={"examination": "no reference in the answer key"}),
+        scored("b", missing={"examination": "no reference in the answer key", "diagnosis": "judge failed: e: f"}),
+        scored("c", missing={"examination": "judge failed: model_error: no answer after 6 requests (a)"}),
+        scored("d", missing={"examination": "judge failed: model_error: no answer after 6 requests (b)"}),
+    ]
+    summary = summarise_results(results, SUITE)
+    assert summary["unscored"] == {
+        "examination": {"no reference in the answer key": 2, "judge failed: model_error": 2},
+        "diagnosis": {"judge failed: e": 1},
+    }
+    assert summary["scores"]["examination"]["n"] == 0 and summary["scores"]["treatment"]["n"] == 4
+
+
+def test_the_order_of_the_results_does_not_matter() -> None:
+    drawn = random.Random(3)
+    results = [
+        scored(str(number), drawn.random(), epoch=epoch, seconds=drawn.random(), tokens=number, models={"a": ["m"]})
+        for number in range(12)
+        for epoch in range(2)
+    ] + [failed("x"), failed("y", models={"b": ["n"]})]
+    summary = summarise_results(results, SUITE)
+    for _ in range(5):
+        drawn.shuffle(results)
+        assert summarise_results(results, SUITE) == summary
+
+
+def test_epochs_of_a_case_are_one_case_to_the_interval() -> None:
+    once = summarise_results([scored("a", 0.0), scored("b", 1.0)], SUITE)["scores"]["diagnosis"]
+    epochs = [scored(case, value, epoch=epoch) for case, value in (("a", 0.0), ("b", 1.0)) for epoch in range(3)]
+    thrice = summarise_results(epochs, SUITE)
+    assert thrice["attempted"] == 6
+    assert thrice["scores"]["diagnosis"]["se"] == pytest.approx(once["se"])
+
+
+def test_tokens_calls_and_seconds_are_added_and_failed_cases_have_theirs() -> None:
+    results = [scored("a", tokens=3, calls=2, seconds=1.5), failed("b", tokens=4, calls=1, seconds=2.0)]
+    summary = summarise_results(results, SUITE)
+    assert (summary["tokens"], summary["calls"], summary["seconds"]) == (7, 3, 3.5)
+
+
+def test_a_cost_that_is_not_known_of_one_case_is_not_known_of_the_run() -> None:
+    assert summarise_results([scored("a", cost=0.25), scored("b", cost=0.5)], SUITE)["cost"] == 0.75
+    assert summarise_results([scored("a", cost=0.25), scored("b", cost=None)], SUITE)["cost"] is None
+
+
+def test_models_are_listed_by_role() -> None:
+    results = [scored("a", models={"patient": ["offline"]}), failed("b", models={"patient": ["m"], "doctor": ["n"]})]
+    assert summarise_results(results, SUITE)["models"] == {"doctor": ["n"], "patient": ["m", "offline"]}
+
+
+def test_stage_ends_are_counted_over_the_scored_cases_image_classes_together() -> None:
+    ends = [{"examination:CT": "agreed", "examination:MRI": "exhausted"}, {"diagnosis": "agreed"}]
+    ends[0]["diagnosis"] = "agreed"
+    summary = summarise_results([scored(str(number), stages=end) for number, end in enumerate(ends)], SUITE)
+    assert summary["stages"] == {"diagnosis": {"agreed": 2}, "examination": {"agreed": 1, "exhausted": 1}}
+
+
+def test_no_results_make_a_summary_too() -> None:
+    summary = summarise_results([], SUITE)
+    assert summary["attempted"] == 0 and summary["scores"]["average"]["mean"] is None
+    assert "0 cases attempted: 0 scored, 0 failed." in printed(summary)
+
+
+def test_the_table_has_the_six_stages_and_their_average_in_order() -> None:
+    text = printed(summarise_results([scored("a", 0.5), scored("b", 1.0)], SUITE))
+    places = [text.index(title) for title in TITLES.values()]
+    assert places == sorted(places) and len(places) == 7
+    assert text.count("0.7500") == 7
+
+
+def test_a_stage_without_a_score_shows_a_dash_and_why() -> None:
+    text = printed(summarise_results([scored("a", missing={"examination": "no reference in the answer key"})], SUITE))
+    (line,) = [line for line in text.splitlines() if "Examination " in line]
+    assert "-" in line and line.count("0") == 1
+    assert "Examination: 1 not scored (no reference in the answer key)" in text
+
+
+def test_failures_are_told_by_their_reason() -> None:
+    text = printed(summarise_results([failed("a"), failed("b"), failed("c", "unparseable_answer")], SUITE))
+    assert "3 cases attempted: 0 scored, 3 failed." in text
+    assert "2 failed: model_error" in text and "1 failed: unparseable_answer" in text
+
+
+def test_roles_that_ran_offline_are_named_and_others_are_not() -> None:
+    results = [scored("a", models={"patient": ["offline"], "doctor": ["openai:m"], "judge": ["offline", "openai:m"]})]
+    (line,) = [line for line in printed(summarise_results(results, SUITE)).splitlines() if "offline" in line]
+    assert "patient" in line and "judge" in line and "doctor" not in line
+
+
+def test_a_run_without_offline_roles_names_none() -> None:
+    assert "offline" not in printed(summarise_results([scored("a", models={"doctor": ["openai:m"]})], SUITE))
+
+
+def test_brackets_in_a_reason_are_no_markup() -> None:
+    summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
+    assert "judge failed [bold]x[/bold]" in printed(summary)

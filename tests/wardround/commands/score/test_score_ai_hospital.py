@@ -1,0 +1,205 @@
+"""``wardround score mvme | icd10 | consensus``: exit codes, what is written, and what a reader sees."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.scoring.ai_hospital_files import COLLABORATIONS, DIALOGUES, EVALUATIONS, TERMS, released
+from wardround.commands.score import score_app
+from wardround.commands.score.output import Mode, Scores, show
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(score_app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+
+
+def evaluation(number: int, diagnosis: str = "肺炎", choice: str | None = "B", **more: Any) -> dict[str, Any]:
+    return {
+        "doctor_name": "x",
+        "patient_id": number,
+        "reference_diagnosis": {"diagnosis": "1. 肺炎\n2. 高血压", "basis": "胸片", "treatment": "休息"},
+        "doctor_diagnosis": {"patient_id": number, "diagnosis": f"#诊断结果#\n{diagnosis}\n#诊断依据#\n胸片"},
+        "diagnosis_choice": choice,
+        **more,
+    }
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def write(*records: object, name: str = "records.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def terms(tmp_path: Path) -> Path:
+    path = tmp_path / "terms.csv"
+    path.write_text("J18.9,肺炎\nI10,高血压\nK29.7,胃炎\n", "utf-8")
+    return path
+
+
+def test_grades_are_scored_and_written_at_full_precision(write: Any, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "scores.json"
+    file = write(evaluation(1), evaluation(2, choice="A"), evaluation(3, choice=None))
+    assert run("mvme", file, "--json", out).exit_code == 0
+    written = json.loads(out.read_text("utf-8"))
+    assert written.keys() == {"suite", "mode", "n", "metrics"}
+    assert (written["suite"], written["mode"], written["n"]) == ("mvme", "sound", 3)
+    assert written["metrics"].keys() == {"diagnosis"}
+    assert written["metrics"]["diagnosis"].keys() == {"mean", "se", "ci95", "n"}
+    assert (written["metrics"]["diagnosis"]["mean"], written["metrics"]["diagnosis"]["n"]) == (3.5, 2)
+    assert run("mvme", file, "--mode", "paper", "--json", out).exit_code == 0
+    assert json.loads(out.read_text("utf-8"))["metrics"]["diagnosis"]["mean"] == pytest.approx(8 / 3)
+    assert not list(out.parent.glob(".*"))
+
+
+def test_several_doctors_are_not_pooled(write: Any) -> None:
+    shown = run("mvme", write(evaluation(1), evaluation(1, doctor_name="y", choice="D"))).stdout
+    assert "x: diagnosis" in shown and "y: diagnosis" in shown
+
+
+def test_every_faulty_record_is_named_and_nothing_is_written(write: Any, tmp_path: Path) -> None:
+    out = tmp_path / "scores.json"
+    file = write(evaluation(1), {"patient_id": 2}, evaluation(3, choice=4))
+    for suite in ("mvme", "icd10"):
+        result = run(suite, file, "--json", out)
+        assert result.exit_code == 2 and result.stdout == "" and not out.exists()
+        assert "line 2, reference_diagnosis" in result.stderr and "line 3, choices.diagnosis" in result.stderr
+
+
+@pytest.mark.parametrize("suite", ["mvme", "icd10", "consensus"])
+def test_a_file_that_is_absent_or_empty_or_no_json_is_bad_input(suite: str, tmp_path: Path) -> None:
+    empty, binary = tmp_path / "empty.jsonl", tmp_path / "binary.jsonl"
+    empty.touch()
+    binary.write_bytes(b"\xff\xfe\x00")
+    for file in (tmp_path / "absent.jsonl", empty, binary):
+        result = run(suite, file)
+        assert result.exit_code == 2 and file.name in result.stderr and "Traceback" not in result.output
+
+
+def test_reports_without_grades_are_graded_only_when_asked(write: Any) -> None:
+    plain = write({"patient_id": 1, "diagnosis": "#诊断结果#\n胃炎\n#诊断依据#\n无"}, name="onestep.jsonl")
+    refused = run("mvme", plain)
+    assert refused.exit_code == 2 and "--grade" in refused.stderr
+    lacking = run("mvme", plain, "--grade")
+    assert lacking.exit_code == 2 and "--reference" in lacking.stderr
+    graded = run("mvme", plain, "--grade", "--reference", write(evaluation(1)), "--error-types")
+    assert graded.exit_code == 0 and "diagnosis" in graded.stdout and "wrong_judgement" in graded.stdout
+    unknown = run("mvme", plain, "--grade", "--reference", write(evaluation(2)))
+    assert unknown.exit_code == 2 and "patient 1" in unknown.stderr
+
+
+def test_a_judge_that_is_no_model_is_bad_input(write: Any) -> None:
+    result = run("mvme", write(evaluation(1)), "--grade", "--judge", "nobody:x")
+    assert result.exit_code == 2 and "nobody" in result.stderr
+
+
+def test_a_judge_that_cannot_be_reached_leaves_cases_out_and_says_so(write: Any, terms: Path, monkeypatch: Any) -> None:
+    from llm import AskError
+
+    async def fail(text: str, *_: object) -> list[str]:
+        if text == "胃炎":
+            raise AskError("gone")
+        return [text]
+
+    monkeypatch.setattr("scoring.mvme.disease_entities.ask_for_diseases", fail)
+    file = write(evaluation(1), evaluation(2, diagnosis="胃炎"))
+    result = run("icd10", file, "--terms", terms, "--splitter", "llm", "--judge", "openai:x")
+    assert result.exit_code == 1 and "1 cases" in result.stdout and "gone" in result.stdout
+
+
+def test_diagnoses_are_scored_by_three_rules_in_percent(write: Any, terms: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.json"
+    file = write(evaluation(1), evaluation(2, diagnosis="胃炎、高血压"))
+    assert run("icd10", file, "--terms", terms, "--json", out).exit_code == 0
+    metrics = {name: found["mean"] for name, found in json.loads(out.read_text("utf-8"))["metrics"].items()}
+    assert metrics["#"] == 1.5 and metrics["R"] == metrics["R.code"] == 50
+    assert metrics["P.category"] == pytest.approx(200 / 3) and metrics["F1.published"] == pytest.approx(600 / 7)
+
+
+def test_a_report_without_a_diagnosis_is_left_out_and_counted(write: Any, terms: Path) -> None:
+    bare = evaluation(2, doctor_diagnosis={"patient_id": 2, "diagnosis": "未见异常"})
+    result = run("icd10", write(evaluation(1), bare), "--terms", terms)
+    assert result.exit_code == 0 and "1 of 2 reports have no diagnosis" in result.stdout
+    assert run("icd10", write(bare), "--terms", terms).exit_code == 2
+
+
+def test_chinese_reports_are_not_linked_to_english_terms(write: Any) -> None:
+    result = run("icd10", write(evaluation(1)))
+    assert result.exit_code == 2 and "--terms" in result.stderr
+
+
+def test_a_splitter_that_asks_a_model_needs_one(write: Any, terms: Path) -> None:
+    result = run("icd10", write(evaluation(1)), "--terms", terms, "--splitter", "llm")
+    assert result.exit_code == 2 and "--judge" in result.stderr
+
+
+def test_agreed_and_gave_up_are_told_apart_where_the_record_tells(write: Any, tmp_path: Path) -> None:
+    out = tmp_path / "scores.json"
+    rows = [{"patient_id": place, "diagnosis": "", "final_turn": turn} for place, turn in enumerate((0, 1, 4, 4))]
+    assert run("consensus", write(*rows), "--json", out).exit_code == 0
+    assert json.loads(out.read_text("utf-8"))["metrics"]["gave_up"]["mean"] is None
+    known = [row | {"agreed": place != 3} for place, row in enumerate(rows)]
+    assert run("consensus", write(*known), "--json", out).exit_code == 0
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    assert metrics["gave_up"]["mean"] == 0.25 and metrics["consensus_after_4"]["mean"] == 0.75
+
+
+def test_more_rounds_than_allowed_are_bad_input(write: Any) -> None:
+    result = run("consensus", write({"patient_id": 1, "diagnosis": "", "final_turn": 4}), "--rounds", 3)
+    assert result.exit_code == 2 and "final_turn" in result.stderr and "at most 3" in result.stderr
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(write: Any) -> None:
+    file = write(evaluation(1))
+    result = run("mvme", file, "--json", file / "scores.json")
+    assert result.exit_code == 2 and "cannot write" in result.stderr and result.stdout == ""
+
+
+def test_text_of_others_gives_the_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
+    from scoring.metrics.statistics import estimate
+
+    show(Scores("mvme", Mode.SOUND, 1, {"\x1b[31m[bold]x[/bold]": estimate([1.0])}, notes=["\x1b[2Jnote"]))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "[bold]x[/bold]" in shown and "note" in shown
+
+
+def test_help_answers_without_loading_what_is_heavy() -> None:
+    program = (
+        "import sys; from wardround.commands.score import score_app;"
+        "print([name for name in ('numpy', 'pydantic', 'rapidfuzz', 'langchain_core') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@released
+def test_the_released_files_give_the_published_numbers(tmp_path: Path) -> None:
+    def metrics(*arguments: object) -> dict[str, dict[str, Any]]:
+        out = tmp_path / "scores.json"
+        result = run(*arguments, "--json", out)
+        assert result.exit_code == 0, result.output
+        found: dict[str, dict[str, Any]] = json.loads(out.read_text("utf-8"))["metrics"]
+        return found
+
+    parts = metrics("mvme", EVALUATIONS, "--mode", "paper")
+    assert {name: round(one["mean"], 3) for name, one in parts.items()} == {
+        "diagnosis": 2.767,
+        "basis": 2.998,
+        "treatment": 2.595,
+    }
+    rounds = metrics("consensus", COLLABORATIONS, "--mode", "paper")
+    assert [round(one["mean"] * 506) for one in rounds.values()] == [124, 206, 101, 21, 54]
+    linked = metrics("icd10", EVALUATIONS, "--terms", TERMS, "--mode", "paper")
+    published = {"#": 2.30, "R": 38.90, "P": 58.97, "F1": 46.88}
+    assert all(linked[name]["mean"] == pytest.approx(value, abs=2) for name, value in published.items())
+    spoken = metrics("icd10", DIALOGUES, "--reference", EVALUATIONS, "--terms", TERMS, "--mode", "paper")
+    published = {"#": 1.52, "R": 21.64, "P": 50.26, "F1": 30.26}
+    assert all(spoken[name]["mean"] == pytest.approx(value, abs=2) for name, value in published.items())

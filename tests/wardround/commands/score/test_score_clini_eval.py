@@ -1,0 +1,117 @@
+"""`wardround score clini-eval`: a file of dialogues in, the names of the paper out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from scoring.clini_eval.points import LEAVES, MAINS, TOTAL
+from tests.scoring.clini_eval_dialogues import dialogue_file, interview
+from tests.support.fake_server import ChatRequest, FakeServer
+from wardround.commands.score import score_app
+
+FULL = {key: leaf.maximum for key, leaf in LEAVES.items()}
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(score_app, ["clini-eval", *map(str, arguments)], env={"COLUMNS": "400"})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    talks = [interview(language, good) for language in ("en", "zh") for good in (True, False)]
+    return dialogue_file(tmp_path / "dialogues.jsonl", *talks)
+
+
+def written(result: Result, file: Path) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return found
+
+
+def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their_maximum(
+    file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "scores.json"
+    result = run(file, "--json", out)
+    found = written(result, out)
+    assert (found["suite"], found["mode"], found["n"]) == ("clini-eval", "sound", 4)
+    metrics = found["metrics"]
+    assert set(metrics[TOTAL]) == {"mean", "se", "ci95", "n"}
+    assert metrics[TOTAL] == {"mean": None, "se": None, "ci95": None, "n": 0}
+    assert metrics["Empathy and Encouragement"]["n"] == 0, "not assessed is missing, not 0"
+    assert metrics["Medical Exam"]["n"] == metrics["Family History"]["n"] == 4
+    assert 0 < metrics["Assessed Points"]["mean"] < metrics["Assessed Maximum"]["mean"] == 50
+    assert "What was assessed" in result.stdout and "missing, not 0" in result.stdout
+
+
+def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> None:
+    result = run(file, "--by", "department")
+    assert result.exit_code == 0
+    table = result.stdout[result.stdout.index("Means by department") :]
+    rows = {line.split("│")[1].strip(): line.split("│") for line in table.splitlines() if line.startswith("│")}
+    assert list(rows) == ["Cardiology", "Neurology"]
+    assert [row[2].strip() for row in rows.values()] == ["2", "2"]
+    assert float(rows["Cardiology"][-3]) > float(rows["Neurology"][-3])
+
+
+def judge(request: ChatRequest) -> dict[str, Any] | None:
+    return FULL if request.name == "CliniEvalPoints" else None
+
+
+def test_a_judge_gives_every_number_and_the_sums(file: Path, tmp_path: Path) -> None:
+    out, details = tmp_path / "scores.json", tmp_path / "details.jsonl"
+    with FakeServer(answer=judge, latency=0.02) as server:
+        result = run(file, "--judge", f"openai:judge@{server.base_url}", "--json", out, "--details", details)
+        at_once = server.max_in_flight
+    metrics = written(result, out)["metrics"]
+    assert {name: metrics[name]["mean"] for name in MAINS} == dict(zip(MAINS, (45, 25, 4, 10, 10, 6), strict=True))
+    assert metrics[TOTAL] == {"mean": 100, "se": 0, "ci95": [100, 100], "n": 4}
+    assert "Assessed Points" not in metrics and 1 < at_once <= 8
+    lines = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
+    assert [line["id"] for line in lines] == ["en-good", "en-bad", "zh-good", "zh-bad"]
+    assert all(line["total"] == 100 and line["summary"] and line["comparison"] for line in lines)
+
+
+def test_a_dialogue_whose_judge_fails_is_named_counted_and_left_out(file: Path, tmp_path: Path) -> None:
+    def too_high(request: ChatRequest) -> dict[str, Any] | None:
+        if request.name == "CliniEvalPoints" and "Twenty cigarettes" in request.text:
+            return {**FULL, "personal_history": 3}
+        return judge(request)
+
+    out = tmp_path / "scores.json"
+    with FakeServer(answer=too_high) as server:
+        result = run(file, "--judge", f"openai:judge@{server.base_url}", "--json", out)
+    assert result.exit_code == 1
+    assert "1 dialogues have no judgement" in result.stdout and "Dialogue en-good: no judgement" in result.stdout
+    found = json.loads(out.read_text("utf-8"))
+    assert found["n"] == 4 and found["metrics"][TOTAL]["n"] == 3 and found["metrics"][TOTAL]["mean"] == 100
+
+
+def test_only_in_sound_mode_is_the_judge_told_the_diagnosis(tmp_path: Path) -> None:
+    source = dialogue_file(tmp_path / "d.jsonl", interview("en", False))
+    told = {}
+    for mode in ("sound", "paper"):
+        with FakeServer(answer=judge) as server:
+            assert run(source, "--mode", mode, "--judge", f"openai:judge@{server.base_url}").exit_code == 0
+            told[mode] = "Myocardial infarction" in server.requests[0].text
+    assert told == {"sound": True, "paper": False}
+
+
+def test_every_bad_line_is_named_and_nothing_is_scored(file: Path) -> None:
+    good = file.read_text("utf-8")
+    more = dialogue_file(
+        file.with_name("more.jsonl"), interview("en", True, note=""), interview("en", True, messages=[])
+    )
+    file.write_text(f'{good}{{"id": "x"}}\nnot JSON\n{more.read_text("utf-8")}', encoding="utf-8")
+    result = run(file)
+    assert result.exit_code == 2 and result.stdout == ""
+    for part in ("line 5", "line 6", "no clinical note", "no turn of the physician", "nothing scored: 4 problems"):
+        assert part in result.stderr
+
+
+def test_a_misspelt_judge_is_refused_before_a_call(file: Path) -> None:
+    result = run(file, "--judge", "gpt")
+    assert result.exit_code == 2 and "--judge" in result.stderr

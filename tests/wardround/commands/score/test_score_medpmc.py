@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from scoring.medpmc.metrics import METRICS
+from scoring.metrics import recall
+from scoring.metrics.samples import MissingBackendError
+from tests.scoring.transcripts_of_ours import MEDPMC_HISTORY, medpmc_data, write
+from wardround.commands.score import score_app
+from wardround.commands.score.medpmc import _printed
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "t.json", [medpmc_data(*MEDPMC_HISTORY, id=1), medpmc_data(id=2, diagnosis_self="")])
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(score_app, ["medpmc", *map(str, arguments)], env={"COLUMNS": "300"})
+
+
+@pytest.mark.parametrize("mode", ["sound", "paper"])
+@pytest.mark.parametrize("recall_name", ["rouge1", "rougeL"])
+def test_the_columns_are_written_with_their_estimates(file: Path, tmp_path: Path, mode: str, recall_name: str) -> None:
+    out = tmp_path / "out.json"
+    result = run(file, "--recall", recall_name, "--mode", mode, "--json", out)
+    assert result.exit_code == 0, result.output
+    written = json.loads(out.read_text("utf-8"))
+    assert (written["suite"], written["mode"], written["n"]) == ("medpmc", mode, 2)
+    assert tuple(written["metrics"]) == METRICS
+    assert written["metrics"]["Turns"]["mean"] == 2.5 and written["metrics"]["Lens"]["n"] == 1
+    assert "Information gathered by round" in result.stdout
+    assert ("cut to two decimals" in result.stdout) == (mode == "paper")
+
+
+@pytest.mark.parametrize(
+    ("value", "cut", "rounded"),
+    [(12.999, "12.99", "13.00"), (0.29, "0.29", "0.29"), (1.005, "1.00", "1.00"), (100.0, "100.00", "100.00")],
+)
+def test_published_numbers_are_cut_and_ours_are_rounded(value: float, cut: str, rounded: str) -> None:
+    assert (_printed(value, "paper"), _printed(value, "sound")) == (cut, rounded)
+    assert _printed(None, "paper") == ""
+
+
+def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    result = run(file, "--judge", "offline", "--judge", "offline", "--json", out)
+    assert result.exit_code == 0, result.output
+    assert "Krippendorff's alpha" in result.stdout and "offline #2" in result.stdout
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    assert 1 <= metrics["Judge: inquiry"]["mean"] <= 5 and metrics["Judge: treatment"]["n"] == 2
+    persona = run(file, "--judge", "offline", "--judged", "persona", "--json", out)
+    assert persona.exit_code == 0
+    assert json.loads(out.read_text("utf-8"))["metrics"]["Judge: character_features"]["n"] == 1
+    misspelt = run(file, "--judge", "gpt")
+    assert misspelt.exit_code == 2 and "not a model" in misspelt.stderr
+
+
+def test_a_missing_backend_is_one_error_with_its_remedy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any) -> Any:
+        raise MissingBackendError("run this")
+
+    monkeypatch.setattr(recall, "_rate_scorer", missing)
+    result = run(file, "--recall", "ratescore")
+    assert result.exit_code == 2 and result.stderr == "error: run this\n" and result.stdout == ""
+
+
+def test_another_run_is_compared(file: Path) -> None:
+    result = run(file, "--against", file)
+    assert result.exit_code == 0 and "Minus the other transcripts" in result.stdout
+
+
+def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
+    result = run(write(tmp_path / "t.json", [{"id": 1, "Text": {}}]))
+    assert result.exit_code == 2 and "entry 1, Text.Diagnosis: Field required" in result.stderr

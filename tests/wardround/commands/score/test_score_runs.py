@@ -1,0 +1,72 @@
+"""``wardround score``: our own run directories as sources."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases import load_cases
+from tests.support.recorded_runs import discussed, graded, write_run
+from wardround.cli import app
+from wardround.commands.score.reports import read_report_cases
+
+
+def wardround(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def metrics(file: Path, *arguments: object) -> dict[str, Any]:
+    told = wardround(*arguments, "--json", file)
+    assert told.exit_code == 0, told.output
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))["metrics"]
+    return found
+
+
+def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) -> None:
+    results = [discussed("a", 0), discussed("b", 2, "rounds_used_up"), discussed("c", 0, "no_discussion")]
+    run = write_run(tmp_path / "run", results, workflow={"max_rounds": 2})
+    found = metrics(tmp_path / "s.json", "score", "consensus", run)
+    assert (found["agreed"]["mean"], found["gave_up"]["mean"], found["agreed"]["n"]) == (0.5, 0.5, 2)
+    assert "consensus_after_2" in found and "consensus_after_3" not in found  # as many rounds as the run allowed
+    assert "1 cases had no discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
+
+
+def test_rounds_that_the_run_went_beyond_are_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [discussed("a", 3)])
+    assert "a discussion" in wardround("score", "consensus", run, "--rounds", 2).stderr
+
+
+def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:2]
+    results = [graded(ids[0], 4.0), graded(ids[1], 1.0, unscored={"basis": "no reference in the answer key"})]
+    results[1].scores["basis"] = None
+    run = write_run(tmp_path / "run", results, data={"case_ids": ids})
+    for mode in ("sound", "paper"):
+        found = metrics(tmp_path / "s.json", "score", "mvme", run, "--mode", mode)
+        assert found["diagnosis"]["mean"] == 2.5 and found["basis"] == {"mean": 4.0, "se": None, "ci95": None, "n": 1}
+
+
+def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded("a", scores={})], graph="consultation", suite="medpmc")
+    assert "was scored by medpmc; expected mvme" in wardround("score", "mvme", run).stderr
+
+
+def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:
+    chinese = next(case for case in load_cases("builtin") if case.language == "zh")
+    run = write_run(tmp_path / "run", [graded(chinese.id)], data={"case_ids": [chinese.id]})
+    assert [case.language for case in read_report_cases(run, None)] == ["zh"]
+    assert "the reports are Chinese" in wardround("score", "icd10", run).stderr
+
+
+@pytest.mark.parametrize("suite", ["medpmc"])
+def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suite: str) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    run = write_run(
+        tmp_path / "run", [graded(case.id, answers={"dialogue": dialogue})], graph="consultation",
+        suite="mvme", data={"case_ids": [case.id]},
+    )  # fmt: skip
+    assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 1
+    assert "a run directory is scored alone" in wardround("score", suite, run, run).stderr

@@ -1,0 +1,113 @@
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from scoring.aie.simulator_set import shipped_files
+from tests.support.fake_server import ChatRequest, FakeServer
+from wardround.commands.score import score_app
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulators.md"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(score_app, ["simulator", *map(str, arguments)], env={"COLUMNS": "300"})
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, str]:
+    """The scores of the offline simulator on our set, what was printed, and the page."""
+    folder = tmp_path_factory.mktemp("scores")
+    page = shutil.copy(PAGE, folder)
+    result = run("--json", folder / "out.json", "--page", page)
+    assert result.exit_code == 0, result.output
+    content: dict[str, Any] = json.loads((folder / "out.json").read_text("utf-8"))
+    return content, result.stdout, Path(page).read_text("utf-8")
+
+
+def test_the_offline_simulator_reaches_what_a_baseline_should(offline: Any) -> None:
+    metrics = {name: found["mean"] for name, found in offline[0]["metrics"].items()}
+    assert metrics["TRACKING"] >= 80
+    assert metrics["TRACKING check"] >= 80
+    assert metrics["TRACKING after the first turn"] >= 80
+    assert metrics["HONEST"] >= 95
+    assert metrics["FOCUS"] >= 95
+
+
+def test_the_json_is_that_of_every_suite(offline: Any) -> None:
+    content = offline[0]
+    assert (content["suite"], content["mode"], content["n"]) == ("simulator", "sound", 62)
+    assert content["metrics"]["TRACKING"]["n"] == 620
+    assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
+
+
+def test_the_confusion_matrix_and_the_missed_items_are_printed(offline: Any) -> None:
+    assert "Tracked actions (columns) by the labelled ones (rows)" in offline[1]
+    assert "Tracked as another action" in offline[1]
+
+
+def test_the_page_shows_what_the_command_computes(offline: Any) -> None:
+    assert offline[2] == PAGE.read_text("utf-8")
+
+
+@cache
+def two_cases() -> list[str]:
+    return [line for file in shipped_files() for line in file.read_text("utf-8").splitlines()[:10]]
+
+
+def test_a_models_choices_are_scored_and_a_failure_is_told_and_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text("\n".join(two_cases()), "utf-8")
+
+    def answer(request: ChatRequest) -> dict[str, Any] | str | None:
+        if request.name == "ActionKind":
+            return {"kind": "demand"} if "Dr. Hale" in request.text else "no JSON at all"
+        return {"text": "Sorry, we are online."} if request.name == "SimulatedReply" else None
+
+    with FakeServer(answer=answer) as server:
+        out = tmp_path / "out.json"
+        result = run(file, "--models", f"openai:any@{server.base_url}", "--json", out)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("no answer: unparseable_answer") == 10
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    assert metrics["TRACKING"]["n"] == 10
+    assert metrics["FOCUS"]["mean"] == 100
+
+
+def test_one_role_can_have_a_model_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text(two_cases()[0], "utf-8")
+    with FakeServer(answer=lambda request: {"text": "Good day."}) as server:
+        result = run(file, "--models", f"response_generator=openai:any@{server.base_url}")
+        assert result.exit_code == 0, result.output
+        assert [request.name for request in server.requests] == ["SimulatedReply"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "nobody=offline"], "--models"),
+        (["--models", "nowhere:x"], "--models"),
+        (["--cases", "no-such-file.jsonl"], "no-such-file.jsonl"),
+        (["no-such-file.jsonl"], "no-such-file.jsonl"),
+        (["--page", "no-such-page.md"], "no-such-page.md"),
+        (["--judged", "medpmc", "--patient", "saps"], "leave out --patient"),
+        (["--patient", "nobody"], "--patient"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_code_2(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_page_without_marks_and_items_without_cases_are_refused(tmp_path: Path) -> None:
+    page, file = tmp_path / "page.md", tmp_path / "items.jsonl"
+    page.write_text("# Nothing here\n", "utf-8")
+    file.write_text(two_cases()[0].replace('"case_id": "dentistry-01"', '"case_id": "nobody-1"'), "utf-8")
+    assert "lacks the marks" in run("--page", page).stderr
+    assert "there is no case 'nobody-1'" in run(file).stderr

@@ -1,0 +1,124 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.medpmc.patient_judgements import ASPECTS
+from tests.support.fake_server import ChatRequest, FakeServer
+from tests.wardround.commands.score.test_score_simulator import PAGE, run, two_cases
+
+Scored = Callable[[str], tuple[dict[str, Any], str, str]]
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
+    """The offline judgements of our set: JSON, what was printed, and the page."""
+    done: dict[str, tuple[dict[str, Any], str, str]] = {}
+
+    def score(judged: str) -> tuple[dict[str, Any], str, str]:
+        if judged not in done:
+            folder = tmp_path_factory.mktemp(judged)
+            page = shutil.copy(PAGE, folder)
+            result = run("--judged", judged, "--json", folder / "out.json", "--page", page)
+            assert result.exit_code == 0, result.output
+            content = json.loads((folder / "out.json").read_text("utf-8"))
+            done[judged] = content, result.stdout, Path(page).read_text("utf-8")
+        return done[judged]
+
+    return score
+
+
+@pytest.mark.parametrize("judged", ["medpmc", "ai_hospital"])
+def test_the_page_shows_what_the_command_computes(scored: Scored, judged: str) -> None:
+    assert scored(judged)[2] == PAGE.read_text("utf-8")
+
+
+def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(scored: Scored) -> None:
+    content, printed, _ = scored("medpmc")
+    metrics = content["metrics"]
+    columns = [f"{column} {way} S-T" for way in ("w", "w/o") for column in (*ASPECTS, "Total")]
+    actor = ["Semantic Consistency w Actor", "Character Feature w Actor", "Character Feature w/o Actor"]
+    assert list(metrics) == [*columns, *actor]
+    assert all(found["n"] == 62 and found["ci95"] is not None for found in metrics.values())
+    assert metrics["U w S-T"]["ci95"][0] > metrics["U w/o S-T"]["ci95"][1]
+    assert metrics["Total w S-T"]["ci95"][0] > metrics["Total w/o S-T"]["ci95"][1]
+    assert metrics["Semantic Consistency w Actor"]["mean"] >= 4.5
+    assert metrics["Character Feature w Actor"]["mean"] > metrics["Character Feature w/o Actor"]["mean"] == 0
+    assert "Patient (0 to 2 each) and actor (0 to 5 each)" in printed
+    assert "patient_judge, persona_judge" in printed
+
+
+def test_relevance_consistency_and_accuracy_are_percentages_over_the_pairs_and_the_orders(scored: Scored) -> None:
+    metrics = scored("ai_hospital")[0]["metrics"]
+    assert {name: found["n"] for name, found in metrics.items()} == {"Rel": 434, "Con": 434, "Acc": 121}
+    assert metrics["Rel"]["mean"] >= 70 and metrics["Con"]["mean"] >= 95 and metrics["Acc"]["mean"] >= 70
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Path:
+    file = tmp_path / "items.jsonl"
+    file.write_text("\n".join(two_cases()), "utf-8")
+    return file
+
+
+@pytest.mark.parametrize("patient", ["saps", "ai_hospital", "patient_actor", "medchain"])
+def test_any_patient_can_be_tried_and_one_that_tracks_nothing_has_no_matrix(items: Path, patient: str) -> None:
+    out = items.with_name("out.json")
+    result = run(items, "--patient", patient, "--json", out)
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    tracks = patient in ("saps", "patient_actor")
+    assert metrics["TRACKING"]["n"] == (20 if tracks else 0)
+    assert ("Tracked actions" in result.stdout) == tracks
+    assert metrics["ACCURACY"]["n"] == 4
+
+
+@pytest.mark.parametrize("judged", [(), ("--judged", "ai_hospital")])
+def test_the_page_is_not_written_with_the_figures_of_another_patient(judged: tuple[str, ...]) -> None:
+    result = run(*judged, "--patient", "medchain", "--page", PAGE)
+    assert result.exit_code == 2
+    assert "leave out --patient medchain" in result.stderr
+
+
+def test_a_models_verdicts_count_and_a_failed_one_is_told_and_left_out(items: Path) -> None:
+    def answer(request: ChatRequest) -> dict[str, Any] | str | None:
+        if request.name == "Relevance":
+            return "no JSON at all" if "football" in request.text else {"relevant": "ct" not in request.text.split()}
+        return {"consistent": False} if request.name == "Consistency" else {"accurate": True}
+
+    out = items.with_name("out.json")
+    with FakeServer(answer=answer) as server:
+        judges = ("relevance_judge", "consistency_judge", "examination_judge")
+        specs = [part for judge in judges for part in ("--models", f"{judge}=openai:any@{server.base_url}")]
+        result = run(items, "--judged", "ai_hospital", "--patient", "saps", *specs, "--json", out)
+    assert result.exit_code == 0, result.output
+    assert "dentistry-01/D, relevance_judge: no answer: unparseable_answer" in result.stdout
+    assert "By rules" not in result.stdout
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    assert (metrics["Rel"]["n"], metrics["Con"]["n"], metrics["Con"]["mean"], metrics["Acc"]["mean"]) == (
+        13,
+        14,
+        0,
+        100,
+    )
+
+
+def test_a_model_may_judge_patient_and_actor(items: Path) -> None:
+    def answer(request: ChatRequest) -> dict[str, Any] | str | None:
+        if request.name == "PatientScores":
+            return dict.fromkeys(ASPECTS.values(), 1.5)
+        return "no JSON at all"
+
+    out = items.with_name("out.json")
+    with FakeServer(answer=answer) as server:
+        spec = f"openai:any@{server.base_url}"
+        models = ("--models", f"patient_judge={spec}", "--models", f"persona_judge={spec}")
+        result = run(items, "--judged", "medpmc", *models, "--json", out)
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    assert metrics["Total w S-T"]["mean"] == metrics["Total w/o S-T"]["mean"] == 7.5
+    assert metrics["Character Feature w Actor"]["n"] == 0
+    assert "dentistry-01, persona_judge w Actor: no answer: unparseable_answer" in result.stdout

@@ -1,0 +1,151 @@
+"""``wardround cases import | check | show``: exit codes, what is written, and what a reader sees."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
+from wardround.commands.cases import cases_app
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cases_app, [str(argument) for argument in arguments])
+
+
+def medchain(folder: Path, **cases: object) -> Path:
+    source = folder / "source.json"
+    source.write_text(json.dumps(cases), "utf-8")
+    return source
+
+
+GOOD = {"Chief Complaint": "Pain", "Images": [{"filename": "1.png", "category": ["CT"]}]}
+BAD = {"tags": {"department": ["Ward 9"]}, "Chief Complaint": "Pain"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    case = Case(
+        id="alpha-1",
+        patient=PatientRecord(chief_complaint="Pain [bold]here[/bold] \x1b[31mred", age_years=40),
+        key=AnswerKey(diagnosis=["Sciatica"], department="Surgery"),
+        provenance=Provenance(source="a test"),
+    )
+    save_cases([case, case.model_copy(update={"id": "alpha-2", "language": "zh"})], tmp_path / "cases.jsonl")
+    return tmp_path / "cases.jsonl"
+
+
+def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out.jsonl"
+    result = run("import", "medchain", medchain(tmp_path, a=GOOD, b=GOOD), "-o", out)
+    assert result.exit_code == 0 and "2 cases written" in result.stdout and "2 warnings" in result.stdout
+    assert [case.id for case in load_cases(out)] == ["a", "b"]
+
+
+def test_pictures_are_found_from_the_folder_of_the_output(tmp_path: Path) -> None:
+    (tmp_path / "1.png").touch()
+    out = tmp_path / "elsewhere" / "out.jsonl"
+    assert run("import", "medchain", medchain(tmp_path, a=GOOD), "-o", out).exit_code == 0
+    (image,) = load_cases(out)[0].examinations.images
+    assert image.file == "../1.png"
+
+
+def test_a_faulty_record_names_itself_on_stderr_and_nothing_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    result = run("import", "medchain", medchain(tmp_path, a=GOOD, b=BAD), "-o", out)
+    assert result.exit_code == 2 and not out.exists() and result.stdout == ""
+    assert "b, tags.department: unknown first-level department 'Ward 9'" in result.stderr
+    assert "nothing written: 1 error" in result.stderr
+
+
+def test_an_earlier_output_survives_a_failed_import(tmp_path: Path, file: Path) -> None:
+    before = file.read_bytes()
+    assert run("import", "medchain", medchain(tmp_path, b=BAD), "-o", file).exit_code == 2
+    assert file.read_bytes() == before
+
+
+def test_an_unknown_format_is_bad_input(tmp_path: Path) -> None:
+    result = run("import", "hl7", medchain(tmp_path, a=GOOD), "-o", tmp_path / "out.jsonl")
+    assert result.exit_code == 2 and "agentclinic, medchain" in result.stderr
+
+
+def test_the_source_is_never_overwritten(tmp_path: Path) -> None:
+    source = medchain(tmp_path, a=GOOD)
+    assert run("import", "medchain", source, "-o", source).exit_code == 2
+    assert json.loads(source.read_text("utf-8")) == {"a": GOOD}
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    result = run("import", "medchain", medchain(tmp_path, a=GOOD), "-o", tmp_path / "source.json" / "out.jsonl")
+    assert result.exit_code == 2 and "cannot write" in result.stderr
+
+
+def test_a_departments_file_is_passed_on(tmp_path: Path) -> None:
+    listing = tmp_path / "departments.txt"
+    listing.write_text("Surgery:\n- Urology\n", "utf-8")
+    case = {**GOOD, "tags": {"department": ["Surgery", "Orthopaedics"]}}
+    result = run("import", "medchain", medchain(tmp_path, a=case), "-o", tmp_path / "o.jsonl", "--departments", listing)
+    assert result.exit_code == 0 and "'Orthopaedics' is not in the departments file" in result.stderr
+
+
+def test_a_sound_file_is_summed_up(file: Path) -> None:
+    result = run("check", file)
+    assert result.exit_code == 0 and result.stderr == ""
+    assert all(word in result.stdout for word in ("2 cases", "en", "zh", "Surgery", "referral, level 1", "treatment"))
+
+
+def test_every_problem_of_a_file_is_listed(file: Path) -> None:
+    file.write_text(file.read_text("utf-8") + '{"id": 1}\nnot json\n', "utf-8")
+    result = run("check", file)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert "line 3" in result.stderr and "line 4" in result.stderr
+
+
+def test_a_case_is_shown_without_its_key(file: Path) -> None:
+    result = run("show", "alpha-1", "--cases", file)
+    assert result.exit_code == 0 and "40" in result.stdout
+    assert "Sciatica" not in result.stdout and "Surgery" not in result.stdout
+
+
+def test_the_key_is_shown_when_asked_for(file: Path) -> None:
+    result = run("show", "alpha-1", "--cases", file, "--with-key")
+    assert "Sciatica" in result.stdout and "Surgery" in result.stdout
+
+
+def test_case_text_is_shown_as_it_is_and_gives_the_terminal_no_orders(file: Path) -> None:
+    shown = run("show", "alpha-1", "--cases", file).stdout
+    assert "[bold]here[/bold]" in shown and "\x1b" not in shown
+
+
+def test_an_unknown_id_names_the_nearest_ones(file: Path) -> None:
+    result = run("show", "alpah-1", "--cases", file)
+    assert result.exit_code == 2 and "did you mean alpha-1" in result.stderr
+
+
+def test_a_faulty_file_is_not_shown(tmp_path: Path) -> None:
+    result = run("show", "x", "--cases", tmp_path / "absent.jsonl")
+    assert result.exit_code == 2 and "cannot be read" in result.stderr
+
+
+def test_attacked_variants_are_written_as_cases_that_can_be_run_with_their_pictures(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "attacked.jsonl"
+    told = run("inject", "builtin", "--case-id", "otolaryngology-01", "-o", out)
+    assert told.exit_code == 0 and told.stdout == f"18 variants of 1 case written to {out}\n"
+    variants = load_cases(out)
+    assert {variant.id for variant in variants} >= {"otolaryngology-01-complaint-accept"}
+    assert all((out.parent / image.file).is_file() for case in variants for image in case.examinations.images)
+
+
+def test_attacked_earlier_cases_are_written_to_build_a_memory_from(tmp_path: Path, file: Path) -> None:
+    told = run("inject", file, "--earlier", "-o", tmp_path / "earlier.jsonl")
+    assert told.exit_code == 0 and "12 variants of 2 cases" in told.stdout
+    assert {case.id for case in load_cases(tmp_path / "earlier.jsonl")} >= {"alpha-1-earlier-fence"}
+
+
+def test_cases_to_attack_that_are_not_there_or_would_be_overwritten_are_bad_input(tmp_path: Path, file: Path) -> None:
+    before = file.read_bytes()
+    for arguments in ((file, "-o", file), (file, "--case-id", "beta", "-o", file), (tmp_path / "no", "-o", file)):
+        told = run("inject", *arguments)
+        assert told.exit_code == 2 and told.stdout == "" and "Traceback" not in told.stderr
+    assert file.read_bytes() == before

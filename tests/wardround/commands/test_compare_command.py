@@ -1,0 +1,41 @@
+"""``wardround compare``: files beside the printed tables, and what is refused."""
+
+import csv
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from tests.support.recorded_runs import graded, write_run
+from wardround.cli import app
+from wardround.store.run_directory import Result as CaseResult
+
+
+def wardround(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [graded("a", 1.0), graded("b", 2.0)])
+    two = write_run(tmp_path / "two", [graded("a", 2.0), graded("b", 4.0)])
+    told = wardround("compare", one, two, "--csv", tmp_path / "c.csv", "--latex", tmp_path / "c.tex")
+    assert told.exit_code == 0 and "two - one" in told.stdout and "+1.5000" in told.stdout
+    row = next(csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines()))
+    assert (row["run"], row["difference_mean"], row["difference_n"], row["p"]) == ("two", "1.5", "2", "0.5")
+    assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
+
+
+def test_limited_and_failed_cases_of_each_run_are_counted(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [graded("a"), graded("b", termination="case_tokens_limit")])
+    two = write_run(tmp_path / "two", [graded("a"), CaseResult(case_id="b", epoch=0, termination="model_error")])
+    told = wardround("compare", one, two)
+    assert "one: 2 attempted, 2 scored (1 stopped at a limit), 0 failed" in told.stdout
+    assert "two: 2 attempted, 1 scored (0 stopped at a limit), 1 failed" in told.stdout
+
+
+def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [graded("a")])
+    two = write_run(tmp_path / "two", [graded("a")], graph="consultation", suite="medpmc")
+    assert "only runs of one suite" in wardround("compare", one, two).stderr
+    empty = write_run(tmp_path / "empty", [])
+    told = wardround("compare", one, empty)
+    assert told.exit_code == 2 and "holds no results yet" in told.stderr

@@ -1,0 +1,214 @@
+"""`wardround consult`: a person in a seat, driven through standard input."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases import Case, save_cases
+from tests.graphs.scripting import builtin
+from tests.support.fake_server import FakeServer
+from wardround.cli import app
+
+CASE = builtin("surgery-01")
+ORDER = "Please have an ultrasound of the abdomen and a blood test done."
+REPORT = ["She has pain.", "A stone.", "Acute calculous cholecystitis", "Pain, fever and the stone.", "Operate."]
+
+
+def consult(lines: list[str], out: Path, *more: str, case: str = "surgery-01", seat: str = "doctor") -> Result:
+    quick = ["--set=retrieval=false", f"--out={out}"]
+    return CliRunner().invoke(app, ["consult", case, "--as", seat, *quick, *more], input="\n".join([*lines, ""]))
+
+
+def flat(shown: Result) -> str:
+    """What was printed, without the breaks of lines and the frames of tables."""
+    return re.sub(r"[\s│┃╭╮╰╯─━┌┐└┘├┤┡┩╇┏┓┳┬┴┼]+", " ", shown.stdout)
+
+
+def dialogue(out: Path) -> list[dict[str, Any]]:
+    """The calls of the session, as far as they are of the dialogue."""
+    calls = [json.loads(line) for line in (out / "trace.jsonl").read_text("utf-8").splitlines()]
+    return [call for call in calls if call["role"] in ("doctor", "patient", "response_generator", "examiner")]
+
+
+def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    shown = consult(["Do you have allergies?", ORDER, "/end", *REPORT], out)
+    assert shown.exit_code == 0, shown.output
+    told = flat(shown)
+    assert CASE.patient.chief_complaint in told
+    assert "She has no known drug allergy." in told
+    assert CASE.examinations.results["Blood Test"] in told
+    assert "diagnosis, by names (1 to 5) 5" in told
+    assert re.search(r"examinations asked for .* 0\.50 ", told)
+    [picture] = (out / "pictures").iterdir()
+    assert picture.read_bytes() == (Path(CASE.folder) / CASE.examinations.images[0].file).read_bytes()
+
+
+def test_nothing_of_the_answer_key_is_shown_before_the_report_is_written(tmp_path: Path) -> None:
+    shown = consult(["Do you have allergies?", ORDER, "/end"], tmp_path / "session")
+    assert "Left." in shown.stdout
+    key = [*CASE.key.diagnosis, CASE.key.diagnosis_basis, CASE.key.treatment_course]
+    assert not any(text in flat(shown) for text in key)
+
+
+def test_a_person_as_patient_knows_the_record_and_answers_a_doctor_of_the_machine(tmp_path: Path) -> None:
+    answers = [f"Answer {number}." for number in range(20)]
+    shown = consult(answers, tmp_path / "session", "--set=max_turns=4", seat="patient")
+    assert shown.exit_code == 0, shown.output
+    told = flat(shown)
+    assert CASE.patient.past_history in told and "When did this begin" in told
+    assert "The doctor's report" in told and "The report against the answer key" in told
+    assert "Answer 0." in told
+
+
+def test_a_person_as_patient_may_go_to_the_examiner_and_say_goodbye(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    lines = ["/examiner What do I need?", "They ask what is wanted.", "/nonsense", "/end I must go."]
+    shown = consult(lines, out, seat="patient")
+    assert shown.exit_code == 0, shown.output
+    assert "Examiner: No examination is named" in flat(shown)
+    said = [call["answer"] for call in dialogue(out) if call["role"] == "patient"]
+    assert [answer["addressee"] for answer in said] == ["examiner", "doctor", "doctor"]
+    assert said[-1]["finished"] and said[-1]["text"] == "I must go."
+
+
+@pytest.mark.parametrize("left_after", [0, 1, 2, 3, 5])
+def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, tmp_path: Path) -> None:
+    lines = ["Do you have allergies?", ORDER, "/end", *REPORT]
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    assert consult(lines, whole).exit_code == 0
+    left = consult(lines[:left_after], halves)
+    assert left.exit_code == 0 and "The same command goes on" in left.stdout
+    rest = lines[min(left_after, 3) :]  # a report that was begun is begun again
+    resumed = consult(rest, halves)
+    assert resumed.exit_code == 0 and "The report against the answer key" in flat(resumed)
+    for line in lines[: min(left_after, 3)]:
+        if not line.startswith("/"):
+            assert f"You: {line}" in flat(resumed), "what was said before is shown again"
+
+    def said(out: Path) -> list[Any]:
+        return [(call["id"], call["answer"]) for call in dialogue(out)]
+
+    assert said(halves) == said(whole)
+
+
+def test_a_finished_session_shows_its_scores_again_and_asks_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    first = consult(["/end", *REPORT], out)
+    again = consult([], out)
+    assert again.exit_code == 0
+    table = "The report against the answer key"
+    assert flat(again).split(table)[1] == flat(first).split(table)[1]
+
+
+@pytest.mark.parametrize("interrupted", [KeyboardInterrupt, EOFError])
+def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
+    interrupted: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(prompt: str) -> str:
+        raise interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr("wardround.commands.consult._read_line", leave)
+        left = consult([], tmp_path / "session")
+    assert left.exit_code == 0 and "Left." in left.stdout and "Traceback" not in left.output
+    assert consult(["/end", *REPORT], tmp_path / "session").exit_code == 0
+
+
+@pytest.mark.parametrize("mode", ["direct", "zero_shot_cot"])
+@pytest.mark.parametrize("system", ["medchain", "ai_hospital", "saps", "patient_actor", "clinichat"])
+def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:
+    settings = (f"--set=patient={system}", f"--set=doctor_mode={mode}", "--set=max_turns=3")
+    doctor = consult(["Hello.", "Do you smoke?", "/end", *REPORT], tmp_path / "doctor", *settings)
+    assert doctor.exit_code == 0 and "does not smoke" in flat(doctor), doctor.output
+    patient = consult(["It hurts badly."] * 9, tmp_path / "patient", *settings, seat="patient")
+    assert patient.exit_code == 0 and "The doctor's report" in flat(patient), patient.output
+    assert "It hurts badly." in str(dialogue(tmp_path / "patient"))
+
+
+def test_the_other_seats_may_be_models_and_one_that_fails_is_named_and_tried_again(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+
+    def answer(request: Any) -> dict[str, Any] | str:
+        return "no JSON" if broken else {"addressee": "doctor", "text": "It hurts here.", "finished": False}
+
+    with FakeServer(answer=answer) as server:
+        model = f"--models=patient=openai:any@{server.base_url}"
+        broken = True
+        failed = consult(["Where?"], out, model)
+        assert failed.exit_code == 1 and "patient" in failed.stderr and "tries again" in failed.stderr
+        broken = False
+        shown = consult(["/end", *REPORT], out, model)
+    assert shown.exit_code == 0 and "It hurts here." in flat(shown)
+
+
+def leaky_file(folder: Path) -> Path:
+    """A case whose id tells the diagnosis."""
+    case: Case = CASE.model_copy(update={"id": "acute-calculous-cholecystitis-17", "folder": ""})
+    bare = case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": []})})
+    save_cases([bare], folder / "cases.jsonl")
+    return folder / "cases.jsonl"
+
+
+def test_a_doctor_never_sees_the_id_of_a_case_that_tells_the_diagnosis(tmp_path: Path) -> None:
+    file = leaky_file(tmp_path)
+    out = tmp_path / "session"
+    shown = consult(["Since when?", ORDER], out, f"--cases={file}", case="1")
+    assert shown.exit_code == 0, shown.output
+    assert "cholecystitis" not in shown.output
+    assert "cholecystitis" not in (out / "session.json").read_text("utf-8")
+    mistyped = consult([], tmp_path / "other", f"--cases={file}", case="acute-calculous-cholecystiti")
+    assert mistyped.exit_code == 2 and "cholecystitis-17" not in mistyped.output
+
+
+def test_without_a_place_of_its_own_a_session_is_kept_under_the_name_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(app, ["consult", "../surgery-01", "--as", "doctor"], input="")
+    assert not (tmp_path / "consults").exists(), "an unknown case leaves nothing behind"
+    assert CliRunner().invoke(app, ["consult", "surgery-01", "--as", "doctor"], input="").exit_code == 0
+    assert (tmp_path / "consults" / "surgery-01" / "session.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere-01", "--as", "doctor"], "there is no case 'nowhere-01'"),
+        (["surgery-99", "--as", "patient"], "close: surgery-0"),
+        (["0", "--as", "doctor"], "the cases are 1 to"),
+        (["surgery-01", "--as", "nurse"], "nurse"),
+        (["surgery-01"], "--as"),
+        (["surgery-01", "--as", "doctor", "--cases", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["surgery-01", "--as", "doctor", "--models", "doctor=offline"], "that seat is yours"),
+        (["surgery-01", "--as", "doctor", "--models", "report.doctor=offline"], "that seat is yours"),
+        (["surgery-01", "--as", "doctor", "--models", "patient=human"], "one person"),
+        (["surgery-01", "--as", "doctor", "--models", "patient=nobody"], "nobody"),
+        (["surgery-01", "--as", "doctor", "--set", "patient=nobody"], "patient"),
+        (["surgery-01", "--as", "doctor", "--set", "foo=1"], "foo"),
+        (["surgery-01", "--as", "doctor", "--set", "data.limit=1"], "no setting of a consultation"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_refused_before_anything_is_begun(arguments: list[str], message: str, tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["consult", *arguments, "--out", str(tmp_path / "session")], input="")
+    assert refused.exit_code == 2
+    assert message in re.sub(r"[\s│]+", " ", refused.output)
+    assert not (tmp_path / "session").exists()
+
+
+def test_a_directory_of_another_session_or_of_something_else_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    assert consult([], out).exit_code == 0
+    other = consult([], out, seat="patient")
+    assert other.exit_code == 2 and "differs in as" in other.stderr
+    assert consult([], out, "--set=max_turns=3").exit_code == 2
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("hello")
+    assert "something else" in consult([], tmp_path / "full").stderr
+    (tmp_path / "file").write_text("hello")
+    assert consult([], tmp_path / "file").exit_code == 2

@@ -1,0 +1,138 @@
+"""`wardround graph`: the picture of a graph, as text or as a file."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from nodes.context import Context
+from wardround.cli import app
+from wardround.commands.graph import GRAPHS
+
+GUIDE = Path(__file__).parents[2] / "docs" / "workflow.md"
+CONSULTATIONS = GUIDE.with_name("consultation.md")
+STAGES = ("referral", "history_taking", "examination", "diagnosis", "treatment")
+
+
+def draw(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["graph", *arguments])
+
+
+def test_the_workflow_is_the_default_and_shows_the_five_stages_in_order() -> None:
+    drawn = draw()
+    assert drawn.exit_code == 0
+    assert drawn.stdout == draw("clinical_workflow").stdout
+    assert "graph TD" in drawn.stdout
+    positions = [drawn.stdout.index(f"\t{stage}({stage})") for stage in STAGES]
+    assert positions == sorted(positions)
+    for here, there in (("referral", "history_taking"), ("history_taking", "examination"), ("diagnosis", "treatment")):
+        assert f"{here} --> {there};" in drawn.stdout
+
+
+def test_every_choice_of_the_workflow_says_what_it_depends_on() -> None:
+    """Newcomers read the picture before the code: no way out of a fork is unlabelled."""
+    forks = [line for line in draw("clinical_workflow").stdout.splitlines() if "-." in line]
+    assert len(forks) == 6
+    assert all("&nbsp;" in line for line in forks)
+
+
+def test_the_way_back_for_a_missing_examination_is_drawn() -> None:
+    drawn = draw("clinical_workflow").stdout
+    assert "review -. &nbsp;something is missing&nbsp; .-> further_examination;" in drawn
+    assert "further_examination --> examination;" in drawn
+
+
+def test_depth_opens_the_stages() -> None:
+    assert "subgraph" not in draw("--depth", "0").stdout
+    opened = draw("--depth", "2").stdout
+    assert all(f"subgraph {stage}\n" in opened for stage in STAGES)
+    assert all(f"subgraph {inner}\n" in opened for inner in ("level1", "level2", "interview", "physical", "auxiliary"))
+
+
+@pytest.mark.parametrize("stage", ["diagnosis", "treatment"])
+def test_a_stage_shows_its_discussion_and_both_ends_of_the_feedback(stage: str) -> None:
+    drawn = draw(stage).stdout
+    assert "minute -. &nbsp;objections&nbsp; .-> discuss;" in drawn
+    assert "minute -. &nbsp;agreed, or rounds used up&nbsp; .-> conclude;" in drawn
+    assert "decide -. &nbsp;each judge&nbsp; .-> judge;" in drawn
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_graph_is_drawn(name: str) -> None:
+    drawn = draw(name)
+    assert drawn.exit_code == 0
+    assert "__start__" in drawn.stdout
+
+
+def test_an_unknown_graph_is_refused_with_the_known_ones() -> None:
+    drawn = draw("clinical")
+    assert drawn.exit_code == 2
+    assert "there is no graph 'clinical'" in drawn.stderr
+    assert "clinical_workflow" in drawn.stderr
+    assert drawn.stdout == ""
+
+
+def test_mermaid_goes_into_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "referral.mmd"
+    assert draw("referral", "--out", str(out)).exit_code == 0
+    assert out.read_text("utf-8") == draw("referral").stdout.removesuffix("\n")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    drawn = draw("referral", "--out", str(tmp_path / "nowhere" / "referral.mmd"))
+    assert drawn.exit_code == 2
+    assert "cannot be written" in drawn.stderr
+
+
+def test_a_png_without_pygraphviz_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.delitem(sys.modules, "langchain_core.runnables.graph_png", raising=False)
+    out = tmp_path / "workflow.png"
+    drawn = draw("--out", str(out))
+    monkeypatch.undo()
+    sys.modules.pop("langchain_core.runnables.graph_png", None)  # it remembers that pygraphviz was not there
+    assert drawn.exit_code == 2
+    assert drawn.stderr.startswith("error: ")
+    assert "wardround[draw]" in drawn.stderr
+    assert not out.exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pygraphviz") is None, reason="pygraphviz is not installed")
+@pytest.mark.parametrize("depth", [0, 2])
+def test_a_png_is_drawn(tmp_path: Path, depth: int) -> None:
+    out = tmp_path / "workflow.PNG"
+    assert draw("--depth", str(depth), "--out", str(out)).exit_code == 0
+    assert out.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_guide_shows_the_pictures_as_they_are() -> None:
+    """After a change of a graph, put what `wardround graph` prints into the guide."""
+    pictures = re.findall(r"```mermaid\n(.*?)\n```", GUIDE.read_text("utf-8"), flags=re.DOTALL)
+    assert pictures == [draw(name).stdout.strip() for name in ("clinical_workflow", "diagnosis")]
+
+
+def test_the_page_on_consultations_shows_the_pictures_as_they_are_and_files_that_are_there() -> None:
+    page = CONSULTATIONS.read_text("utf-8")
+    pictures = re.findall(r"```mermaid\n(.*?)\n```", page, flags=re.DOTALL)
+    assert pictures == [
+        draw(name).stdout.strip() for name in ("consultation", "patients.ai_hospital", "patients.patient_actor")
+    ]
+    for name in re.findall(r"`((?:cases|graphs|nodes|tests)/[\w/.]+)`", page):
+        assert (CONSULTATIONS.parents[1] / name).exists(), name
+
+
+def test_the_guide_lists_every_switch_and_only_files_that_are_there() -> None:
+    guide = GUIDE.read_text("utf-8")
+    switches = guide[guide.index("## The switches") : guide.index("## Where things live")]
+    named = {
+        name for row in re.findall(r"^\| (`.*?) \|", switches, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert named == set(Context.model_fields)
+    files = re.findall(r"`((?:graphs|nodes|prompts|evaluation|retrieval)/[\w/.]+)`", guide)
+    assert len(files) > 8
+    for name in files:
+        path = name.replace("ROLE", "patient").replace("STAGE", "diagnosis")
+        assert (GUIDE.parents[1] / path).exists(), name

@@ -1,0 +1,140 @@
+"""``wardround reconstruct``: what it writes, what it refuses, and how it goes on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases.dialogues import read_dialogues
+from tests.support.fake_server import ChatRequest, FakeServer
+from wardround.cli import app
+
+NOTES = [
+    {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nDiagnosis: Bronchitis.", "department": "Surgery"},
+    {"id": "b/ü", "note": "主诉：头痛2天。\n诊断：偏头痛。"},
+    {"id": "c", "note": "A 40-year-old man has had fever for 2 days. He denies cough."},
+]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["reconstruct", *map(str, arguments)])
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps(note) + "\n" for note in NOTES), "utf-8")
+    return path
+
+
+def failures(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+
+
+def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dialogs.jsonl"
+    result = run(source, "-o", out)
+    assert result.exit_code == 0, result.output
+    dialogues, problems = read_dialogues(out)
+    assert not problems and sorted(dialogue.id for dialogue in dialogues) == ["a", "b/ü", "c"]
+    assert {dialogue.models[0] for dialogue in dialogues} == {"offline"}
+    sheet = json.loads((tmp_path / "dialogs.jsonl.sheet.json").read_text("utf-8"))
+    assert sheet["dialogues"] == 3 and sheet["departments"] == {"not recorded": 2, "Surgery": 1}
+    assert sheet["languages"] == {"en": 2, "zh": 1} and "Turns on average" in result.stdout
+    assert not failures(tmp_path / "dialogs.failed.jsonl")
+
+
+def test_the_messages_are_what_trainers_read(source: Path, tmp_path: Path) -> None:
+    run(source, "-o", tmp_path / "d.jsonl")
+    for line in (tmp_path / "d.jsonl").read_text("utf-8").split("\n")[:-1]:
+        messages = json.loads(line)["messages"]
+        assert [set(message) for message in messages] == [{"role", "content"}] * len(messages)
+        assert [message["role"] for message in messages] == ["user", "assistant"] * (len(messages) // 2)
+
+
+def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_runs(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "d.jsonl"
+    assert run(source, "-o", out, "--limit", 2).exit_code == 0
+    before = out.read_bytes()
+    again = run(source, "-o", out, "--limit", 2)
+    assert again.exit_code == 0 and out.read_bytes() == before and "1/2" not in again.stderr
+    for more, named in (
+        (("--limit", 3), "data.notes: was 2, is 3"),
+        (("--limit", 2, "--strategy", "direct"), "workflow.reconstruction: was None, is 'direct'"),
+    ):
+        refused = run(source, "-o", out, *more)
+        assert refused.exit_code == 2 and named in refused.stderr and out.read_bytes() == before
+
+
+def test_a_cut_last_line_is_mended(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "d.jsonl"
+    run(source, "-o", out)
+    whole = out.read_text("utf-8")
+    out.write_text(whole[: whole.rindex('{"id"') + 30], "utf-8")
+    assert run(source, "-o", out).exit_code == 0
+    assert sorted(out.read_text("utf-8").split("\n")) == sorted(whole.split("\n"))
+
+
+def test_what_fails_a_gate_stands_apart_with_the_gate_and_is_not_tried_again(source: Path, tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Any:
+        return {"exchanges": [{"physician": "What is it?", "patient": "I have had it for 77 weeks."}]}
+
+    with FakeServer(answer=answer) as server:
+        arguments = (source, "-o", tmp_path / "d.jsonl", "--strategy", "direct", "--limit", 1)
+        models = ("--models", f"openai:fake-model@{server.base_url}")
+        result = run(*arguments, *models)
+        asked = len(server.requests)
+        assert run(*arguments, *models).exit_code == 1 and len(server.requests) == asked
+    assert result.exit_code == 1 and "numbers_of_the_note" in result.stderr
+    (failed,) = failures(tmp_path / "d.failed.jsonl")
+    assert (failed["id"], failed["termination"], failed["gates"]) == ("a", "gates", ["numbers_of_the_note"])
+    assert "'77' is not in the note" in failed["problems"][0] and failed["dialogue"]["messages"]
+    assert (tmp_path / "d.jsonl").read_text("utf-8") == ""
+
+
+def test_a_model_that_cannot_be_reached_fails_the_note_until_it_is_run_again(source: Path, tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Any:
+        return {"exchanges": [{"physician": "What is it?", "patient": "I have had it for 3 weeks."}]}
+
+    with FakeServer(answer=answer, faults=["500"] * 2) as server:
+        arguments = (source, "-o", tmp_path / "d.jsonl", "--strategy=direct", "--limit=1", "--set=max_attempts=1")
+        models = ("--models", f"openai:fake-model@{server.base_url}")
+        first = run(*arguments, *models)
+        assert first.exit_code == 1, first.output
+        assert [line["termination"] for line in failures(tmp_path / "d.failed.jsonl")] == ["model_error"]
+        while (again := run(*arguments, *models)).exit_code:
+            assert len(server.requests) < 4, again.output
+    assert not failures(tmp_path / "d.failed.jsonl") and len(read_dialogues(tmp_path / "d.jsonl")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere.jsonl",), "nowhere.jsonl: cannot be read"),
+        (("builtin", "--models", "dokter=offline"), "unknown role 'dokter'"),
+        (("builtin", "--models", "default=human"), "cannot wait for a person"),
+        (("builtin", "--set", "reconstruction=guess"), "workflow.reconstruction"),
+        (("builtin", "--set", "data.limit=3"), "--set data.limit: no setting of a reconstruction"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason_before_anything_is_written(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run(*arguments, "-o", tmp_path / "out" / "d.jsonl")
+    assert result.exit_code == 2 and message in result.stderr, result.stderr
+    assert not (tmp_path / "out").exists() and "Traceback" not in result.output
+
+
+def test_a_file_that_is_not_ours_a_folder_and_the_source_itself_are_not_written_over(
+    source: Path, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign.jsonl"
+    foreign.write_text("{}\n", "utf-8")
+    for out, message in ((foreign, "was not made here"), (tmp_path, "is a folder"), (source, "while it is read")):
+        result = run(source, "-o", out)
+        assert result.exit_code == 2 and message in result.stderr, result.output
+    assert foreign.read_text("utf-8") == "{}\n"

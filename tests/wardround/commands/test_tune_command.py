@@ -1,0 +1,202 @@
+"""``wardround tune``: what it trains, what it leaves behind, what it refuses, and that a kill loses nothing."""
+
+import importlib.util
+import json
+import socket
+import subprocess
+import sys
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases.dialogues import dialogue_lines
+from wardround.cli import app
+from wardround.commands.tune import tune as tune_command
+from wardround.tuning.curve import read_table
+from wardround.tuning.examples import Example
+from wardround.tuning.smoke import make_base, smoke_dialogues
+
+SMALL = {"epochs": 4, "batch": 4, "prefix": 4, "source": 200, "target": 40, "learning_rate": 0.1, "save_every": 2}
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with dialogues and a base."""
+    folder = tmp_path_factory.mktemp("tune")
+    make_base(folder / "base")
+    (folder / "dialogues.jsonl").write_text("".join(dialogue_lines(smoke_dialogues())), "utf-8")
+    return folder
+
+
+def arguments(work: Path, out: Path, **options: object) -> list[str]:
+    given: dict[str, object] = {"base": work / "base", "out": out, **SMALL, **options}
+    named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    return ["tune", str(work / "dialogues.jsonl"), *named]
+
+
+def tune(work: Path, out: Path, **options: object) -> Result:
+    return CliRunner().invoke(app, arguments(work, out, **options))
+
+
+def refused(told: Result) -> str:
+    """What is said of bad input: one error, no traceback, exit status 2."""
+    assert told.exit_code == 2 and "Traceback" not in told.output
+    assert told.stderr.startswith("error: ") and told.stderr.count("error:") == 1
+    return told.stderr
+
+
+def forbid_network(patch: pytest.MonkeyPatch) -> None:
+    def connect(self: socket.socket, address: object) -> None:
+        raise AssertionError(f"a connection to {address!r} was asked for")
+
+    patch.setattr(socket.socket, "connect", connect)
+
+
+def test_smoke_trains_by_both_methods_offline_and_says_what_it_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_network(monkeypatch)
+    told = CliRunner().invoke(app, ["tune", "--smoke"])
+    assert told.exit_code == 0, told.output
+    assert "7 checks, 0 failed" in told.stdout
+    parts = ("labels are on", "base is as it was", "loss is recorded", "reloaded, it predicts the same")
+    assert all(told.stdout.count(part) == (1 if part == "labels are on" else 2) for part in parts)
+    assert "1 sources shortened, 1 targets cut" in told.stdout
+
+
+def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def labels(example: Example) -> list[int]:
+        return example.tokens.tolist()
+
+    monkeypatch.setattr(Example, "labels", property(labels))
+    told = CliRunner().invoke(app, ["tune", "--smoke"])
+    assert told.exit_code == 1
+    assert "FAILED: labels are on the physician's words alone" in told.stdout
+    assert "the labels say 'Patient:" in told.stdout and "7 checks, 1 failed" in told.stdout
+
+
+def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, tmp_path: Path) -> None:
+    told = tune(work, tmp_path / "out")
+    assert told.exit_code == 0, told.output
+    assert f"Model: hf:{tmp_path / 'out'}" in told.stdout and "1 cut at the target length" in told.stdout
+    steps = read_table(tmp_path / "out" / "loss.csv")
+    assert [step.step for step in steps] == list(range(1, 13)) and steps[-1].loss < steps[0].loss
+    assert (tmp_path / "out" / "loss.svg").read_text().count("<svg") == 1
+    manifest = json.loads((tmp_path / "out" / "tuning.json").read_text())
+    assert manifest["configuration"]["base"] == str(work / "base") and manifest["configuration"]["method"] == "prefix"
+    assert manifest["data"]["examples"] == 10 and manifest["data"]["cut_targets"] == 1
+    assert manifest["finished"]["steps"] == 12 and manifest["versions"]["peft"]
+    adapter = json.loads((tmp_path / "out" / "adapter_config.json").read_text())
+    assert adapter["base_model_name_or_path"] == str(work / "base") and adapter["num_virtual_tokens"] == 4
+
+    again = tune(work, tmp_path / "out")
+    assert again.exit_code == 0 and "already trained" in again.stdout
+    said = refused(tune(work, tmp_path / "out", epochs=2, seed=None))
+    assert "configuration.epochs: was 4, is 2" in said and "configuration.seed" not in said
+
+
+@pytest.mark.parametrize("method", ["prefix", "lora"])
+def test_a_killed_training_goes_on_and_ends_as_if_it_had_not_been_killed(
+    work: Path, tmp_path: Path, method: str
+) -> None:
+    options = {"method": method, "prefix": 4 if method == "prefix" else None}
+    assert tune(work, tmp_path / "whole", **options).exit_code == 0
+    program = (
+        "import os, signal, sys; from wardround.cli import app; from wardround.commands import tune\n"
+        "def report(step, steps):\n"
+        "    if step.step == 5: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "tune._report = report\n"
+        "app(sys.argv[1:])"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, *arguments(work, tmp_path / "cut", **options)], timeout=120)
+    assert killed.returncode == -9
+    assert len(read_table(tmp_path / "cut" / "loss.csv")) == 5
+    newest = tmp_path / "cut" / "checkpoints" / "checkpoint-4"
+    assert newest.is_dir()
+    torn = tmp_path / "cut" / "checkpoints" / "checkpoint-6"  # as if killed while it was written
+    torn.mkdir()
+    (torn / "adapter_config.json").write_text("{}")
+
+    told = tune(work, tmp_path / "cut", **options)
+    assert told.exit_code == 0, told.output
+    assert "step 5/12" in told.stderr and "step 4/12" not in told.stderr
+    assert (tmp_path / "cut" / "loss.csv").read_text() == (tmp_path / "whole" / "loss.csv").read_text()
+    weights = [(tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "cut")]
+    assert weights[0] == weights[1]
+
+
+def test_a_batch_in_parts_is_learnt_from_like_a_whole_one(work: Path, tmp_path: Path) -> None:
+    losses = []
+    for parts in (1, 4):
+        assert tune(work, tmp_path / str(parts), accumulate=parts, epochs=2).exit_code == 0
+        losses.append([step.loss for step in read_table(tmp_path / str(parts) / "loss.csv")])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Path, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"id": "a", "messages": []}\nnot json\n{"id": "b"}\n')
+    given = ["tune", str(file), f"--base={work / 'base'}", f"--out={tmp_path / 'out'}"]
+    said = refused(CliRunner().invoke(app, given))
+    assert "jsonl, line 2: " in said and "jsonl, line 3, messages: " in said and "jsonl, line 1" not in said
+    assert not (tmp_path / "out").exists()
+    file.write_text('{"id": "a", "messages": [{"role": "user", "content": "I cough."}]}\n')
+    assert "no turn of the physician" in refused(CliRunner().invoke(app, given))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"base": "./nowhere"}, "--base ./nowhere: there is no such folder"),
+        ({"base": None}, "DIALOGS, --base and --out are needed"),
+        ({"source": 600}, "reads 512 tokens at most, not 645 = 600 (--source) + 40 (--target) + 1 (the end) + 4"),
+        ({"accumulate": 3}, "a batch of 4 cannot be cut into 3 equal parts"),
+        ({"method": "full"}, "--method: Input should be 'prefix' or 'lora'"),
+        ({"rank": 4}, "--rank: is no setting of --method prefix"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(work: Path, tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    assert said in refused(tune(work, tmp_path / "out", **options))
+    assert not (tmp_path / "out" / "tuning.json").exists()
+
+
+def test_a_folder_that_is_no_model_or_only_an_adapter_is_no_base(work: Path, tmp_path: Path) -> None:
+    assert "cannot be loaded (the folder)" in refused(tune(work, tmp_path / "out", base=tmp_path))
+    (tmp_path / "adapter_config.json").write_text("{}")
+    assert "is an adapter" in refused(tune(work, tmp_path / "out", base=tmp_path))
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in refused(tune(work, tmp_path / "file" / "out"))
+    assert "holds a model already" in refused(tune(work, work / "base"))
+
+
+def test_without_the_extra_it_says_what_to_install(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("wardround.tuning.base.find_spec", lambda name: None if name == "peft" else find(name))
+    assert "pip install 'wardround[tune]'" in refused(tune(work, tmp_path / "out"))
+
+
+def test_a_loss_that_is_no_number_stops_the_training_with_1(work: Path, tmp_path: Path) -> None:
+    told = tune(work, tmp_path / "out", method="lora", prefix=None, learning_rate=1e30)
+    assert told.exit_code == 1 and "the loss is no number; try a lower --learning-rate" in told.stderr
+
+
+def test_the_guide_names_every_option() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text("utf-8")
+    options = {f"--{name.replace('_', '-')}" for name in signature(tune_command).parameters if name != "dialogues"}
+    assert {option for option in options if f"`{option}" not in guide and f" {option} " not in guide} == set()
+
+
+def test_the_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from wardround.cli import app\n"
+        "try: app(['tune', '--help'])\n"
+        "except SystemExit: print([name for name in ('torch', 'transformers', 'peft') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.endswith("[]\n")

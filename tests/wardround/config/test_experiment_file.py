@@ -1,0 +1,430 @@
+"""Experiment files, what they extend and sweep over, and the command line's options laid over them."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment_file import Sweep, parse_models, parse_settings, read_experiment, read_sweep
+from wardround.config.schema import experiment_schema
+from wardround.library import find_file, library_files
+
+EVERY_SECTION = """
+name = "ablation-1"
+epochs = 2
+seed = 7
+
+[data]
+cases = "builtin"
+split = "train"
+limit = 3
+
+[models]
+default = "openai:gpt-4o-mini@http://localhost:1/v1"
+patient = "offline"
+"diagnosis.feedback" = "offline"
+
+[workflow]
+feedback = "off"
+general_agents = 1
+
+[workflow.prices]
+"openai:gpt-4o-mini@http://localhost:1/v1" = [0.15, 0.6]
+
+[run]
+concurrency = 2
+"""
+
+
+def read(file: Path, text: str, *options: str, models: tuple[str, ...] = ()) -> Experiment:
+    file.write_text(text, "utf-8")
+    return read_experiment(file, parse_settings(options), parse_models(models))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "experiment.toml"
+
+
+def test_without_a_file_the_built_in_cases_are_run_offline() -> None:
+    experiment = read_experiment(None, {})
+    assert experiment.data.cases == "builtin" and experiment.models == {"default": "offline"}
+
+
+def test_every_section_of_a_file_is_read(file: Path) -> None:
+    experiment = read(file, EVERY_SECTION)
+    assert (experiment.name, experiment.epochs, experiment.run.concurrency) == ("ablation-1", 2, 2)
+    assert (experiment.data.split, experiment.data.limit) == ("train", 3)
+    context = experiment.context
+    assert (context.feedback, context.general_agents, context.seed) == ("off", 1, 7)
+    assert context.models["diagnosis.feedback"] == "offline"
+    assert context.prices["openai:gpt-4o-mini@http://localhost:1/v1"] == (0.15, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (
+            "colour = 1",
+            "colour: unknown key; known are data, epochs, extends, graph, grid, judges, limits, models, ",
+        ),
+        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, split, terms"),
+        (
+            "[run]\nthreads = 3",
+            "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
+        ),
+        ("[workflow]\nfeed_back = 3", "workflow.feed_back: unknown key; known are "),
+        ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
+        ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
+        ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
+        ("epochs = 'many'", "epochs: Input should be a valid integer"),
+        ("graph = 'mdagents'", "graph: Input should be 'clinical_workflow'"),
+        ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
+        ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
+        ("graph = 'one_step'\n[workflow]\ngrow = 'in_order'", "workflow.grow remembers whole courses"),
+        ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),
+        ("[limits.roles.diagnosis_judge]\ncalls = 3", "limits.roles: diagnosis_judge: judges are outside"),
+        (
+            "[limits.roles.intern2]\ncalls = 3",
+            "limits.roles: intern2: a seat has the limits of its role; name",
+        ),
+        ("[limits.case]\ncalls = -1", "limits.case.calls: Input should be greater than"),
+        ("[limits.case]\nturns = 3", "limits.case.turns: unknown key; known are calls, cost, seconds, tokens"),
+        ("[judges]\npatient = 'offline'", "judges: patient: judges nothing and belongs in [models]"),
+        ("name = '../elsewhere'", "name: String should match"),
+        ("[models]\npatiant = 'offline'", "models: unknown role 'patiant'; did you mean 'patient'"),
+        ("[models]\npatient = 'opnai:gpt'", "models.patient: 'opnai:gpt': unknown provider 'opnai'"),
+        ("[models]\npatient = 'gpt'", "models.patient: 'gpt' is not a model"),
+        ("[models]\npatient = 3", "models.patient: Input should be a valid string"),
+        ("models = 'offline'", "models: Input should be a valid dictionary"),
+        ("[data\n", "cannot be read as TOML"),
+    ],
+)
+def test_a_fault_in_a_file_is_refused_by_file_and_key(file: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, text)
+    assert str(refused.value).startswith(f"{file}: {named}")
+
+
+def test_every_fault_of_a_file_is_listed(file: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, "epochs = 0\ncolour = 1\n[data]\nlimit = -1")
+    assert len(str(refused.value).splitlines()) == 3
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"absent\.toml: cannot be read"):
+        read_experiment(tmp_path / "absent.toml", {})
+
+
+def test_a_fault_of_the_command_line_does_not_blame_the_file(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"^command line: workflow\.feedback"):
+        read(file, EVERY_SECTION, "feedback=upstream")
+    with pytest.raises(ConfigurationError, match=r"^command line: models: unknown role 'patiant'"):
+        read(file, EVERY_SECTION, models=("patiant=offline",))
+
+
+@pytest.mark.parametrize("key", ["run", "position", "trace_file", "models", "seed", "case_source"])
+def test_a_setting_that_the_workflow_would_ignore_is_refused(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"'{key}' is no setting of the workflow"):
+        read_experiment(None, {f"workflow.{key}": 1})
+
+
+@pytest.mark.parametrize(
+    ("setting", "key", "value"),
+    [
+        ("feedback=off", "workflow.feedback", "off"),
+        ("retrieval=false", "workflow.retrieval", False),
+        ("max_turns=3", "workflow.max_turns", 3),
+        ("temperature=0.5", "workflow.temperature", 0.5),
+        ('memory="a=b"', "workflow.memory", "a=b"),
+        ("memory=./store=1", "workflow.memory", "./store=1"),
+        ("seed=3", "seed", 3),
+        ("epochs=2", "epochs", 2),
+        ("name=mine", "name", "mine"),
+        ("data.split=train", "data.split", "train"),
+        ('data.case_ids=["a", "b"]', "data.case_ids", ["a", "b"]),
+        ("run.concurrency=2", "run.concurrency", 2),
+        ("models.patient=offline", "models.patient", "offline"),
+        ("workflow.sub_departments={Surgery = ['Urology']}", "workflow.sub_departments", {"Surgery": ["Urology"]}),
+    ],
+)
+def test_a_bare_setting_is_the_workflows_and_values_are_toml_or_plain_text(setting: str, key: str, value: Any) -> None:
+    assert parse_settings([setting]) == {key: value}
+
+
+@pytest.mark.parametrize("setting", ["feedback", "=off", ""])
+def test_a_setting_without_key_and_value_is_refused(setting: str) -> None:
+    with pytest.raises(ConfigurationError, match="expected KEY=VALUE"):
+        parse_settings([setting])
+
+
+def test_settings_are_laid_over_the_file(file: Path) -> None:
+    experiment = read(file, EVERY_SECTION, "feedback=same_stage", "data.limit=5", "seed=1")
+    assert experiment.context.feedback == "same_stage" and experiment.context.general_agents == 1
+    assert (experiment.data.limit, experiment.data.split, experiment.seed) == (5, "train", 1)
+
+
+@pytest.mark.parametrize("text", ["data = 3", "models = 'offline'", "run = [1]"])
+def test_a_value_where_a_section_belongs_is_one_clear_error(file: Path, text: str) -> None:
+    with pytest.raises(ConfigurationError, match="expected a section"):
+        read(file, text, "data.limit=3", "models.patient=offline", "run.concurrency=2")
+
+
+def test_a_setting_inside_of_a_value_is_one_clear_error() -> None:
+    with pytest.raises(ConfigurationError, match="epochs"):
+        read_experiment(None, parse_settings(["epochs=1", "epochs.more=2"]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "parsed"),
+    [
+        ("patient=offline", {"patient": "offline"}),
+        ("offline", {"default": "offline"}),
+        ("diagnosis.feedback=openai:a@http://b/v1", {"diagnosis.feedback": "openai:a@http://b/v1"}),
+        ("patient=openai:a@http://b/v1?x=y", {"patient": "openai:a@http://b/v1?x=y"}),
+    ],
+)
+def test_a_model_is_given_by_role_or_for_all(entry: str, parsed: dict[str, str]) -> None:
+    assert parse_models([entry]) == parsed
+
+
+@pytest.mark.parametrize("entry", ["=offline", "patient=", "="])
+def test_a_model_without_role_or_spec_is_refused(entry: str) -> None:
+    with pytest.raises(ConfigurationError, match="expected ROLE=SPEC"):
+        parse_models([entry])
+
+
+@pytest.mark.parametrize("role", ["patient", "diagnosis.feedback", "referral.level1.general", "claim_judge"])
+def test_every_role_of_the_cast_can_be_given_a_model(role: str) -> None:
+    assert read_experiment(None, {}, {role: "offline"}).models[role] == "offline"
+
+
+def test_models_of_the_command_line_are_laid_over_the_files(file: Path) -> None:
+    models = read(file, EVERY_SECTION, models=("patient=openai:other", "diagnosis.feedback=openai:third")).models
+    assert models["default"] == "openai:gpt-4o-mini@http://localhost:1/v1"
+    assert (models["patient"], models["diagnosis.feedback"]) == ("openai:other", "openai:third")
+
+
+def test_a_role_at_a_stage_may_be_spelt_in_any_way_that_toml_has_for_it(file: Path) -> None:
+    spellings = ['"diagnosis.feedback" = "offline"', 'diagnosis.feedback = "offline"']
+    read_ones = [read(file, f"[models]\n{spelling}") for spelling in spellings]
+    read_ones.append(read(file, '[models.diagnosis]\nfeedback = "offline"'))
+    read_ones.append(read_experiment(None, parse_settings(["models.diagnosis.feedback=offline"])))
+    assert all(one.models["diagnosis.feedback"] == "offline" for one in read_ones)
+
+
+def test_a_person_is_no_model_of_a_run_of_many_cases(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot wait for a person"):
+        read(file, "[models]\npatient = 'human'")
+
+
+def test_how_a_run_is_run_is_no_part_of_its_identity_and_all_else_is() -> None:
+    base = read_experiment(None, {})
+    assert read_experiment(None, {"run.concurrency": 9}).identity == base.identity
+    for key, value in {"data.limit": 1, "seed": 1, "epochs": 2, "workflow.feedback": "off", "name": "b"}.items():
+        assert read_experiment(None, {key: value}).identity != base.identity
+
+
+def sweep(file: Path, text: str, *options: str) -> Sweep:
+    file.write_text(text, "utf-8")
+    return read_sweep(file, parse_settings(options))
+
+
+def test_a_judge_of_default_is_every_judge_and_nobody_else(file: Path) -> None:
+    models = read(file, "[judges]\ndefault = 'openai:m'\ndiagnosis_judge = 'offline'").context.models
+    assert models["claim_judge"] == models["mvme_director"] == "openai:m" and models["diagnosis_judge"] == "offline"
+    assert models["default"] == "offline" and "patient" not in models
+
+
+def test_a_grid_is_a_named_run_for_every_combination(file: Path) -> None:
+    found = sweep(
+        file, """name = 'x'\n[grid]\n"workflow.feedback" = ["off", "same_stage"]\nworkflow.neighbours = [1, 2]"""
+    )
+    assert list(found.runs) == [
+        f"feedback={feedback},neighbours={number}" for feedback in ("off", "same_stage") for number in (1, 2)
+    ]
+    last = found.runs["feedback=same_stage,neighbours=2"]
+    assert (last.context.feedback, last.context.neighbours, last.name) == (
+        "same_stage",
+        2,
+        "feedback=same_stage,neighbours=2",
+    )
+    assert found.name == "x" and not found.single
+
+
+def test_variants_are_named_runs_and_the_grid_runs_over_each(file: Path) -> None:
+    text = """
+[variants.full]
+[variants.bare]
+"workflow.feedback" = "off"
+[variants.bare.workflow]
+retrieval = false
+[grid]
+"models.doctor" = ["offline", "openai:a/b"]
+"""
+    found = sweep(file, text)
+    assert list(found.runs) == [
+        f"{variant},doctor={doctor}" for variant in ("full", "bare") for doctor in ("offline", "openai-a-b")
+    ]
+    bare = found.runs["bare,doctor=openai-a-b"]
+    assert (bare.context.feedback, bare.context.retrieval, bare.models["doctor"]) == ("off", False, "openai:a/b")
+    assert found.runs["full,doctor=offline"].context.retrieval
+
+
+def test_runs_of_a_sweep_differ_in_identity(file: Path) -> None:
+    found = sweep(file, '[grid]\nseed = [1, 2]\n"models.diagnosis.feedback" = ["offline", "openai:m"]')
+    identities = [str(one.identity) for one in found.runs.values()]
+    assert len(set(identities)) == 4
+    assert {one.models.get("diagnosis.feedback") for one in found.runs.values()} == {"offline", "openai:m"}
+
+
+def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> None:
+    text = "[grid]\nworkflow.neighbours = [1, 2]"
+    assert all(one.context.feedback == "off" for one in sweep(file, text, "feedback=off").runs.values())
+    with pytest.raises(ConfigurationError, match=r"command line: workflow\.neighbours: .* sweeps over it"):
+        sweep(file, text, "neighbours=3")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("grid = 3", "grid: expected a section"),
+        ("[grid]\nseed = 3", "grid.seed: expected a list of values, not 3"),
+        ("[grid]\nseed = []", "grid.seed: expected a list of values"),
+        ("[grid]\nworkflow.feedback = ['off', 'on']", "grid: workflow.feedback: Input should be"),
+        ("[grid]\ncolour = ['off']", "grid: colour: unknown key"),
+        ("[grid]\nname = ['a/b', 'a-b']", "two runs would be named"),
+        ("variants = ['a']", "variants: expected a section for each variant"),
+        ("[variants.a]\nworkflow.neighbours = 0", "variants.a: workflow.neighbours: Input should be greater"),
+        ("tables = 'one'", "tables: expected a list of names"),
+        ("extends = 3", "extends: expected the path"),
+        ("extends = 'absent.toml'", ""),
+    ],
+)
+def test_a_fault_in_what_is_swept_over_is_refused_by_file_and_key(file: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        sweep(file, text)
+    assert named in str(refused.value) and str(file.parent) in str(refused.value)
+
+
+def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        "epochs = 3\n[workflow]\nfeedback = 'off'\nneighbours = 2\n"
+        "[models]\ndefault = 'openai:m'\npatient = 'openai:p'\n"
+        '[workflow.prices]\n"openai:m-1.5" = [1, 2]',
+        "utf-8",
+    )
+    found = read(file, "extends = 'base.toml'\n[workflow]\nneighbours = 5\n[models]\npatient = 'offline'")
+    assert (found.epochs, found.context.feedback, found.context.neighbours) == (3, "off", 5)
+    assert found.models == {"default": "openai:m", "patient": "offline"}
+    assert found.context.prices == {"openai:m-1.5": (1, 2)}
+
+
+def test_a_fault_of_an_extended_file_is_told_by_that_file(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text("[workflow]\nneighbours = 0", "utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, "extends = 'base.toml'")
+    assert str(refused.value).startswith(f"{tmp_path / 'base.toml'}: workflow.neighbours")
+
+
+def test_files_that_extend_each_other_are_refused(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text(f"extends = '{file.name}'", "utf-8")
+    with pytest.raises(ConfigurationError, match="circle"):
+        read(file, "extends = 'base.toml'")
+
+
+def test_an_empty_variant_is_a_run_also_in_a_file_that_extends_another(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text("[workflow]\nfeedback = 'off'", "utf-8")
+    found = sweep(
+        file, "extends = 'base.toml'\n[workflow]\n[variants.full]\n[variants.bare.workflow]\nretrieval = false"
+    )
+    assert list(found.runs) == ["full", "bare"] and found.runs["full"].context.feedback == "off"
+
+
+def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
+    assert len(sweep(file, "extends = 'medchain_table_3'\nepochs = 2").runs) == 4
+
+
+def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file: Path) -> None:
+    file.write_text(
+        "[grid]\n'models.doctor' = ['offline', 'openai:m']\n[variants.a]\n'workflow.feedback' = 'off'", "utf-8"
+    )
+    with pytest.raises(ConfigurationError, match=r"models\.doctor: .* sweeps over it"):
+        read_sweep(file, {}, {"doctor": "offline"})
+    with pytest.raises(ConfigurationError, match=r"workflow\.feedback: .* sweeps over it"):
+        read_sweep(file, {"workflow.feedback": "same_stage"})
+
+
+@pytest.mark.parametrize("text", ["name = '../x'\n[grid]\nseed = [1, 2]", "[variants.'..']", "[variants.tables]"])
+def test_a_name_that_is_no_directory_of_its_own_is_refused(file: Path, text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no name for"):
+        sweep(file, text)
+
+
+def test_a_name_of_the_command_line_names_the_directory(file: Path) -> None:
+    assert sweep(file, "seed = 1", "name=mine").name == "mine"
+
+
+def test_a_mistyped_name_of_the_library_is_told_its_like() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean medchain_table_3"):
+        read_sweep(Path("medchain_table_33"), {})
+
+
+def test_a_sweep_is_no_single_experiment(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="sweeps over 2 runs"):
+        read(file, "[grid]\nseed = [1, 2]")
+
+
+_VALUES = st.sampled_from([0, 1, -1, 2.5, "", "off", "offline", True, None, [], [1], {}, {"a": 1}])
+_SWEEPING = ["grid", "variants", "tables", "extends"]
+_INNER = ["case", "roles", "cases", "feedback", "neighbours", "calls", "default", "patient", "a.b", "x"]
+_KEYS = st.sampled_from([*Experiment.model_fields, *_SWEEPING, *_INNER])
+_TREES = st.recursive(_VALUES, lambda inner: st.dictionaries(_KEYS, inner, max_size=4), max_leaves=12)
+
+
+@given(st.dictionaries(_KEYS, _TREES, max_size=6))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_experiment_file_is_read_or_refused_in_words(tmp_path: Path, tree: dict[str, Any]) -> None:
+    file = tmp_path / "random.toml"
+    file.write_text(_toml(tree), "utf-8")
+    try:
+        found = read_sweep(file, {})
+    except ConfigurationError as error:
+        assert str(tmp_path) in str(error) or "command line" in str(error)
+    else:
+        assert all(one.context is not None and one.identity for one in found.runs.values())
+
+
+def _toml(tree: Any) -> str:
+    """A tree as inline TOML; what TOML has no word for is left out."""
+    lines = [f"{json.dumps(key)} = {_inline(value)}" for key, value in tree.items() if value is not None]
+    return "\n".join(lines)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_inline(v)}" for k, v in value.items() if v is not None) + "}"
+    return json.dumps(value)
+
+
+def test_the_schema_takes_what_is_read_and_refuses_an_unknown_key() -> None:
+    schema = experiment_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    assert validator.is_valid(tomllib.loads(EVERY_SECTION))
+    assert not validator.is_valid({"colour": 1}) and not validator.is_valid({"workflow": {"feed_back": "off"}})
+    for file in library_files().values():
+        assert list(validator.iter_errors(tomllib.loads(file.read_text("utf-8")))) == [], file.name
+
+
+@pytest.mark.parametrize("name", sorted(library_files()))
+def test_every_file_that_comes_along_can_be_read(name: str) -> None:
+    found = read_sweep(find_file(Path(name)), {})
+    assert found.runs and found.name

@@ -1,0 +1,77 @@
+"""The cases of an experiment, and the departments that a data set brings along."""
+
+from pathlib import Path
+
+import pytest
+
+from cases import CaseFileError, ExaminationRecord, load_cases, save_cases
+from wardround.config.experiment import ConfigurationError, Data
+from wardround.config.selection import select, select_cases
+
+
+def test_of_the_built_in_cases_the_test_split_is_taken() -> None:
+    assert {case.split for case in select_cases(Data())} == {"test"}
+
+
+def test_a_split_that_is_named_is_taken() -> None:
+    assert {case.split for case in select_cases(Data(split="validation"))} == {"validation"}
+
+
+def test_a_file_is_taken_whole_and_a_limit_takes_its_first_cases(tmp_path: Path) -> None:
+    chosen = load_cases()[:4]
+    save_cases([case.model_copy(update={"examinations": type(case.examinations)()}) for case in chosen], tmp_path / "c")
+    assert [case.id for case in select_cases(Data(cases=str(tmp_path / "c")))] == [case.id for case in chosen]
+    assert [case.id for case in select_cases(Data(cases=str(tmp_path / "c"), limit=2))] == [
+        case.id for case in chosen[:2]
+    ]
+
+
+def test_case_ids_are_taken_from_any_split_in_their_order_and_once() -> None:
+    ids = [next(case.id for case in load_cases() if case.split == split) for split in ("train", "test")]
+    assert [case.id for case in select_cases(Data(case_ids=[*ids, ids[0]]))] == ids
+
+
+def test_an_unknown_case_id_is_named_with_its_like() -> None:
+    with pytest.raises(ConfigurationError, match=r"case_ids: surgery-001 not in builtin; did you mean surgery-01"):
+        select_cases(Data(case_ids=["surgery-001"]))
+
+
+def test_a_case_id_outside_the_named_split_is_refused() -> None:
+    train = next(case.id for case in load_cases() if case.split == "train")
+    with pytest.raises(ConfigurationError, match=f"{train} not in builtin of split 'test'"):
+        select_cases(Data(split="test", case_ids=[train]))
+
+
+def test_a_split_without_cases_is_refused(tmp_path: Path) -> None:
+    case = next(case for case in load_cases() if not case.examinations.images and case.split == "train")
+    save_cases([case], tmp_path / "cases.jsonl")
+    with pytest.raises(ConfigurationError, match="has no case of split 'test'"):
+        select_cases(Data(cases=str(tmp_path / "cases.jsonl"), split="test"))
+
+
+def test_a_case_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CaseFileError, match=r"absent\.jsonl"):
+        select_cases(Data(cases=str(tmp_path / "absent.jsonl")))
+
+
+def test_a_data_set_with_departments_of_its_own_brings_its_list(tmp_path: Path) -> None:
+    cases = load_cases()[:2]
+    keys = [
+        case.key.model_copy(update={"department": "Surgery", "sub_departments": names})
+        for case, names in zip(cases, (["Tropical Surgery", "Urology"], ["Aviation Surgery"]), strict=True)
+    ]
+    file = tmp_path / "own.jsonl"
+    save_cases(
+        [
+            case.model_copy(update={"key": key, "examinations": ExaminationRecord()})
+            for case, key in zip(cases, keys, strict=True)
+        ],
+        file,
+    )
+    assert select(Data(cases=str(file))).sub_departments == {
+        "Surgery": ["Aviation Surgery", "Tropical Surgery", "Urology"]
+    }
+
+
+def test_a_data_set_with_our_departments_keeps_our_list() -> None:
+    assert select(Data()).sub_departments is None

@@ -1,0 +1,180 @@
+"""Checkpoints: a killed case goes on where it was, in SQLite or in a Postgres database that runs share."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cases import Case
+from scoring.medchain.answers import score_clinical_workflow
+from scoring.medchain.stage_scores import StageScores
+from tests.support import servers
+from tests.support.fake_server import FakeServer
+from tests.support.runs import IDS, calls, outcomes, run, short
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.checkpoints import check_checkpoints
+from wardround.run.runner import run_experiment
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Postgres server."""
+    with servers.postgres(tmp_path_factory.mktemp("postgres") / "data") as url:
+        yield url
+
+
+@pytest.fixture
+def database(server: str) -> str:
+    """The address of an empty database of its own."""
+    return servers.new_database(server)
+
+
+def kept_in(database: str, experiment: Experiment) -> Experiment:
+    return experiment.model_copy(update={"run": experiment.run.model_copy(update={"checkpoints": database})})
+
+
+def kill_while_scoring(patched: pytest.MonkeyPatch, case_id: str) -> None:
+    """Let the run end when the doctors of a case are done."""
+
+    async def score(case: Case, *arguments: Any) -> StageScores:
+        if case.id == case_id:
+            raise Killed
+        return await score_clinical_workflow(case, *arguments)
+
+    patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
+
+
+def test_a_run_with_postgres_gives_what_one_with_sqlite_gives_and_leaves_nothing_there(
+    tmp_path: Path, database: str
+) -> None:
+    with FakeServer() as models:
+        run(short(models), tmp_path / "sqlite")
+        run(kept_in(database, short(models)), tmp_path / "postgres")
+    assert outcomes(tmp_path / "postgres") == outcomes(tmp_path / "sqlite")
+    assert set(servers.rows(database).values()) == {0}
+    assert not (tmp_path / "postgres" / "checkpoints.sqlite").exists()
+
+
+def test_an_interrupted_run_goes_on_at_its_checkpoint_in_postgres(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeServer() as models:
+        experiment = kept_in(database, short(models, concurrency=1, models=None))
+        run(experiment, tmp_path / "whole")
+        whole = len(models.requests)
+        with monkeypatch.context() as patched:
+            kill_while_scoring(patched, IDS[1])
+            with pytest.raises(BaseExceptionGroup):
+                run(experiment, tmp_path / "killed")
+        assert servers.rows(database)["checkpoints"] > 0
+        # Without what the trace holds, only the checkpoint keeps the doctors from being asked again.
+        next((tmp_path / "killed" / "traces").glob(f"{IDS[1]}-*")).unlink()
+        run(experiment, tmp_path / "killed")
+        assert len(models.requests) == 2 * whole
+    judged = {call["stage"] for call in calls(tmp_path / "killed", IDS[1])}
+    assert judged == {"evaluation"}
+    assert set(servers.rows(database).values()) == {0}
+    assert "unregistered" not in caplog.text, "the serializer was not told of a type of the state"
+
+
+def test_two_runs_in_one_database_at_once_do_not_mix_and_both_make_its_tables(tmp_path: Path, database: str) -> None:
+    experiments = {"one": short(limit=2), "other": short(limit=2, max_turns=1)}
+
+    async def both() -> None:
+        runs = (run_experiment(kept_in(database, each), tmp_path / name) for name, each in experiments.items())
+        await asyncio.gather(*runs)
+
+    asyncio.run(both())
+    for name, experiment in experiments.items():
+        run(experiment, tmp_path / f"{name} alone")
+        assert outcomes(tmp_path / name) == outcomes(tmp_path / f"{name} alone")
+    assert outcomes(tmp_path / "one") != outcomes(tmp_path / "other")
+
+
+def test_many_at_once_make_the_tables_of_a_new_database(database: str) -> None:
+    async def many() -> None:
+        await asyncio.gather(*(check_checkpoints(database) for _ in range(6)))
+
+    asyncio.run(asyncio.wait_for(many(), 60))
+    assert servers.rows(database) == {"checkpoints": 0, "checkpoint_blobs": 0, "checkpoint_writes": 0}
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("mysql://u:pepper-4711@localhost/db", "write postgresql://"),
+        ("u:pepper-4711@localhost/db", "write postgresql://"),
+        ("postgresql://u:pepper-4711@127.0.0.1:1/db", "start the server, or correct the address"),
+        ("postgresql://u:pepper-4711@127.0.0.1:none/db", "correct the address"),
+        ("postgresql://u:pep@per-4711@127.0.0.1:1/db", "correct the address"),
+        ("postgresql://u:pepper/4711@127.0.0.1:1/db", "correct the address"),
+        ("postgresql://127.0.0.1:1/db?user=u&password=pepper-4711", "start the server"),
+    ],
+)
+def test_a_database_that_cannot_be_reached_is_refused_before_anything_is_written_and_no_password_is_told(
+    tmp_path: Path, url: str, told: str
+) -> None:
+    said = CliRunner().invoke(app, ["run", "--limit=1", f"--set=run.checkpoints={url}", f"--out={tmp_path / 'out'}"])
+    assert said.exit_code == 2 and "run.checkpoints" in said.stderr and told in said.stderr
+    assert "pep" not in said.output and "4711" not in said.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_password_is_refused_and_not_told(tmp_path: Path, server: str) -> None:
+    url = servers.new_database(server, guarded=True).replace(servers.PASSWORD, "salt-4712")
+    with pytest.raises(ConfigurationError, match=r"run\.checkpoints: .*password authentication failed") as refused:
+        run(kept_in(url, short()), tmp_path / "out")
+    assert "salt" not in str(refused.value) and "4712" not in str(refused.value)
+    assert refused.value.__cause__ is None and not (tmp_path / "out").exists()
+
+
+def test_the_password_is_written_nowhere(
+    tmp_path: Path, server: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = servers.new_database(server, guarded=True)
+    arguments = ["run", "--limit=1", "--set=retrieval=false", f"--set=run.checkpoints={url}", f"--out={tmp_path}"]
+    said = CliRunner().invoke(app, arguments)
+    assert said.exit_code == 0
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(written) >= 4
+    for file in written:
+        assert servers.PASSWORD.encode() not in file.read_bytes(), file
+    assert servers.PASSWORD not in said.output + caplog.text + "".join(capsys.readouterr())
+
+
+def test_a_database_that_goes_away_fails_each_case_with_its_reason_and_the_run_goes_on_later(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import OperationalError
+
+    async def gone(*_: Any) -> None:
+        raise OperationalError("the connection is lost")
+
+    experiment = kept_in(database, short())
+    with monkeypatch.context() as patched:
+        patched.setattr(AsyncPostgresSaver, "aput", gone)
+        summary = run(experiment, tmp_path)
+    assert summary["failed"] == summary["attempted"] == 3
+    assert run(experiment, tmp_path)["scored"] == 3
+
+
+def test_postgres_without_its_packages_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, "langgraph.checkpoint.postgres.aio", None)
+    with pytest.raises(ConfigurationError, match=r"run\.checkpoints: .*pip install 'wardround\[postgres\]'"):
+        run(kept_in("postgresql://localhost/db", short()), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,131 @@
+"""One case to its end: limits stop it, and what it had is scored; what was paid is not paid again."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from tests.support.fake_server import FakeServer
+from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, spec
+from wardround.config.experiment import ConfigurationError, Experiment
+
+JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
+
+
+def limited(server: FakeServer, limits: dict[str, Any], **fields: Any) -> Experiment:
+    return Experiment.model_validate(
+        {
+            "data": {"case_ids": IDS[:3]},
+            "models": {"default": spec(server)},
+            "workflow": SHORT,
+            "limits": limits,
+            "run": {"concurrency": 2},
+        }
+        | fields
+    )
+
+
+def asked(out: Path, case_id: str) -> list[str]:
+    """The roles of a case that were asked, without its judges."""
+    return [call["role"] for call in calls(out, case_id) if call["role"] not in JUDGES and call["attempts"]]
+
+
+@pytest.mark.parametrize("most", [0, 5])
+def test_a_case_at_its_limit_is_scored_with_what_it_has_and_marked(tmp_path: Path, most: int) -> None:
+    with FakeServer() as server:
+        summary = run(limited(server, {"case": {"calls": most}}), tmp_path)
+    assert (summary["attempted"], summary["scored"], summary["failed"], summary["limited"]) == (3, 3, 0, 3)
+    for result in results(tmp_path):
+        assert result.termination == "case_calls_limit" and result.error is not None
+        assert set(result.scores) and len(asked(tmp_path, result.case_id)) == most
+    assert summary["scores"]["treatment"]["mean"] == 0.0
+
+
+def test_a_limited_case_is_final_and_asks_nothing_again(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        first = run(limited(server, {"case": {"calls": 5}}), tmp_path)
+        sent = len(server.requests)
+        assert run(limited(server, {"case": {"calls": 5}}), tmp_path) == first and len(server.requests) == sent
+
+
+def test_a_role_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        run(limited(server, {"roles": {"general": {"calls": 2}}}), tmp_path)
+    for result in results(tmp_path):
+        assert result.termination == "role_calls_limit" and asked(tmp_path, result.case_id).count("general") == 2
+
+
+def test_tokens_are_limited_to_within_one_call(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        run(limited(server, {"case": {"tokens": 1}}), tmp_path)
+    assert {result.termination for result in results(tmp_path)} == {"case_tokens_limit"}
+
+
+def test_a_run_at_its_limit_stops_and_goes_on_to_the_same_end_when_the_limit_is_raised(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        run(limited(server, {}), tmp_path / "free")
+        free = len(server.requests)
+        stopped = run(limited(server, {"run": {"calls": 25}}), tmp_path / "limited")
+        assert stopped["attempted"] < 3 or stopped["limited"] > 0
+        assert stopped["attempted"] + stopped["not_attempted"] == 3
+        raised = run(limited(server, {}), tmp_path / "limited")
+        assert raised["not_attempted"] == 0 and raised["limited"] == 0
+    # Judges of a case that was stopped in its course were asked about another state of it, and that was paid.
+    paid = {"calls", "tokens", "cost", "seconds"}
+    ends = [[one.model_dump(exclude=paid) for one in results(tmp_path / name)] for name in ("limited", "free")]
+    assert ends[0] == ends[1]
+    courses = [len(asked(tmp_path / "limited", case_id)) for case_id in IDS[:3]]
+    assert courses == [len(asked(tmp_path / "free", case_id)) for case_id in IDS[:3]]
+    assert free > 0
+
+
+def test_a_limit_of_cost_without_a_price_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with (
+        FakeServer() as server,
+        pytest.raises(ConfigurationError, match=r"no price is known for openai:fake-model@.*prices"),
+    ):
+        run(limited(server, {"run": {"cost": 1.0}}), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_cost_of_a_case_is_limited_by_the_prices_that_are_given(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        workflow = {**SHORT, "prices": {spec(server): [1_000_000.0, 1_000_000.0]}}
+        summary = run(limited(server, {"case": {"cost": 0.5}}, workflow=workflow), tmp_path)
+    assert summary["terminations"] == {"case_cost_limit": 3} and summary["cost"] > 0.5
+
+
+def test_answers_of_an_earlier_run_are_taken_from_the_cache(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        kept = {"run": {"concurrency": 2, "cache": str(tmp_path / "cache.sqlite")}}
+        run(limited(server, {}, **kept), tmp_path / "first")
+        sent = len(server.requests)
+        run(limited(server, {}, **kept), tmp_path / "second")
+        assert len(server.requests) == sent
+        # Another epoch is another sample.
+        run(limited(server, {}, epochs=2, **kept), tmp_path / "epochs")
+        assert len(server.requests) == 2 * sent
+
+    def scores(out: Path) -> list[Any]:
+        return [(result.case_id, result.scores, result.answers) for result in results(out)]
+
+    assert scores(tmp_path / "first") == scores(tmp_path / "second")
+    assert not any(json.loads(line)["cost"] for line in (tmp_path / "second" / "results.jsonl").open())
+
+
+def test_a_database_that_fails_is_told_as_such_and_the_case_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: Any, **__: Any) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with FakeServer() as server:
+        run(limited(server, {}), tmp_path / "whole")
+        with monkeypatch.context() as patched:
+            patched.setattr(AsyncSqliteSaver, "aput", lost)
+            assert run(limited(server, {}), tmp_path / "lost")["terminations"] == {"checkpoint_error": 3}
+        run(limited(server, {}), tmp_path / "lost")
+    assert outcomes(tmp_path / "lost") == outcomes(tmp_path / "whole")

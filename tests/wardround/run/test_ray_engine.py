@@ -1,0 +1,259 @@
+"""The Ray engine: what one process gives, several give too, also when some of them are killed on the way."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import load_cases
+from llm.limits import Limits
+from retrieval import build_memory, open_memory
+from tests.support import servers
+from tests.support.fake_server import FakeServer
+from tests.support.runs import IDS, calls, outcomes, run, short, spec
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.engines.ray import connected
+
+pytest.importorskip("ray")
+
+SECONDS = 120.0  # longer than anything here takes
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a cluster on this machine, which the runs of this process use."""
+    with connected(None) as ray:
+        yield ray.get_runtime_context().gcs_address
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[str]:
+    """The address of a Postgres database."""
+    with servers.postgres(tmp_path / "postgres") as url:
+        yield url
+
+
+@pytest.fixture
+def memory_server(tmp_path: Path) -> Iterator[str]:
+    """The address of a Chroma server with the cases of the built-in memory."""
+    with servers.chroma(tmp_path / "chroma") as url:
+        build_memory([case for case in load_cases() if case.split != "test"], url)
+        yield url
+
+
+def on_ray(experiment: Experiment, checkpoints: str | None = None) -> Experiment:
+    settings = {"engine": "ray", "checkpoints": checkpoints}
+    return experiment.model_copy(update={"run": experiment.run.model_copy(update=settings)})
+
+
+def workers_of_this_process() -> list[int]:
+    """The process ids of the workers that are under our own cluster."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.joinpath("cmdline").read_bytes().startswith(b"ray::Worker"):
+                found += [int(process.name)] if _parent(_parent(int(process.name))) == os.getpid() else []
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def _parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def killing_a_worker(moment: Callable[[], bool]) -> threading.Thread:
+    """A thread that kills one worker at a moment."""
+
+    def kill() -> None:
+        wait_for(moment)
+        os.kill(workers_of_this_process()[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def wait_for(moment: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not moment():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def command(server: FakeServer, out: Path, *more: object) -> list[str]:
+    experiment = short(server)
+    settings = [f"--set={key}={str(value).lower()}" for key, value in experiment.workflow.items()]
+    wanted = [f"--case-id={case_id}" for case_id in experiment.data.case_ids]
+    program = [sys.executable, "-c", "from wardround.cli import main; main()", "run", "--engine=ray"]
+    return [*program, *settings, *wanted, f"--models=default={spec(server)}", f"--out={out}", *map(str, more)]
+
+
+@pytest.mark.parametrize("played", ["offline", "by a server"])
+def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str, played: str) -> None:
+    with FakeServer() as server:
+        experiment = short(server if played == "by a server" else None, limit=5, epochs=2)
+        run(experiment, tmp_path / "here")
+        asked, server.requests = Counter(request.digest for request in server.requests), []
+        run(on_ray(experiment), tmp_path / "there")
+        assert Counter(request.digest for request in server.requests) == asked
+    assert outcomes(tmp_path / "there") == outcomes(tmp_path / "here")
+    for case_id in IDS[:5]:
+        told = [
+            {call["id"]: call["messages"] for call in calls(tmp_path / name, case_id)} for name in ("here", "there")
+        ]
+        assert told[0] == told[1]
+
+
+def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_doubled(
+    tmp_path: Path, cluster: str
+) -> None:
+    with FakeServer(latency=0.02) as server:
+        experiment = short(server, limit=6)
+        run(experiment, tmp_path / "whole")
+        whole, server.requests = len(server.requests), []
+        killer = killing_a_worker(lambda: len(server.requests) >= whole // 3)
+        summary = run(on_ray(experiment), tmp_path / "killed")
+        killer.join()
+        again = len(server.requests) - whole
+    assert summary["attempted"] == summary["scored"] == 6
+    assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
+    assert again <= 10, "what the traces hold is not asked again"
+
+
+def test_with_postgres_the_finished_nodes_of_a_killed_worker_are_not_run_again(
+    tmp_path: Path, cluster: str, database: str
+) -> None:
+    with FakeServer(latency=0.02) as server:
+        models = {"default": spec(server), "patient": "offline", "general": "offline", "summarizing": "offline"}
+        experiment = short(models=models, limit=4)
+        run(experiment, tmp_path / "whole")
+        whole, server.requests = len(server.requests), []
+        killer = killing_a_worker(lambda: len(server.requests) >= whole // 2)
+        run(on_ray(experiment, database), tmp_path / "killed")
+        killer.join()
+        again = len(server.requests) - whole
+    assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
+    assert again <= 8
+    # Rules are computed again, and recorded again, wherever a node is run again.
+    ids = Counter((case_id, call["id"]) for case_id in IDS[:4] for call in calls(tmp_path / "killed", case_id))
+    assert sum(ids.values()) - len(ids) <= 4
+    assert set(servers.rows(database).values()) == {0}
+
+
+def test_a_limit_of_the_run_holds_over_all_workers_and_a_raised_one_goes_on(tmp_path: Path, cluster: str) -> None:
+    with FakeServer(latency=0.01) as server:
+        experiment = short(server, limit=5).model_copy(update={"judges": {"default": "offline"}})
+        run(experiment, tmp_path / "whole")
+        server.requests = []
+        limits = experiment.limits.model_copy(update={"run": Limits(calls=40)})
+        summary = run(on_ray(experiment.model_copy(update={"limits": limits})), tmp_path / "limited")
+        workers = min(4, os.cpu_count() or 1)
+        assert 40 <= len(server.requests) < 40 + workers
+        assert summary["terminations"]["run_calls_limit"] >= 1
+        run(experiment, tmp_path / "limited")
+    assert outcomes(tmp_path / "limited") == outcomes(tmp_path / "whole")
+
+
+def test_a_memory_on_a_server_gives_what_the_built_in_one_gives(
+    tmp_path: Path, cluster: str, memory_server: str
+) -> None:
+    run(short(retrieval=True), tmp_path / "built in")
+    run(on_ray(short(retrieval=True, memory=memory_server)), tmp_path / "served")
+    assert outcomes(tmp_path / "served") == outcomes(tmp_path / "built in")
+    grown = on_ray(short(retrieval=True, memory=memory_server, grow="as_finished"))
+    run(grown, tmp_path / "grown")
+    name = re.search(r'"run": "(\w+)"', (tmp_path / "grown" / "manifest.json").read_text())
+    assert name is not None
+    counts = open_memory(memory_server).for_run(name[1]).stats().values()
+    assert sum((count.pseudo for count in counts), start=0) == 3, "each worker remembers in the one memory"
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
+    tmp_path: Path, cluster: str, sign: signal.Signals, code: int
+) -> None:
+    out = tmp_path / "stopped"
+    with FakeServer(latency=0.03) as server:
+        run(short(server), tmp_path / "whole")
+        whole, server.requests = len(server.requests), []
+        arguments = command(server, out, f"--address={cluster}")
+        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as driver:
+            wait_for(lambda: len(server.requests) >= whole // 2)
+            driver.send_signal(sign)
+            _, said = driver.communicate(timeout=SECONDS)
+        assert driver.returncode == code
+        if sign == signal.SIGINT:
+            assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
+            assert "Traceback" not in said and "ray" not in said.lower()
+        run(on_ray(short(server)), out)
+        assert len(server.requests) - whole <= 12
+    assert outcomes(out) == outcomes(tmp_path / "whole")
+
+
+def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
+    broken = tmp_path / "path"
+    broken.mkdir()
+    (broken / "jinja2.py").write_text(
+        "import sys\n"
+        "if 'default_worker.py' in ' '.join(sys.orig_argv):\n"
+        "    raise ImportError('no jinja2 on this machine')\n"
+        "sys.path.remove(__file__.rpartition('/')[0])\n"
+        "del sys.modules['jinja2']\n"
+        "import jinja2\n"
+    )
+    with FakeServer() as server:
+        environment = {**os.environ, "PYTHONPATH": str(broken)}
+        arguments = command(server, tmp_path / "out")
+        ended = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    said = ended.stderr.strip().splitlines()[-1]
+    assert "error: --engine ray: a worker cannot run the cases" in said and "no jinja2 on this machine" in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("workflow", "told"),
+    [
+        ({"retrieval": True, "memory": "/somewhere"}, "several processes must not open one directory; serve it"),
+        ({"grow": "in_order"}, "one case after the other"),
+        ({"grow": "as_finished"}, "would not see what others remember"),
+    ],
+)
+def test_what_workers_cannot_share_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workflow: dict[str, Any], told: str
+) -> None:
+    monkeypatch.setattr("wardround.run.runner.open_memory", lambda *_: None)
+    with pytest.raises(ConfigurationError, match=told):
+        run(on_ray(short(**workflow)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "127.0.0.1:1"])
+def test_a_cluster_that_cannot_be_used_is_refused(tmp_path: Path, address: str) -> None:
+    arguments = [sys.executable, "-c", "from wardround.cli import main; main()", "run", f"--address={address}"]
+    ended = subprocess.run(
+        [*arguments, "--limit=1", f"--out={tmp_path / 'out'}"], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: run.address") and address in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_ray_its_engine_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigurationError, match=r"--engine ray: .*pip install 'wardround\[ray\]'"):
+        run(on_ray(short()), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,404 @@
+"""The runner: the same results in any order, at any concurrency and after any interruption; no case is lost."""
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cases import Case, load_cases
+from llm import ModelSpecError
+from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
+from retrieval.shelves import ALL_DEPARTMENTS
+from scoring.medchain.answers import score_clinical_workflow
+from scoring.medchain.stage_scores import StageScores
+from tests.support.fake_server import ChatRequest, FakeServer, Fault
+from tests.support.runs import CASES, IDS, calls, outcomes, results, run, short, spec
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.engines import local
+from wardround.run.one_case import Outcome
+from wardround.run.runner import run_experiment
+from wardround.store.run_directory import Result, RunDirectory
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A memory of one verified case, so that pseudo-cases are recalled; vectors by hash, as no model is the point."""
+
+    def embed(texts: Sequence[str], model: str = "") -> NDArray[np.float32]:
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
+        rows = np.array([np.random.default_rng(seed).normal(size=8) for seed in seeds], np.float32)
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    monkeypatch.setattr("retrieval.memory.embed", embed)
+    verified = next(case for case in load_cases() if case.split == "train")
+    build_memory([verified], tmp_path / "memory")
+    return str(tmp_path / "memory")
+
+
+@pytest.fixture
+def recalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None, list[Neighbour]]]:
+    """What each recall asked for and found: the case that asked, the bound on orders, the neighbours."""
+    seen: list[tuple[str, int | None, list[Neighbour]]] = []
+    real = Memory.recall
+
+    def recall(self: Memory, symptoms: str, department: str | None, **options: Any) -> list[Neighbour]:
+        found = real(self, symptoms, department, **options)
+        seen.append((options["exclude"][0], options["before"], found))
+        return found
+
+    monkeypatch.setattr(Memory, "recall", recall)
+    return seen
+
+
+def complaint_faults(case: Case, fault: Fault) -> Callable[[ChatRequest], Fault | None]:
+    """The fault for every request that shows one case's complaint."""
+    return lambda request: fault if case.patient.chief_complaint in request.text else None
+
+
+@pytest.mark.parametrize("retrieval", [False, True])
+def test_concurrency_changes_nothing_offline(tmp_path: Path, retrieval: bool) -> None:
+    for concurrency in (1, 16):
+        run(short(limit=4, concurrency=concurrency, retrieval=retrieval), tmp_path / str(concurrency))
+    assert outcomes(tmp_path / "1") == outcomes(tmp_path / "16")
+
+
+def test_concurrency_changes_nothing_with_a_model_and_the_group_discussing(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        for concurrency in (1, 16):
+            experiment = short(server, concurrency=concurrency, general_agents=3, feedback="downstream")
+            run(experiment, tmp_path / str(concurrency))
+    assert outcomes(tmp_path / "1") == outcomes(tmp_path / "16")
+    assert all(result.tokens > 0 for result in results(tmp_path / "1"))
+
+
+def test_no_more_cases_are_under_way_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    under_way, most = 0, 0
+    real = local.run_case
+
+    async def counting(*arguments: Any) -> Outcome:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        result = await real(*arguments)
+        under_way -= 1
+        return result
+
+    monkeypatch.setattr(local, "run_case", counting)
+    run(short(limit=5, concurrency=2), tmp_path)
+    assert most == 2
+
+
+def test_the_order_of_the_cases_changes_nothing(tmp_path: Path) -> None:
+    for name, ids in (("forward", IDS[:3]), ("backward", IDS[2::-1])):
+        run(short(case_ids=ids, concurrency=1), tmp_path / name)
+    assert outcomes(tmp_path / "forward") == outcomes(tmp_path / "backward")
+    summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("forward", "backward")]
+    assert summaries[0]["scores"] == summaries[1]["scores"]
+
+
+def test_every_case_is_run_in_every_epoch_and_offline_epochs_agree(tmp_path: Path) -> None:
+    run(short(limit=2, epochs=3), tmp_path)
+    kept = outcomes(tmp_path)
+    assert [(one["case_id"], one["epoch"]) for one in kept] == [(case, epoch) for case in IDS[:2] for epoch in range(3)]
+    assert kept[0] == {**kept[1], "epoch": 0} == {**kept[2], "epoch": 0}
+
+
+def test_each_result_is_told_with_the_number_done_and_of_all(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def tell(result: Result, done: int, total: int) -> None:
+        told.append((result.case_id, done, total))
+
+    asyncio.run(run_experiment(short(), tmp_path, tell))
+    assert sorted(case_id for case_id, _, _ in told) == IDS[:3]
+    assert [(done, total) for _, done, total in told] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_finished_run_is_not_run_again_and_its_summary_stays(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        first = run(short(server), tmp_path)
+        paid = len(server.requests)
+        assert run(short(server), tmp_path) == first
+        assert len(server.requests) == paid
+
+
+def test_growing_in_order_is_the_same_at_any_concurrency(tmp_path: Path, small_memory: str) -> None:
+    for concurrency in (1, 16):
+        experiment = short(concurrency=concurrency, retrieval=True, memory=small_memory, grow="in_order")
+        run(experiment, tmp_path / str(concurrency))
+    assert outcomes(tmp_path / "1") == outcomes(tmp_path / "16")
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_growing_in_order_a_case_sees_earlier_cases_of_its_run_and_never_itself(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]], epochs: int
+) -> None:
+    run(short(retrieval=True, memory=small_memory, grow="in_order", epochs=epochs, concurrency=16), tmp_path / "out")
+    pseudo = [
+        (asking, before, neighbour.case)
+        for asking, before, found in recalled
+        for neighbour in found
+        if not neighbour.case.verified
+    ]
+    assert pseudo, "no pseudo-case was ever recalled: the test shows nothing"
+    for asking, before, case in pseudo:
+        assert case.id != asking and case.order is not None and before is not None and case.order < before
+    if epochs == 1:
+        assert all(IDS.index(case.id) < IDS.index(asking) for asking, _, case in pseudo)
+
+
+def test_a_memory_that_does_not_grow_gives_verified_cases_only(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
+) -> None:
+    run(short(retrieval=True, memory=small_memory, grow="in_order"), tmp_path / "grown")
+    recalled.clear()
+    run(short(retrieval=True, memory=small_memory), tmp_path / "out")
+    assert recalled and all(neighbour.case.verified for _, _, found in recalled for neighbour in found)
+
+
+def test_a_run_never_recalls_what_another_run_in_the_same_place_has_learnt(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
+) -> None:
+    out = tmp_path / "out"
+    grown = short(case_ids=IDS[:2], retrieval=True, memory=small_memory, grow="as_finished", concurrency=1)
+    run(grown, out)
+    out.rename(tmp_path / "put away")
+    assert any(not neighbour.case.verified for _, _, found in recalled for neighbour in found)
+    recalled.clear()
+    run(short(case_ids=IDS[2:4], retrieval=True, memory=small_memory, grow="as_finished", concurrency=1), out)
+    ids = {neighbour.case.id for _, _, found in recalled for neighbour in found if not neighbour.case.verified}
+    assert ids == {IDS[2]}
+
+
+@pytest.mark.parametrize("moment", ["after the graph", "before the result is kept", "after a result"])
+def test_a_growing_memory_survives_a_kill(
+    tmp_path: Path,
+    small_memory: str,
+    recalled: list[tuple[str, int | None, list[Neighbour]]],
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+) -> None:
+    def last_case_recalled() -> list[list[str]]:
+        found = [[neighbour.case.id for neighbour in found] for asking, _, found in recalled if asking == IDS[2]]
+        recalled.clear()
+        return found
+
+    experiment = short(retrieval=True, memory=small_memory, grow="in_order")
+    run(experiment, tmp_path / "whole")
+    whole = last_case_recalled()
+    assert set(IDS[:2]) <= {case_id for found in whole for case_id in found}
+    out = tmp_path / "killed"
+
+    with monkeypatch.context() as patched:
+        _kill_second(patched, moment)
+        with pytest.raises(BaseExceptionGroup):
+            run(experiment, out)
+    _forget_pseudo_cases(small_memory, out)
+    run(experiment, out)
+    assert last_case_recalled() == whole
+    assert outcomes(out) == outcomes(tmp_path / "whole")
+
+
+def _kill_second(patched: pytest.MonkeyPatch, moment: str) -> None:
+    """Let the run end at a moment of its second case."""
+    if moment == "after the graph":
+
+        async def score(case: Case, *arguments: Any) -> StageScores:
+            if case.id == IDS[1]:
+                raise Killed
+            return await score_clinical_workflow(case, *arguments)
+
+        patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
+        return
+    real_add = RunDirectory.add
+
+    def add(self: RunDirectory, result: Result) -> None:
+        if moment == "after a result":
+            real_add(self, result)
+        if result.case_id == IDS[1]:
+            raise Killed
+        if moment != "after a result":
+            real_add(self, result)
+
+    patched.setattr(RunDirectory, "add", add)
+
+
+def _forget_pseudo_cases(memory: str, out: Path) -> None:
+    """What the end of a process does to the built-in memory."""
+    name = json.loads((out / "manifest.json").read_text("utf-8"))["run"]
+    opened = open_memory(memory).for_run(name)
+    assert any(count.pseudo for count in opened.stats().values())
+    shelves = opened._shelves
+    for department in ALL_DEPARTMENTS:
+        if shelf := shelves._find(department, name):
+            shelves._client.delete_collection(shelf.name)
+            shelves._known.pop(shelf.name)
+    assert not any(count.pseudo for count in opened.stats().values())
+
+
+def test_a_case_killed_while_it_was_being_scored_asks_its_doctors_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeServer() as server:
+        experiment = short(server, concurrency=1)
+        run(experiment, tmp_path / "whole")
+        whole = len(server.requests)
+        with monkeypatch.context() as patched:
+            _kill_second(patched, "after the graph")
+            with pytest.raises(BaseExceptionGroup):
+                run(experiment, tmp_path / "killed")
+        run(experiment, tmp_path / "killed")
+        assert len(server.requests) == 2 * whole
+    assert "unregistered" not in caplog.text, "the serializer was not told of a type of the state"
+    assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
+
+
+def test_an_unparseable_answer_is_final(tmp_path: Path) -> None:
+    with FakeServer(faults=complaint_faults(CASES[1], "schema_violation")) as server:
+        summary = run(short(server), tmp_path)
+        assert (summary["scored"], summary["failed"]) == (2, 1)
+        failed = results(tmp_path)[1]
+        assert failed.termination == "unparseable_answer" and failed.scores == {} and failed.answers is None
+        assert failed.error is not None and "also after a repair" in failed.error and "fake-model" in failed.error
+        paid, server.faults = len(server.requests), ()
+        assert run(short(server), tmp_path) == summary and len(server.requests) == paid
+
+
+def test_an_unreachable_model_is_tried_again_and_what_was_paid_is_not_paid_again(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        experiment = short(server, max_attempts=1)
+        run(experiment, tmp_path / "whole")
+        whole = len(server.requests)
+        server.faults = lambda request: "500" if request.name == "Proposal_Treatment" else None
+        summary = run(experiment, tmp_path / "out")
+        assert summary["terminations"] == {"model_error": 3} and summary["attempted"] == summary["failed"] == 3
+        assert all(result.error and "no answer after 1 request" in result.error for result in results(tmp_path / "out"))
+        refused, server.faults = sum(request.status == 500 for request in server.requests), ()
+        assert run(experiment, tmp_path / "out")["scored"] == 3
+        assert len(server.requests) - whole == whole + refused
+    assert outcomes(tmp_path / "out") == outcomes(tmp_path / "whole")
+
+
+def test_a_server_that_is_gone_fails_each_case_with_a_reason(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        pass
+    summary = run(short(server, max_attempts=1), tmp_path)
+    assert summary["terminations"] == {"model_error": 3}
+    assert "unscored" in summary and summary["scores"]["average"]["mean"] is None
+
+
+def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason(tmp_path: Path) -> None:
+    with FakeServer(faults=lambda request: "500") as server:
+        models = {"default": "offline", "diagnosis_judge": spec(server)}
+        summary = run(short(models=models, max_attempts=1), tmp_path)
+    assert summary["scored"] == 3 and summary["unscored"]["diagnosis"] == {"judge failed: model_error": 3}
+    for result in results(tmp_path):
+        assert result.scores["diagnosis"] is None and result.scores["treatment"] is not None
+        assert result.unscored["diagnosis"].startswith("judge failed: model_error: fake-model: no answer after 1")
+
+
+def test_a_case_with_an_internal_error_is_recorded_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(short(), tmp_path / "whole")
+
+    async def score(case: Case, *arguments: Any) -> StageScores:
+        if case.id == IDS[1]:
+            raise ZeroDivisionError("a bug")
+        return await score_clinical_workflow(case, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
+        summary = run(short(concurrency=1), tmp_path / "out")
+    assert (summary["scored"], summary["failed"]) == (2, 1)
+    failed = results(tmp_path / "out")[1]
+    assert failed.termination == "internal_error" and failed.scores == {}
+    assert failed.error is not None and failed.error.startswith("ZeroDivisionError: a bug (test_runner.py, line ")
+    paid = len(calls(tmp_path / "out", IDS[1]))
+    assert run(short(), tmp_path / "out")["scored"] == 3
+    assert outcomes(tmp_path / "out") == outcomes(tmp_path / "whole")
+    judged = [call for call in calls(tmp_path / "out", IDS[1])[paid:] if call["stage"] != "evaluation"]
+    assert judged == []
+
+
+def test_the_trace_of_a_case_holds_each_call_once_and_the_result_counts_it(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        run(short(server, limit=1), tmp_path)
+    (result,) = results(tmp_path)
+    recorded = calls(tmp_path, result.case_id)
+    assert len({call["id"] for call in recorded}) == len(recorded) == result.calls
+    assert sum(call["input_tokens"] + call["output_tokens"] for call in recorded) == result.tokens
+    assert all(call["messages"] and call["answer"] for call in recorded)
+    assert result.cost is None  # the price of the model is not known
+
+
+def test_known_prices_make_a_cost(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        summary = run(short(server, limit=1, prices={spec(server): [1.0, 2.0]}), tmp_path)
+    assert summary["cost"] == pytest.approx(results(tmp_path)[0].cost) and summary["cost"] > 0
+
+
+def test_no_checkpoint_of_a_finished_case_stays(tmp_path: Path) -> None:
+    run(short(), tmp_path)
+    with sqlite3.connect(tmp_path / "checkpoints.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM checkpoints").fetchone() == (0,)
+        assert database.execute("SELECT count(*) FROM writes").fetchone() == (0,)
+
+
+def test_switched_off_retrieval_opens_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wardround.run.runner.open_memory", lambda *_: pytest.fail("the memory was opened"))
+    assert run(short(limit=1), tmp_path)["scored"] == 1
+
+
+def test_a_memory_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(CaseMemoryError, match="is not there"):
+        run(short(retrieval=True, memory=str(tmp_path / "absent")), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_model_is_refused_before_the_first_question_and_the_server_names_its_own(tmp_path: Path) -> None:
+    with FakeServer(models=["one", "two"]) as server:
+        with pytest.raises(ModelSpecError, match=r"models\.patient: .* has no model 'three'; it has one, two"):
+            run(short(models={"default": spec(server, "one"), "patient": spec(server, "three")}), tmp_path / "out")
+        assert server.requests == [] and not (tmp_path / "out").exists()
+
+
+def test_a_server_without_a_list_of_models_is_taken_at_its_word(tmp_path: Path) -> None:
+    with FakeServer(models=None) as server:
+        assert run(short(server, limit=1), tmp_path)["scored"] == 1
+
+
+def test_a_case_id_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="nobody"):
+        run(short(case_ids=["nobody"]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_may_start_inside_of_a_running_event_loop_and_beside_another(tmp_path: Path) -> None:
+    async def both() -> None:
+        experiments: list[tuple[Experiment, Path]] = [(short(limit=2), tmp_path / name) for name in ("a", "b")]
+        await asyncio.gather(*(run_experiment(experiment, out) for experiment, out in experiments))
+
+    asyncio.run(both())
+    assert outcomes(tmp_path / "a") == outcomes(tmp_path / "b")
+
+
+def test_a_case_that_cannot_be_of_the_wanted_sex_is_a_named_failure_and_final(tmp_path: Path) -> None:
+    experiment = short(case_ids=["surgery-05", "surgery-06"], patient_sex="female")
+    summary = run(experiment, tmp_path)
+    played, refused = results(tmp_path)
+    assert (played.termination, refused.termination) == ("completed", "sex_bound")
+    assert "cannot be played as female" in (refused.error or "") and refused.final
+    assert (summary["attempted"], summary["scored"], summary["failed"]) == (2, 1, 1)

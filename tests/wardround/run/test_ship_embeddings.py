@@ -1,0 +1,44 @@
+"""A run of the built-in cases needs no embedding model: what it embeds is shipped."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from cases import load_cases
+from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
+from retrieval import DEFAULT_MODEL, remember
+from retrieval.embedding import content_digest
+from retrieval.vector_cache import ShippedVectors
+
+
+def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
+    texts = set()
+    for case in load_cases():
+        texts.add(remember(case).symptoms)
+        texts.add(cut_to_symptoms(WordsView(case.patient.chief_complaint, case.language)).symptoms)
+    digests = {content_digest(text, DEFAULT_MODEL): text for text in texts}
+    missing = digests.keys() - ShippedVectors().get(digests).keys()
+    assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
+
+
+def test_an_offline_run_of_built_in_cases_loads_no_embedding_model(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.argv = ["wardround", "run", "--limit", "4", "--out", {str(tmp_path / "run")!r}]
+from wardround.cli import main
+try:
+    main()
+finally:
+    assert not {{"torch", "sentence_transformers"}} & sys.modules.keys()
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(tmp_path), check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "4 cases attempted: 4 scored, 0 failed." in run.stdout
+
+
+def _environment(tmp_path: Path) -> dict[str, str]:
+    import os
+
+    return {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}

@@ -1,0 +1,279 @@
+"""The run directory: what is written, what survives a kill, and what is refused."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from cases import Case, PatientRecord, Provenance, load_cases
+from cases.case import ExaminationRecord, Image
+from tests.support.runs import outcomes, results, run, short
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment_file import Sweep
+from wardround.config.selection import select_cases
+from wardround.run.sweep import default_directory
+from wardround.store import manifest, run_directory
+from wardround.store.durable_lines import RunStoppedError
+from wardround.store.manifest import manifest_of, prompt_hashes
+from wardround.store.run_directory import Result, RunDirectory
+
+CASES = load_cases()[:2]
+
+
+def open_once(path: Path, experiment: Experiment | None = None, cases: list[Case] = CASES) -> None:
+    with RunDirectory(path).opened(experiment or Experiment(), cases):
+        pass
+
+
+def result(case_id: str, **fields: Any) -> Result:
+    return Result.model_validate({"case_id": case_id, "epoch": 0, "termination": "completed", **fields})
+
+
+def one(experiment: Experiment) -> Sweep:
+    return Sweep(experiment.name, {"": experiment})
+
+
+class Note(BaseModel):
+    text: str
+
+
+def test_a_run_leaves_manifest_results_traces_checkpoints_and_summary(tmp_path: Path) -> None:
+    summary = run(short(limit=2, epochs=2), tmp_path)
+    kept = results(tmp_path)
+    assert len(kept) == len({(one.case_id, one.epoch) for one in kept}) == 4
+    traces = {file.name for file in (tmp_path / "traces").iterdir()}
+    assert traces == {f"{one.case_id}-{one.epoch}.jsonl" for one in kept}
+    assert (tmp_path / "checkpoints.sqlite").is_file()
+    assert json.loads((tmp_path / "summary.json").read_text("utf-8")) == summary
+    assert summary["attempted"] == summary["scored"] + summary["failed"] == 4
+
+
+def test_the_manifest_says_what_the_results_rest_on(tmp_path: Path) -> None:
+    experiment = Experiment(seed=5)
+    open_once(tmp_path, experiment)
+    manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    assert manifest["configuration"] == experiment.identity and manifest["seed"] == 5
+    assert manifest["data"]["cases"] == 2 and len(manifest["data"]["fingerprint"]) == 32
+    assert {"en/judges/claims.md", "zh/judges/claims.md"} <= manifest["prompts"].keys()
+    assert manifest["versions"]["langgraph"] and manifest["versions"]["wardround"]
+
+
+def test_a_result_line_has_the_stable_keys(tmp_path: Path) -> None:
+    run(short(limit=1), tmp_path)
+    line = json.loads((tmp_path / "results.jsonl").read_text("utf-8"))
+    stable = {"case_id", "epoch", "termination", "scores", "tokens", "cost", "seconds", "error"}
+    assert stable <= line.keys() and line["error"] is None
+    assert set(line["scores"]) == {
+        "referral_level1",
+        "referral_level2",
+        "history_taking",
+        "examination",
+        "diagnosis",
+        "treatment",
+    }
+
+
+@pytest.mark.parametrize("keep", [1, 40, -2])
+def test_a_cut_last_line_is_left_out_and_the_next_result_does_not_stick_to_it(tmp_path: Path, keep: int) -> None:
+    directory = RunDirectory(tmp_path)
+    open_once(tmp_path)
+    directory.add(result("a"))
+    line = result("b", error="发热").model_dump_json().encode()
+    with (tmp_path / "results.jsonl").open("ab") as out:
+        out.write(line[:keep])
+    assert [one.case_id for one in directory.results()] == ["a"]
+    with directory.opened(Experiment(), CASES):
+        directory.add(result("c"))
+    assert [one.case_id for one in directory.results()] == ["a", "c"]
+    assert [one.case_id for one in results(tmp_path)] == ["a", "c"]
+
+
+def test_a_line_cut_inside_of_a_letter_is_left_out(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    (tmp_path / "results.jsonl").write_bytes(result("a").model_dump_json().encode() + b'\n{"case_id":"\xe5\x8f')
+    assert [one.case_id for one in RunDirectory(tmp_path).results()] == ["a"]
+
+
+def test_a_file_that_is_one_cut_line_is_emptied(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    (tmp_path / "results.jsonl").write_text('{"case_id"', "utf-8")
+    open_once(tmp_path)
+    assert (tmp_path / "results.jsonl").read_bytes() == b"" and RunDirectory(tmp_path).results() == []
+
+
+def test_separators_other_than_a_line_feed_do_not_end_a_result(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    directory = RunDirectory(tmp_path)
+    text = "a\u2028b\u0085c\x1cd\x0be"
+    directory.add(result("a", error=text, answers={"diagnosis": [text]}))
+    directory.remember(Note(text=text))
+    assert [one.error for one in directory.results()] == [text]
+    assert len(directory.remembered()) == 1
+
+
+def test_a_cut_pseudo_case_is_left_out_and_the_next_does_not_stick_to_it(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    directory = RunDirectory(tmp_path)
+    directory.remember(Note(text="first"))
+    with (tmp_path / "pseudo_cases.jsonl").open("a") as out:
+        out.write('{"text": "cu')
+    with directory.opened(Experiment(), CASES):
+        directory.remember(Note(text="second"))
+    assert [json.loads(line)["text"] for line in directory.remembered()] == ["first", "second"]
+
+
+def test_a_cut_line_of_a_trace_does_not_stop_the_case(tmp_path: Path) -> None:
+    run(short(limit=1), tmp_path / "whole")
+    case_id = results(tmp_path / "whole")[0].case_id
+    experiment = short(limit=1)
+    with RunDirectory(tmp_path / "cut").opened(experiment, select_cases(experiment.data)):
+        cut = (tmp_path / "whole" / "traces" / f"{case_id}-0.jsonl").read_bytes()[:300]
+        (tmp_path / "cut" / "traces" / f"{case_id}-0.jsonl").write_bytes(cut + "热".encode()[:2])
+    run(experiment, tmp_path / "cut")
+    assert outcomes(tmp_path / "cut") == outcomes(tmp_path / "whole")
+
+
+def test_a_line_that_is_no_result_is_named(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    (tmp_path / "results.jsonl").write_text('{"case": 1}\n', "utf-8")
+    with pytest.raises(ConfigurationError, match="a line is not a result"):
+        RunDirectory(tmp_path).results()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"workflow": {"feedback": "off"}}, "configuration.workflow.feedback: was None, is 'off'"),
+        ({"models": {"default": "offline", "patient": "openai:a"}}, "configuration.models.patient: was None"),
+        ({"seed": 3}, "configuration.seed: was 0, is 3"),
+        ({"data": {"limit": 2}}, "configuration.data.limit: was None, is 2"),
+        ({"epochs": 2}, "configuration.epochs: was 1, is 2"),
+    ],
+)
+def test_a_changed_configuration_is_refused_with_the_difference(
+    tmp_path: Path, change: dict[str, Any], named: str
+) -> None:
+    open_once(tmp_path)
+    with pytest.raises(ConfigurationError, match="another configuration") as refused:
+        open_once(tmp_path, Experiment.model_validate(change))
+    assert named in str(refused.value)
+
+
+def test_changed_data_is_refused(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    patient = CASES[0].patient.model_copy(update={"chief_complaint": "Another complaint"})
+    with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
+        open_once(tmp_path, cases=[CASES[0].model_copy(update={"patient": patient}), CASES[1]])
+
+
+def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
+    case = Case(
+        id="a",
+        patient=PatientRecord(chief_complaint="Cough"),
+        examinations=ExaminationRecord(images=[Image(item="CT", file="a.png")]),
+        provenance=Provenance(source="a test"),
+        folder=str(tmp_path),
+    )
+    (tmp_path / "a.png").write_bytes(b"one picture")
+    open_once(tmp_path / "out", cases=[case])
+    (tmp_path / "a.png").write_bytes(b"another one")
+    with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
+        open_once(tmp_path / "out", cases=[case])
+
+
+def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_once(tmp_path)
+    hashes = prompt_hashes()
+    monkeypatch.setattr(manifest, "prompt_hashes", lambda: {**hashes, "en/judges/claims.md": "0"})
+    with pytest.raises(ConfigurationError, match=r"prompts\.en/judges/claims\.md: was .* is '0'"):
+        open_once(tmp_path)
+
+
+def test_concurrency_may_change(tmp_path: Path) -> None:
+    open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 1}}))
+    open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 9}}))
+
+
+def test_a_refused_run_leaves_the_manifest_and_the_lock_as_they_were(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    before = (tmp_path / "manifest.json").read_bytes()
+    with pytest.raises(ConfigurationError):
+        open_once(tmp_path, Experiment(seed=3))
+    assert (tmp_path / "manifest.json").read_bytes() == before
+    open_once(tmp_path)
+
+
+def test_two_runs_in_one_directory_at_once_are_refused(tmp_path: Path) -> None:
+    with RunDirectory(tmp_path).opened(Experiment(), CASES), pytest.raises(ConfigurationError, match="another process"):
+        open_once(tmp_path)
+    open_once(tmp_path)
+
+
+@pytest.mark.parametrize("in_the_way", ["", "traces", ".lock/x", "manifest.json/x", "results.jsonl/x"])
+def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path, in_the_way: str) -> None:
+    out = tmp_path / "out"
+    (out / in_the_way).parent.mkdir(parents=True, exist_ok=True)
+    (out / in_the_way).write_text("in the way", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"cannot be written|is not a manifest") as refused:
+        open_once(out)
+    assert str(out) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", "3"])
+def test_a_file_that_is_no_manifest_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(ConfigurationError, match=r"manifest\.json: is not a manifest"):
+        open_once(tmp_path)
+
+
+def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(short(), tmp_path / "whole")
+    real = run_directory.append_line
+    written: list[Path] = []
+
+    def append(path: Path, record: BaseModel) -> None:
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path)
+        real(path, record)
+
+    monkeypatch.setattr(run_directory, "append_line", append)
+    with pytest.raises(RunStoppedError, match="No space left on device; mend that and run the same command again"):
+        run(short(concurrency=1), tmp_path / "full")
+    assert len(results(tmp_path / "full")) == 1
+    monkeypatch.undo()
+    run(short(), tmp_path / "full")
+    assert outcomes(tmp_path / "full") == outcomes(tmp_path / "whole")
+
+
+def test_trace_files_of_ids_that_are_no_file_names_are_inside_and_apart(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    files = [directory.trace_file(case_id, 0) for case_id in ("a/b", "a_b", "a b", "../../a", "a")]
+    files.append(directory.trace_file("a", 1))
+    assert len(set(files)) == len(files) and {file.parent for file in files} == {tmp_path / "traces"}
+
+
+def test_pseudo_cases_of_an_earlier_run_in_the_same_place_are_filed_apart(tmp_path: Path) -> None:
+    names = []
+    for _ in range(2):
+        for _ in range(2):  # the second time, the run is taken up
+            with RunDirectory(tmp_path).opened(Experiment(), CASES) as directory:
+                names.append(directory.run)
+        (tmp_path / "manifest.json").unlink()
+    assert names[0] == names[1] != names[2] == names[3] and all(names)
+
+
+def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not() -> None:
+    place = default_directory(one(Experiment()))
+    assert place == default_directory(one(Experiment.model_validate({"run": {"concurrency": 9}})))
+    assert place.parent == Path("runs") and place != default_directory(one(Experiment(seed=1)))
+
+
+def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:
+    moved = [case.model_copy(update={"folder": case.folder + "/."}) for case in CASES]
+    assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), CASES)["data"]

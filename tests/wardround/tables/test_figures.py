@@ -1,0 +1,39 @@
+"""Figures: the same bytes from the same table, and nothing in a name is obeyed."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.recorded_runs import discussed, write_run
+from wardround.store.recorded_run import find_runs
+from wardround.tables.figures import as_png, as_svg
+from wardround.tables.making import make_tables, write_tables
+
+
+def drawn(path: Path, name: str) -> str:
+    (made,) = make_tables(find_runs([path]), [name])
+    ((_, figure),) = made.figures()
+    assert as_png(figure).startswith(b"\x89PNG")
+    return as_svg(figure)
+
+
+@pytest.mark.parametrize("name", ["scores", "consensus"])
+def test_the_same_table_gives_the_same_svg_without_a_date(tmp_path: Path, name: str) -> None:
+    path = write_run(tmp_path / "run", [discussed("a", 1), discussed("b", 3)])
+    first = drawn(path, name)
+    assert first == drawn(path, name) and "dc:date" not in first
+    ElementTree.fromstring(first)
+
+
+def test_the_name_of_a_run_is_text_in_a_figure(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "<script>alert(1)<", [discussed("a", 1)])
+    svg = drawn(path, "consensus")
+    assert "<script" not in svg and "&lt;script&gt;" in svg
+
+
+def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [discussed("a", 1)])
+    write_tables(make_tables(find_runs([path]), ["scores", "ends", "error_propagation"]), tmp_path / "out")
+    written = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.png", "scores.svg", "scores.tex"]

@@ -1,0 +1,1 @@
+"""What finished runs amount to: summaries, data frames, scores by other judges."""

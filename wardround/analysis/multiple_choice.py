@@ -1,0 +1,169 @@
+"""A finished run's cases as multiple-choice questions: four distractors a case, written once and kept with the run."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cases import Case
+from cases.text.record_sentences import facts_of
+from cases.vocabulary import label
+from llm import AnswerError, AskError, ModelSettings
+from llm.specs import model_of
+from retrieval import open_memory, remember
+from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
+from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
+from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
+from scoring.metrics.samples import Sample
+from wardround.analysis.rescoring import open_run
+from wardround.config.experiment import ConfigurationError
+from wardround.store.run_directory import RunDirectory
+
+_AT_ONCE = 8
+_NEIGHBOURS = 500  # more than the built-in memory holds
+
+
+class KeptOptions(BaseModel):
+    """One line of ``options.jsonl``: a case's options by letter, the right one, and who wrote the others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    case_id: str
+    options: dict[str, str]
+    right: str = Field(description="The letter of the key's principal diagnosis.")
+    writer: str = Field(description="The model that wrote the distractors.")
+
+
+@dataclass(frozen=True)
+class Formats:
+    """A run in both formats.
+
+    Attributes:
+        samples: MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent.
+        cases: how many cases the run has.
+        missing: what is unscored, and why, one sentence each.
+    """
+
+    samples: dict[str, list[Sample]]
+    cases: int
+    missing: list[str]
+
+
+async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
+    """Ask the multiple-choice doctor about every case of a run, and hold the run's diagnoses against the same options.
+
+    Args:
+        path: the run directory; only ``options.jsonl`` is added, or completed.
+        models: ``distractor_writer``, ``mcq_doctor`` or ``default``.
+
+    Raises:
+        ConfigurationError: no run, its cases have changed, another process writes in it, or ``options.jsonl`` is
+            damaged.
+        RunStoppedError: ``options.jsonl`` cannot be written.
+        ModelSpecError: a model cannot be used.
+        CaseMemoryError: the built-in cases cannot be searched.
+        EmbeddingModelError: the embedding model cannot be loaded.
+    """
+    context, cases, results = await open_run(path, models)
+    asked = {result.case_id: cases[result.case_id] for result in sorted(results, key=lambda one: one.case_id)}
+    kept, unwritten = await _options_of(RunDirectory(path), list(asked.values()), context)
+    questions = {
+        case_id: Question(case_id, case.language, McqView(whole_record(case), found.options), found.right)
+        for case_id, case in asked.items()
+        if (found := kept.get(case_id))
+    }
+    answered = await answer_questions(list(questions.values()), context)
+    missing = [f"Case {case}: no options ({reason})." for case, reason in unwritten.items()]
+    missing += [f"Case {case}: {METRIC} missing ({reason})." for case, reason in answered.failures.items()]
+    interactive = []
+    for result in results:
+        if not (result.scored and result.answers):
+            missing.append(f"Case {result.case_id}, epoch {result.epoch}: DIAGNOSIS missing ({result.termination}).")
+        elif question := questions.get(result.case_id):
+            interactive.append(interactive_diagnosis(question, result.answers.diagnosis))
+    samples = {METRIC: mcq_diagnosis(questions.values(), answered.letters), "DIAGNOSIS": interactive}
+    return Formats(samples, len(asked), missing)
+
+
+def whole_record(case: Case) -> str:
+    """All that is on record of a case, a section a line: the person, the histories, the results by their items."""
+    space, colon = ("", "：") if case.language == "zh" else (" ", ": ")
+    lines = []
+    for section, facts in groupby(facts_of(case.patient, case.examinations, case.language), attrgetter("section")):
+        told = list(facts)
+        text = space.join(fact.text for fact in told)
+        lines.append(f"{label(section, case.language)}{colon}{text}" if told[0].is_result else text)
+    return "\n".join(lines)
+
+
+def other_diagnoses(case: Case) -> list[str]:
+    """Principal diagnoses of the built-in cases in the case's language: its department's, then others', nearest first.
+
+    Searched is the built-in memory (train and validation cases). No name agrees, in whole or in part, with a diagnosis
+    of the case's own key.
+    """
+    symptoms = remember(case).symptoms or case.patient.chief_complaint
+    memory = open_memory()
+    departments = dict.fromkeys([case.key.department, None])
+    found = (
+        neighbour.case
+        for department in departments
+        for neighbour in memory.recall(symptoms, department, exclude={case.id}, before=0, k=_NEIGHBOURS)
+    )
+    names = [other.diagnosis[0] for other in found if other.diagnosis and other.language == case.language]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if all(name_agreement(name, own) == DIFFERENT for own in case.key.diagnosis)
+    ]
+
+
+async def _options_of(
+    directory: RunDirectory, cases: list[Case], settings: ModelSettings
+) -> tuple[dict[str, KeptOptions], dict[str, str]]:
+    """The options of the cases, those that are missing written now; and why a case has none."""
+    reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
+    kept = _read(directory)
+    if all(case.id in kept or case.id in reasons for case in cases):
+        return kept, reasons
+    with directory.adding_options() as add:
+        kept = _read(directory)
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def write(case: Case) -> None:
+            async with gate:
+                try:
+                    written = await _write(case, settings)
+                except AskError as error:
+                    reasons[case.id] = f"{error.reason}: {error}"
+                    return
+                add(written)
+                kept[case.id] = written
+
+        await asyncio.gather(*(write(case) for case in cases if case.id not in kept and case.id not in reasons))
+    return kept, dict(sorted(reasons.items()))
+
+
+def _read(directory: RunDirectory) -> dict[str, KeptOptions]:
+    try:
+        kept = [KeptOptions.model_validate_json(line) for line in directory.options()]
+    except ValidationError as error:
+        raise ConfigurationError(f"{directory.path}: a line of options.jsonl holds no options: {error}") from error
+    return {found.case_id: found for found in kept}
+
+
+async def _write(case: Case, settings: ModelSettings) -> KeptOptions:
+    candidates = await asyncio.to_thread(other_diagnoses, case)
+    principal, *others = case.key.diagnosis
+    view = DistractorView(whole_record(case), principal, case.key.department, candidates)
+    names = (await write_distractors(view, settings, case.language)).names
+    for name in names:
+        if any(name_agreement(name, other) == SAME for other in others):
+            raise AnswerError(f"the distractor {name!r} is another diagnosis of the case")
+    by_letter, right = options(case.id, principal, names)
+    writer = model_of(distractor_writer.name, distractor_writer.stage, settings.models)
+    return KeptOptions(case_id=case.id, options=by_letter, right=right, writer=writer)

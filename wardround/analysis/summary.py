@@ -1,0 +1,146 @@
+"""What a run amounts to: ``summary.json`` and the tables at its end."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from scoring.medchain.error_propagation import error_propagation
+from scoring.medchain.stage_scores import StageScores
+from scoring.metrics.statistics import Estimate, estimate_columns
+from scoring.suites import Suite
+from wardround.store.run_directory import LIMIT, Result
+
+AVERAGE = "average"
+
+
+def columns_of(suite: Suite) -> dict[str, str]:
+    """The titles of a suite's scores by name, with the average where there is one."""
+    return {**suite.columns, **({AVERAGE: "Average"} if suite.averaged else {})}
+
+
+def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
+    """The summary of a run; it depends on the results alone, not on their order.
+
+    ``attempted = scored + failed``. A score counts the cases that have a reference for it; ``unscored`` says how many
+    have none, and why. Cases that were stopped at a limit are scored with what they had, and counted as ``limited``.
+    """
+    ordered = sorted(results, key=lambda result: (result.case_id, result.epoch))
+    scored = [result for result in ordered if result.scored]
+    costs = [result.cost for result in ordered]
+    models: dict[str, set[str]] = {}
+    for result in ordered:
+        for role, names in result.models.items():
+            models.setdefault(role, set()).update(names)
+    return {
+        "suite": suite.name,
+        "attempted": len(ordered),
+        "scored": len(scored),
+        "failed": len(ordered) - len(scored),
+        "limited": sum(result.limited for result in ordered),
+        "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
+        "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
+        "unscored": _count_unscored(scored, suite),
+        "error_propagation": _error_propagation(scored) if suite.name == "medchain" else [],
+        "stages": _stage_ends(scored),
+        "rounds": _round_means(scored),
+        "calls": sum(result.calls for result in ordered),
+        "tokens": sum(result.tokens for result in ordered),
+        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "seconds": sum(result.seconds for result in ordered),
+        "models": {role: sorted(names) for role, names in sorted(models.items())},
+    }
+
+
+def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimate]:
+    """The mean of every score over the cases that have it; ``average`` is the unweighted mean of these means.
+
+    That is how MedChain's published column is made (Table 2: 0.5269 for MedChain-Agent). Epochs of a case are one
+    case to the intervals.
+    """
+    columns = {name: [result.scores.get(name) for result in scored] for name in suite.columns}
+    estimates = estimate_columns(columns, [result.case_id for result in scored])
+    return {**estimates.columns, **({AVERAGE: estimates.average} if suite.averaged else {})}
+
+
+def _count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
+    """How many cases lack a score, by reason; of a judge that failed, the kind of failure: the details differ."""
+    found = {
+        name: Counter(": ".join(reason.split(": ")[:2]) for result in scored if (reason := result.unscored.get(name)))
+        for name in suite.columns
+    }
+    return {name: dict(sorted(reasons.items())) for name, reasons in found.items() if reasons}
+
+
+def _error_propagation(scored: Sequence[Result]) -> list[dict[str, Any]]:
+    scores = [StageScores.model_validate({**result.scores, "unscored": result.unscored}) for result in scored]
+    cases = [result.case_id for result in scored]
+    return [passage.model_dump(mode="json") for passage in error_propagation(scores, cases=cases)]
+
+
+def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """How often each stage ended agreed, exhausted or not judged."""
+    ends: dict[str, Counter[str]] = {}
+    for result in results:
+        for stage, ended in result.stages.items():
+            ends.setdefault(stage.split(":")[0], Counter())[ended] += 1
+    return {stage: dict(sorted(counts.items())) for stage, counts in sorted(ends.items())}
+
+
+def _round_means(results: Sequence[Result]) -> dict[str, float]:
+    """The mean number of rounds (decisions of a stage, turns of a dialogue, revisions of a discussion)."""
+    rounds: dict[str, list[int]] = {}
+    for result in results:
+        for stage, count in result.rounds.items():
+            rounds.setdefault(stage.split(":")[0], []).append(count)
+    return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
+
+
+def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
+    """The scores as a table, with what was not scored, and which roles ran offline."""
+    titles = columns_of(suite)
+    table = Table(title="Scores, with 95 % bootstrap intervals", title_justify="left")
+    table.add_column("stage" if suite.averaged else "score")
+    for column in ("mean", "95 % interval", "cases"):
+        table.add_column(column, justify="right")
+    last = list(suite.columns)[-1]
+    for name, title in titles.items():
+        score = summary["scores"][name]
+        mean = "-" if score["mean"] is None else f"{score['mean']:.4f}"
+        interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
+        table.add_row(title, mean, interval, str(score["n"]), end_section=name == last)
+    notes = [suite.notes] if suite.notes else []
+    notes.append(f"{summary['attempted']} cases attempted: {summary['scored']} scored, {summary['failed']} failed.")
+    if summary["limited"]:
+        notes.append(f"{summary['limited']} cases were stopped at a limit and scored with what they had.")
+    notes += [
+        f"{titles[name]}: {count} not scored ({reason})"
+        for name, reasons in summary["unscored"].items()
+        for reason, count in reasons.items()
+    ]
+    notes += [
+        f"{count} {'stopped' if reason.endswith(LIMIT) else 'failed'}: {reason}"
+        for reason, count in summary["terminations"].items()
+        if reason != "completed"
+    ]
+    offline = [role for role, names in summary["models"].items() if "offline" in names]
+    if offline:
+        notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
+    cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
+    notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
+    return Group(table, *(Text(note) for note in notes))
+
+
+def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, list[float]]]:
+    """Every score of every case over its epochs, by name; ``average`` is the mean of a case's own columns."""
+    scores: dict[str, dict[str, list[float]]] = {name: {} for name in columns_of(suite)}
+    for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
+        known = {name: value for name, value in result.scores.items() if value is not None}
+        if known and suite.averaged:
+            known[AVERAGE] = sum(known.values()) / len(known)
+        for name, value in known.items():
+            scores[name].setdefault(result.case_id, []).append(value)
+    return scores

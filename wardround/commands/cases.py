@@ -1,0 +1,230 @@
+"""``wardround cases import | check | show | inject``: formats in, problems named, one case to read, attacks added."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from wardround.commands.printing import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from rich.console import Console
+
+    from cases import Case, Problem
+
+BAD_INPUT = 2
+
+cases_app = typer.Typer(
+    help="Cases: import foreign formats, check a file, show one case, add attacks on the models.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@cases_app.command("import")
+def import_(
+    format: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="The format, such as medchain or agentclinic.", show_default=False)
+    ],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="The file to read.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],
+    departments: Annotated[
+        Path | None, typer.Option(help="Department names to check second-level departments against (medchain).")
+    ] = None,
+) -> None:
+    """Read a foreign file and write its cases; nothing is written if any record is faulty."""
+    from cases import save_cases
+    from cases.importers import UnknownFormatError, import_cases
+
+    try:
+        result = import_cases(format, source, departments=departments)
+    except UnknownFormatError as error:
+        _fail(str(error))
+    if any(out.resolve() == file.resolve() for file in (source, departments) if file):
+        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+    _report(result.problems)
+    if result.errors:
+        _fail(f"nothing written: {_count(len(result.errors), 'error')} in {source}")
+    try:
+        save_cases((_seen_from(case, out.resolve().parent) for case in result.cases), out)
+    except OSError as error:
+        _fail(f"cannot write {out}: {error}")
+    warned = f", with {_count(len(result.warnings), 'warning')}" if result.warnings else ""
+    typer.echo(f"{_count(len(result.cases), 'case')} written to {out}{warned}")
+
+
+@cases_app.command()
+def check(
+    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.", show_default=False)],
+) -> None:
+    """Name every problem of a case file, or sum up what it holds."""
+    from cases import check_cases
+
+    cases, problems = check_cases(file)
+    if problems:
+        _report(problems)
+        _fail(f"{_count(len(problems), 'problem')} in {file}")
+    _print_summary(cases)
+
+
+@cases_app.command()
+def show(
+    case_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the case.", show_default=False)],
+    file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
+    with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
+) -> None:
+    """Show one case: what the patient knows and what examinations show; the answer key only when asked for."""
+    import difflib
+
+    cases = {case.id: case for case in _read(file)}
+    if case_id not in cases:
+        near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
+        _fail(f"no case {case_id!r} in {file}{hint}")
+    _print_case(cases[case_id], with_key)
+
+
+@cases_app.command()
+def inject(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="A JSON-lines file of cases, or 'builtin'.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],
+    case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
+    earlier: Annotated[
+        bool, typer.Option("--earlier", help="Attacks in what is recalled of a case, to build a memory from.")
+    ] = False,
+) -> None:
+    """Write variants of cases whose text tries to command the models; keys stay as they are, so scores compare."""
+    from cases import save_cases
+    from cases.injections import injected, injected_earlier
+
+    cases = [case for case in _read(source) if not case_ids or case.id in case_ids]
+    if unknown := set(case_ids or ()) - {case.id for case in cases}:
+        _fail(f"no case {', '.join(sorted(unknown))} in {source}")
+    if out.resolve() == Path(source).resolve():
+        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+    variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
+    try:
+        save_cases((_seen_from(variant, out.resolve().parent) for variant in variants), out)
+    except OSError as error:
+        _fail(f"cannot write {out}: {error}")
+    typer.echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
+
+
+def _read(file: str) -> "list[Case]":
+    from cases import CaseFileError, load_cases
+
+    try:
+        return load_cases(file)
+    except CaseFileError as error:
+        _report(error.problems)
+        _fail(f"{_count(len(error.problems), 'problem')} in {file}")
+
+
+def _seen_from(case: "Case", folder: Path) -> "Case":
+    """The case with its pictures' paths as they are seen from another folder."""
+    images = [
+        image.model_copy(update={"file": Path(os.path.relpath(Path(case.folder, image.file), folder)).as_posix()})
+        for image in case.examinations.images
+    ]
+    examinations = case.examinations.model_copy(update={"images": images})
+    return case.model_copy(update={"examinations": examinations, "folder": str(folder)})
+
+
+def _print_summary(cases: "list[Case]") -> None:
+    from collections import Counter
+
+    from rich.table import Table
+
+    table = Table(title=_count(len(cases), "case"), title_justify="left")
+    table.add_column("")
+    table.add_column("")
+    table.add_column("Cases", justify="right")
+    stages: dict[str, Callable[[Case], object]] = {
+        "referral, level 1": lambda case: case.key.department,
+        "referral, level 2": lambda case: case.key.sub_departments,
+        "history-taking": lambda case: case.key.examination_items,
+        "examination": lambda case: case.key.imaging_reports,
+        "diagnosis": lambda case: case.key.diagnosis,
+        "treatment": lambda case: case.key.treatment_items,
+    }
+    groups: dict[str, Mapping[str, int]] = {
+        "Language": Counter(case.language for case in cases),
+        "Split": Counter(case.split or "none" for case in cases),
+        "Department": Counter(case.key.department or "not recorded" for case in cases),
+        "Pictures": Counter("with" if case.examinations.images else "without" for case in cases),
+        "Answer key for": {name: sum(bool(has(case)) for case in cases) for name, has in stages.items()},
+    }
+    for name, counts in groups.items():
+        for number, (value, count) in enumerate(counts.items()):
+            table.add_row("" if number else name, value, str(count))
+        table.add_section()
+    _console().print(table)
+
+
+def _print_case(case: "Case", with_key: bool) -> None:
+    patient, key = case.patient, case.key
+    sections: dict[str, dict[str, object]] = {
+        f"Case {case.id}": {"Language": case.language, "Split": case.split, "Source": case.provenance.source},
+        "Patient": {name.replace("_", " ").capitalize(): value for name, value in patient},
+        "Examinations": {
+            **case.examinations.results,
+            "Pictures": [f"{image.item}: {image.file}" for image in case.examinations.images],
+        },
+    }
+    if with_key:
+        sections["Answer key"] = {name.replace("_", " ").capitalize(): value for name, value in key}
+        sections["Provenance"] = {name.capitalize(): value for name, value in case.provenance if name != "source"}
+    console = _console()
+    for title, entries in sections.items():
+        _print_section(console, title, entries)
+
+
+def _print_section(console: "Console", title: str, entries: "dict[str, object]") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(printable(title), style="bold"), title_justify="left", show_header=False, box=None)
+    table.add_column(style="dim", ratio=1, max_width=30)
+    table.add_column(ratio=3, overflow="fold")
+    for name, value in entries.items():
+        if shown := printable(_text(value)):
+            # As Text, so that brackets in a record are no markup.
+            table.add_row(Text(name), Text(shown))
+    if table.row_count:
+        console.print(table)
+        console.print()
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {content}" for name, content in value.items())
+    if isinstance(value, list):
+        return "\n".join(str(content) for content in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _report(problems: "Iterable[Problem]") -> None:
+    for problem in problems:
+        typer.echo(f"{problem.severity}: {printable(str(problem))}", err=True)
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(printable(message), err=True)
+    raise typer.Exit(BAD_INPUT)

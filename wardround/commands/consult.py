@@ -1,0 +1,135 @@
+"""``wardround consult``: a person as doctor or patient in a consultation, at a terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from cases import Case
+    from nodes.context import Context
+
+FAILED = 1
+BAD_INPUT = 2
+
+
+def consult(
+    case: Annotated[str, typer.Argument(help="Id of a case, or its number in the source (the first is 1).")],
+    seat: Annotated[Literal["doctor", "patient"], typer.Option("--as", help="The seat that you take.")],
+    cases: Annotated[str, typer.Option(help="A case file, or 'builtin'.")] = "builtin",
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=SPEC", help="The model of another seat; may be repeated. Offline if not named."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as patient=saps; may be repeated."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The session directory.", show_default="consults/<case>")] = None,
+) -> None:
+    """Take a seat in a consultation; at the end the report is scored against the answer key.
+
+    Ctrl-D or Ctrl-C leaves; the same command goes on where you left.
+    """
+    from cases import CaseFileError
+    from llm import AskError, ModelSpecError
+    from retrieval import CaseMemoryError, EmbeddingModelError
+    from wardround.config.experiment import ConfigurationError
+
+    try:
+        found = _case(case, cases, seat)
+        context = _context(models or [], set_ or [], seat, cases)
+        _hold(found, seat, context, out or Path("consults") / _folder(case))
+    except (EOFError, KeyboardInterrupt):
+        typer.echo("\nLeft. The same command goes on from here.")
+    except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
+        _refuse(str(error))
+    except AskError as error:
+        notes = " ".join(getattr(error, "__notes__", []))
+        typer.echo(f"error: {error} {notes}\nThe same command tries again.", err=True)
+        raise typer.Exit(FAILED) from None
+
+
+def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
+    import asyncio
+
+    from rich.console import Console
+
+    from scoring.consultation import score_consultation
+    from wardround.interactive.consultation_session import open_session
+    from wardround.interactive.terminal_seat import TerminalSeat
+
+    console = Console(highlight=False)
+    with open_session(case, seat, context, directory) as session:
+        person = TerminalSeat(session, console, console.input if console.is_terminal else _read_line)
+        with console.status("..."):
+            session.go_on()
+        person.welcome()
+        while (question := session.question()) is not None:
+            person.show_news()
+            answer = person.ask(question)
+            with console.status("..."):
+                session.answer(answer)
+        person.show_news()
+        state = session.state
+        person.show_report(state["report"], "Your report" if seat == "doctor" else "The doctor's report")
+        scores = asyncio.run(score_consultation(case, state, session.context))
+        person.show_scores(scores, case.language)
+        typer.echo(f"Session directory: {directory}")
+
+
+def _read_line(prompt: str) -> str:
+    """A line of piped input, which is not a terminal's to edit."""
+    typer.echo(prompt, nl=False)
+    line = input()
+    typer.echo(line)
+    return line
+
+
+def _case(wanted: str, source: str, seat: str) -> "Case":
+    """The case by id or number. A doctor gets no hint of other ids, which may name what is to be found."""
+    import difflib
+
+    from cases import load_cases
+    from wardround.config.experiment import ConfigurationError
+
+    cases = load_cases(source)
+    by_id = {case.id: case for case in cases}
+    if wanted in by_id:
+        return by_id[wanted]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(cases):
+        return cases[int(wanted) - 1]
+    close = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
+    hint = f"; close: {', '.join(close)}" if close else f"; by number, the cases are 1 to {len(cases)}"
+    raise ConfigurationError(f"there is no case {wanted!r} in {source}{hint}")
+
+
+def _context(models: list[str], settings: list[str], seat: str, source: str) -> "Context":
+    from wardround.config.experiment import ConfigurationError
+    from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
+
+    parsed = parse_models(models)
+    if taken := [role for role in parsed if role.rpartition(".")[2] == seat]:
+        raise ConfigurationError(f"--models {taken[0]}=...: that seat is yours")
+    if "human" in parsed.values():
+        raise ConfigurationError("--models: one person sits here, at the seat of --as")
+    # A person remembers for himself; a doctor of the machine is reminded of similar cases.
+    defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
+    overrides = {**defaults, **parse_settings(settings)}
+    if foreign := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
+        raise ConfigurationError(f"--set {foreign[0]}: no setting of a consultation")
+    context = read_experiment(None, overrides, {"default": "offline", **parsed}).context
+    # In SAPS and Med-PMC the generator speaks for the patient; nobody says a person's words in another manner.
+    generated = seat == "patient" and context.patient in ("saps", "patient_actor")
+    role, actor = ("response_generator", False) if generated else (seat, context.actor)
+    return context.model_copy(update={"models": {**context.models, role: "human"}, "actor": actor})
+
+
+def _folder(case: str) -> str:
+    """The case as the person named it, as the name of a folder."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in case).strip(".") or "_"
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,42 @@
+"""``wardround experiments``: the experiment files that come along, and the schema that editors check them by."""
+
+import json
+from typing import Annotated
+
+import typer
+
+BAD_INPUT = 2
+
+experiments_app = typer.Typer(
+    help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@experiments_app.command("list")
+def list_files() -> None:
+    """The experiment files that come along: `wardround run NAME` runs one."""
+    from wardround.library import library_files
+
+    for name, file in library_files().items():
+        first = file.read_text("utf-8").split("\n", 1)[0].removeprefix("# ")
+        typer.echo(f"{name:32}{first}")
+
+
+@experiments_app.command()
+def show(name: Annotated[str, typer.Argument(help="Of a file that comes along.")]) -> None:
+    """Print a file, to be saved and changed."""
+    from wardround.library import library_files
+
+    files = library_files()
+    if name not in files:
+        typer.echo(f"error: no experiment {name!r}; there are {', '.join(files)}", err=True)
+        raise typer.Exit(BAD_INPUT)
+    typer.echo(files[name].read_text("utf-8"), nl=False)
+
+
+@experiments_app.command()
+def schema() -> None:
+    """Print the JSON schema of experiment files."""
+    from wardround.config.schema import experiment_schema
+
+    typer.echo(json.dumps(experiment_schema(), indent=2))

@@ -1,0 +1,83 @@
+"""``wardround memory build | query | stats``: the store of earlier cases."""
+
+from typing import Annotated
+
+import typer
+
+BAD_INPUT = 2
+Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
+Embedding = Annotated[str, typer.Option(help="Sentence-transformers model, by name or path.")]
+
+memory_app = typer.Typer(help="The store of earlier cases.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@memory_app.command()
+def build(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="A directory, or a Chroma server's URL.", show_default=False)],
+    embedding: Embedding = "all-MiniLM-L6-v2",
+    every_split: Annotated[bool, typer.Option(help="Also remember the cases of the test split.")] = False,
+) -> None:
+    """Remember the cases of a file; test cases are left out unless asked for."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from cases import CaseFileError, load_cases
+    from retrieval import CaseMemoryError, EmbeddingModelError, build_memory
+
+    try:
+        cases = [case for case in load_cases(source) if every_split or case.split != "test"]
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("embedding", total=len(cases))
+            memory = build_memory(
+                cases, out, embedding, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            )
+    except (CaseFileError, CaseMemoryError, EmbeddingModelError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    typer.echo(f"{len(cases)} cases remembered in {memory.location}")
+
+
+@memory_app.command()
+def query(
+    symptoms: Annotated[str, typer.Argument(help="A symptom description.")],
+    memory: Location = "builtin",
+    department: Annotated[str | None, typer.Option(help="Search only this first-level department.")] = None,
+    k: Annotated[int, typer.Option(min=1, help="How many cases.")] = 3,
+    embedding: Embedding = "all-MiniLM-L6-v2",
+) -> None:
+    """The nearest remembered cases."""
+    from cases.vocabulary import DEPARTMENTS
+    from retrieval import CaseMemoryError, EmbeddingModelError, feature_text, open_memory
+    from wardround.commands.printing import printable
+
+    try:
+        where = DEPARTMENTS.require(department) if department else None
+        found = open_memory(memory, embedding).recall(symptoms, where, k=k)
+    except (CaseMemoryError, EmbeddingModelError, ValueError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    for neighbour in found:
+        told = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
+        typer.echo(printable(told))
+    if not found:
+        typer.echo("no case remembered there")
+
+
+@memory_app.command()
+def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2") -> None:
+    """How many cases each department has."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from retrieval import CaseMemoryError, EmbeddingModelError, open_memory
+
+    try:
+        counts = open_memory(memory, embedding).stats()
+    except (CaseMemoryError, EmbeddingModelError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    table = Table("department", "verified", "pseudo")
+    for department, count in counts.items():
+        table.add_row(department or "(none)", str(count.verified), str(count.pseudo))
+    Console().print(table)

@@ -1,0 +1,43 @@
+"""``wardround report``: a run as one HTML page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+BAD_INPUT = 2
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Where to write one page over all runs.", show_default=False),
+    ] = None,
+    cases: Annotated[
+        int, typer.Option(min=0, help="Show the first so many cases in full, and as many failed ones.")
+    ] = 20,
+) -> None:
+    """Write report.html into each run directory: one page that needs nothing but a browser.
+
+    Several runs also get a page that sets them side by side: in the sweep's directory, or where -o says.
+    """
+    from wardround.config.experiment import ConfigurationError
+    from wardround.report.pages import REPORT, write_overview, write_report
+    from wardround.store.recorded_run import find_runs
+
+    try:
+        found = find_runs(runs)
+        written = [write_report(run, cases) for run in found]
+        if out is None and len(runs) == 1 and found[0].path != runs[0]:
+            out = runs[0] / REPORT
+        if out is not None:
+            written.append(write_overview(found, out))
+    except (ConfigurationError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    for file in written:
+        typer.echo(f"Report: {file}")

@@ -1,0 +1,148 @@
+"""``wardround run``: many cases through the workflow, into a run directory."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+SOME_FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def run(
+    experiment: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[EXPERIMENT.toml]",
+            help="An experiment file, or the name of one that comes along (see `wardround experiments`).",
+            show_default=False,
+        ),
+    ] = None,
+    cases: Annotated[str | None, typer.Option(help="A case file, or 'builtin'.", show_default="builtin")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases.")] = None,
+    case_id: Annotated[list[str] | None, typer.Option(help="Run only this case; may be repeated.")] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as feedback=off; may be repeated."),
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Runs of each case.", show_default="1")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run directory.", show_default="runs/<name>-<fingerprint>")
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own"),
+    ] = None,
+) -> None:
+    """Run an experiment, or the built-in test cases offline, and print its scores.
+
+    A file with [grid] or [variants] is a sweep: each combination is a run in a directory of its own.
+
+    Running the same command again goes on where it stopped.
+    """
+    from rich.console import Console
+
+    from cases import CaseFileError
+    from llm import ModelSpecError
+    from retrieval import CaseMemoryError, EmbeddingModelError
+    from wardround.config.experiment import ConfigurationError
+    from wardround.store.durable_lines import RunStoppedError
+
+    options: dict[str, Any] = {
+        "data.cases": cases,
+        "data.limit": limit,
+        "data.case_ids": case_id,
+        "run.concurrency": concurrency,
+        "run.engine": engine or ("ray" if address else None),
+        "run.address": address,
+        "epochs": epochs,
+    }
+    overrides = {key: value for key, value in options.items() if value is not None}
+    try:
+        failed = _run(experiment, overrides, models or [], set_ or [], out, Console(stderr=True))
+    except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except RunStoppedError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(SOME_FAILED) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _run(
+    file: Path | None,
+    options: "Mapping[str, Any]",
+    models: "Sequence[str]",
+    settings: "Sequence[str]",
+    out: Path | None,
+    console: "Console",
+) -> int:
+    """Run every run of the file, one after the other; the number of failed cases."""
+    import asyncio
+
+    from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
+    from wardround.library import find_file
+
+    sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models))
+
+    from llm.prices import unpriced
+    from scoring.suites import SUITES
+    from wardround.analysis.summary import summary_table
+    from wardround.commands.tables import tables_of_sweep
+    from wardround.config.experiment import ConfigurationError
+    from wardround.config.preflight import check_servers
+    from wardround.config.selection import select
+    from wardround.run.live_view import live_view
+    from wardround.run.runner import run_experiment
+    from wardround.run.sweep import default_directory, run_directories, write_order
+    from wardround.store.durable_lines import writing
+
+    failed = 0
+    for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
+        typer.echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
+    root = out or default_directory(sweep)
+    runs = list(run_directories(sweep, root))
+    if not sweep.single:
+        for _, experiment, _ in runs:  # all of them before the first is run
+            select(experiment.data)
+            asyncio.run(check_servers(experiment.context))
+        try:
+            write_order(sweep, root)
+        except OSError as error:
+            raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
+    for name, experiment, directory in runs:
+        with live_view(console, f"{name}: " if name else "") as on_result:
+            summary = asyncio.run(run_experiment(experiment, directory, on_result))
+        if name:
+            typer.echo(f"\n{name}")
+        from rich.console import Console
+
+        Console().print(summary_table(summary, SUITES[experiment.scored_by]))
+        typer.echo(f"Run directory: {directory}")
+        failed += summary["failed"]
+        if summary["not_attempted"]:
+            left = summary["not_attempted"]
+            typer.echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
+            failed += left
+    if names := sweep.tables or (() if sweep.single else ("scores",)):
+        with writing(root / "tables"):
+            tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
+    return failed

@@ -1,0 +1,160 @@
+"""``wardround score aie`` and ``wardround score aie-simulator``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wardround.commands.score.mcq import ask_again_as_mcq, formats_compared
+from wardround.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
+from wardround.commands.score.recorded import scores_of_run
+from wardround.commands.score.transcripts import (
+    Against,
+    HumanScores,
+    Transcripts,
+    by_file,
+    cell,
+    compared,
+    correlated,
+    joined,
+    read_files,
+)
+
+if TYPE_CHECKING:
+    from scoring.aie.transcripts import AieTranscript, SimulatorTest
+    from scoring.metrics.samples import Definition, Sample
+
+
+def aie(
+    transcripts: Transcripts,
+    mode: ModeOption = Mode.SOUND,
+    json_file: JsonOption = None,
+    language: Annotated[
+        Literal["en", "zh"] | None,
+        typer.Option(help="What paper mode takes the data set for; by default the language of its records."),
+    ] = None,
+    against: Against = None,
+    human: HumanScores = None,
+    mcq: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC", help="Also ask this model each case as a multiple-choice question.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """The ten doctor metrics of AIE (percent, except turns and length); of a run directory, all but the diagnosis.
+
+    Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
+    """
+    if transcripts[0].is_dir():
+        if len(transcripts) > 1 or against or human or mcq or language:
+            refuse("a run directory is scored alone: without other sources, --against, --human, --mcq and --language")
+        show(scores_of_run(transcripts[0], "aie", mode), json_file)
+        return
+    from scoring.aie.metrics import score_aie, unanswered
+    from scoring.aie.transcripts import read_aie
+    from scoring.metrics.samples import estimates
+
+    definition: Definition = mode.value
+
+    def scored(paths: list[Path]) -> "tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]":
+        files = read_files(read_aie, paths)
+        return files, [score_aie(records, definition, language) for records in files]
+
+    files, parts = scored(transcripts)
+    everything = [transcript for records in files for transcript in records]
+    samples = joined(parts)
+    tables = [*by_file(transcripts, parts), *_tables(everything, definition)]
+    if against:
+        tables.append(compared(samples, joined(scored(against)[1])))
+    if human:
+        tables.append(correlated(samples, human))
+    notes: list[str] = []
+    metrics = estimates(samples, clustered=definition == "sound")
+    if mcq:
+        answers, notes = ask_again_as_mcq(everything, mcq)
+        metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True)
+        tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
+    if definition == "sound" and (without := unanswered(everything)):
+        notes.append(f"{len(without)} without one option's letter as diagnosis: unscored in DIAGNOSIS.")
+    show(
+        Scores(
+            suite="aie",
+            mode=mode,
+            n=len(everything),
+            metrics=metrics,
+            tables=tables,
+            notes=notes,
+        ),
+        json_file,
+    )
+
+
+def aie_simulator(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES...", help="Simulator test files, as one set.", show_default=False)
+    ],
+    mode: ModeOption = Mode.SOUND,
+    json_file: JsonOption = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A test file whose replies people gave, to correlate with.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """The patient simulator metrics of AIE (percent).
+
+    Also printed: tracked actions against people's, and the correlation with people's replies.
+    """
+    from scoring.aie.simulator import beside_people, confusion, score_simulator
+    from scoring.aie.transcripts import ACTIONS, read_simulator_tests
+    from scoring.metrics.comparison import spearman
+    from scoring.metrics.samples import estimates
+
+    definition: Definition = mode.value
+    tests: list[SimulatorTest] = [test for records in read_files(read_simulator_tests, files) for test in records]
+    acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
+    matrix = confusion(tests)
+    codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
+    tables = []
+    if matrix:
+        rows = [[code, *(str(row[other]) for other in codes)] for code, row in matrix.items()]
+        tables.append(ExtraTable("Tracked actions (columns) by people's (rows)", ["", *codes], rows))
+    if pairs := beside_people(tests, definition, acted):
+        found = {name: spearman(values) for name, values in pairs.items()}
+        rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
+        tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
+    metrics = estimates(score_simulator(tests, definition), clustered=definition == "sound")
+    show(Scores("aie-simulator", mode, len(tests), metrics, tables), json_file)
+
+
+def _tables(transcripts: "list[AieTranscript]", definition: "Definition") -> list[ExtraTable]:
+    from scoring.aie.action_tables import action_shares, by_length, utterance_languages
+    from scoring.aie.transcripts import ACTIONS
+
+    shares = action_shares(transcripts)
+    actions = [code for code in ACTIONS if any(code in row.shares for row in shares)]
+    return [
+        ExtraTable(
+            "Share of actions by turn",
+            ["turn", "dialogues", *actions],
+            [
+                [str(row.turn), str(row.dialogues), *(f"{row.shares.get(code, 0.0):.3f}" for code in actions)]
+                for row in shares
+            ],
+        ),
+        ExtraTable(
+            "By length of the dialogue",
+            ["turns", "dialogues", "coverage", "diagnosis"],
+            [
+                [str(row.turns), str(row.dialogues), cell(row.coverage), cell(row.diagnosis)]
+                for row in by_length(transcripts, definition)
+            ],
+        ),
+        ExtraTable(
+            "Utterances by language",
+            ["side", "language", "utterances"],
+            [[side, code, str(count)] for (side, code), count in sorted(utterance_languages(transcripts).items())],
+        ),
+    ]

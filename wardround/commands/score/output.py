@@ -1,0 +1,142 @@
+"""What every suite of scores prints and writes: a table, and JSON of full precision."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from wardround.commands.printing import printable
+
+if TYPE_CHECKING:
+    from scoring.metrics.statistics import Estimate
+
+BAD_INPUT = 2
+
+
+class Mode(StrEnum):
+    """Which definition of a metric is computed."""
+
+    SOUND = "sound"
+    PAPER = "paper"
+
+
+SourceFile = Annotated[Path, typer.Argument(metavar="SRC", help="The file to score.", show_default=False)]
+ModeOption = Annotated[
+    Mode, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.")
+]
+
+
+@dataclass(frozen=True)
+class ExtraTable:
+    """A table beside the scores, for people only: it is printed, not written."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a suite found.
+
+    Attributes:
+        suite: its name on the command line.
+        mode: the definitions that were used.
+        n: cases read.
+        metrics: the scores under the names that the papers print, in the order to show them.
+        tables: further tables to print.
+        notes: what a reader must know to read the numbers, one sentence each.
+    """
+
+    suite: str
+    mode: Mode
+    n: int
+    metrics: "Mapping[str, Estimate]"
+    tables: Sequence[ExtraTable] = ()
+    notes: Sequence[str] = ()
+
+
+def show(scores: Scores, json_file: Path | None = None) -> None:
+    """Write the scores to ``json_file``, if one is named, and print them.
+
+    Raises:
+        typer.Exit: with code 2 if the file cannot be written; then nothing is printed.
+    """
+    if json_file is not None:
+        try:
+            write_json(scores, json_file)
+        except OSError as error:
+            refuse(f"cannot write {json_file}: {error.strerror or error}")
+    _print(scores)
+
+
+def write_json(scores: Scores, path: Path) -> None:
+    """Write ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all."""
+    content = {
+        "suite": scores.suite,
+        "mode": scores.mode.value,
+        "n": scores.n,
+        "metrics": {name: found.model_dump(mode="json") for name, found in scores.metrics.items()},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def refuse(*messages: str) -> NoReturn:
+    """End with code 2: one line on standard error for each thing that is wrong."""
+    for message in messages:
+        typer.echo(f"error: {printable(message)}", err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
+def refuse_records(problems: Iterable[object]) -> None:
+    """End with code 2 if there are problems, each on a line; go on if there are none."""
+    if found := [str(problem) for problem in problems]:
+        refuse(*found, f"nothing scored: {len(found)} {'problem' if len(found) == 1 else 'problems'}")
+
+
+def _print(scores: Scores) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
+    table.add_column("metric")
+    for heading in ("mean", "±", "95 % interval", "se", "n"):
+        table.add_column(heading, justify="right")
+    for name, found in scores.metrics.items():
+        table.add_row(Text(printable(name)), *_cells(found))
+    console.print(table)
+    for extra in scores.tables:
+        table = Table(title=Text(printable(extra.title)), title_justify="left")
+        for place, heading in enumerate(extra.header):
+            table.add_column(Text(printable(heading)), justify="right" if place else "left")
+        for row in extra.rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        console.print(table)
+    for note in scores.notes:
+        console.print(Text(printable(note)))
+
+
+def _cells(found: "Estimate") -> tuple[str, str, str, str, str]:
+    """A row's numbers; ± is half the interval's width, as the papers print it."""
+    mean = "unscored" if found.mean is None else f"{found.mean:.3f}"
+    half = interval = ""
+    if found.ci95 is not None:
+        low, high = found.ci95
+        half, interval = f"{(high - low) / 2:.3f}", f"{low:.3f} to {high:.3f}"
+    return mean, half, interval, "" if found.se is None else f"{found.se:.3f}", str(found.n)

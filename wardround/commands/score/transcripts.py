@@ -1,0 +1,129 @@
+"""What the commands that score transcripts share: several files read, people's scores and another run beside them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wardround.commands.score.output import ExtraTable, refuse_records
+
+if TYPE_CHECKING:
+    from scoring.metrics.samples import Sample, Samples
+    from scoring.records import Reading
+
+_WARNINGS_SHOWN = 20
+
+Transcripts = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRANSCRIPTS...", help="The files to score, as one set; or a run directory.", show_default=False
+    ),
+]
+Against = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Also compare, case by case, with these transcripts.", show_default=False),
+]
+HumanScores = Annotated[
+    Path | None,
+    typer.Option(
+        "--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate.", show_default=False
+    ),
+]
+
+
+def read_files(read: "Callable[[Path], Reading[Any]]", paths: Sequence[Path]) -> list[list[Any]]:
+    """The records of each file.
+
+    Raises:
+        typer.Exit: with code 2, every fault named, if any record cannot be used.
+    """
+    readings = [read(path) for path in paths]
+    refuse_records([problem for reading in readings for problem in reading.errors])
+    warnings = [problem for reading in readings for problem in reading.warnings]
+    for warning in warnings[:_WARNINGS_SHOWN]:
+        typer.echo(f"warning: {warning}", err=True)
+    if len(warnings) > _WARNINGS_SHOWN:
+        typer.echo(f"... and {len(warnings) - _WARNINGS_SHOWN} warnings more", err=True)
+    return [reading.records for reading in readings]
+
+
+def joined(parts: "Sequence[Samples]") -> "dict[str, list[Sample]]":
+    """The values of several files as those of one set."""
+    return {name: [sample for part in parts for sample in part[name]] for name in parts[0]}
+
+
+def by_file(paths: Sequence[Path], parts: "Sequence[Samples]") -> list[ExtraTable]:
+    """The means of each file, if there are several."""
+    if len(paths) < 2:
+        return []
+    rows = [
+        [
+            path.name,
+            *(cell(sum(one.value for one in values) / len(values) if values else None) for values in part.values()),
+        ]
+        for path, part in zip(paths, parts, strict=True)
+    ]
+    return [ExtraTable("Means of each file", ["file", *parts[0]], rows)]
+
+
+def compared(
+    samples: "Samples", others: "Samples", title: str = "Minus the other transcripts, paired by case"
+) -> ExtraTable:
+    """The differences to another run (or format), paired by case."""
+    from scoring.metrics.comparison import holm, paired_difference
+
+    def cases(values: "Sequence[Sample]") -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
+        for case, value in values:
+            found.setdefault(case, []).append(value)
+        return found
+
+    differences = {name: paired_difference(cases(values), cases(others[name])) for name, values in samples.items()}
+    corrected = holm({name: found.permutation_p for name, found in differences.items()})
+    rows = []
+    for name, found in differences.items():
+        interval = found.difference.ci95
+        rows.append(
+            [
+                name,
+                cell(found.difference.mean),
+                "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}",
+                cell(found.permutation_p),
+                cell(corrected[name]),
+                cell(found.wilcoxon_p),
+                str(found.difference.n),
+            ]
+        )
+    header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
+    return ExtraTable(title, header, rows)
+
+
+def correlated(samples: "Samples", human: Path | None) -> ExtraTable:
+    """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given."""
+    from scoring.metrics.comparison import read_human_scores, spearman_matrix
+    from scoring.metrics.samples import case_means
+
+    columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
+    if human is not None:
+        scores, problems = read_human_scores(human)
+        refuse_records(problems)
+        columns |= {f"people: {name}": values for name, values in scores.items()}
+    matrix = spearman_matrix(columns)
+    names = list(columns)
+    rows = [
+        [
+            name,
+            *(
+                "1" if name == other else cell((matrix.get((name, other)) or matrix[other, name]).rho)
+                for other in names
+            ),
+        ]
+        for name in names
+    ]
+    return ExtraTable("Spearman correlation over cases", ["", *names], rows)
+
+
+def cell(value: float | None) -> str:
+    """A number of a table, or nothing."""
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,78 @@
+"""``wardround tables``: tables and figures of finished runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wardround.tables.names import TABLE_NAMES
+
+if TYPE_CHECKING:
+    from wardround.tables.making import Made
+
+BAD_INPUT = 2
+
+
+def tables(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN_OR_SWEEP...", help="Run directories, or a sweep's.", show_default=False),
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help=f"{', '.join(TABLE_NAMES)}; may be repeated.", show_default="all that fit the runs"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Also write CSV, LaTeX and figures here.")
+    ] = None,
+) -> None:
+    """Print tables of runs as the papers have them, the first run as the baseline."""
+    from wardround.config.experiment import ConfigurationError
+    from wardround.store.recorded_run import find_runs
+    from wardround.tables.making import make_tables
+
+    try:
+        if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
+            raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
+        made = make_tables(find_runs(runs), table or TABLE_NAMES)
+        if refused := [one for one in made if one.reason and table]:
+            raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
+        show_tables([one for one in made if one.tables], out)
+    except (ConfigurationError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:
+    """Print and write the tables at the end of a sweep; one that does not fit its runs says why."""
+    from wardround.store.recorded_run import find_runs
+    from wardround.tables.making import make_tables
+
+    made = make_tables(find_runs(directories), names)
+    typer.echo("")
+    show_tables([one for one in made if one.tables], out)
+    for one in made:
+        if one.reason:
+            typer.echo(f"No table {one.name}: {one.reason}")
+
+
+def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
+    """Print tables, and write them if a place is named.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    from wardround.tables.making import write_tables
+    from wardround.tables.terminal import print_table
+
+    if out is not None:
+        write_tables(made, out)
+    for one in made:
+        for table in one.tables:
+            print_table(table)
+            typer.echo("")
+    if out is not None:
+        typer.echo(f"Tables: {out}")

@@ -1,0 +1,156 @@
+"""``wardround tune``: trains an interviewer on dialogues (CliniChatGLM)."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cases.dialogues import Dialogue
+    from wardround.tuning.curve import Step
+
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def tune(
+    dialogues: Annotated[
+        Path | None, typer.Argument(metavar="DIALOGS", help="A JSON-lines file of dialogues.", show_default=False)
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="MODEL_OR_PATH", help="The model that is adapted.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the adapter and its record go.", show_default=False)
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="prefix|lora", help="P-Tuning v2, or LoRA.", show_default="prefix")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Times through the dialogues.", show_default="1")] = None,
+    batch: Annotated[int | None, typer.Option(help="Examples of one step.", show_default="48")] = None,
+    accumulate: Annotated[
+        int | None, typer.Option(help="Parts in which a batch goes through the model.", show_default="1")
+    ] = None,
+    prefix: Annotated[int | None, typer.Option(help="Virtual tokens of the prefix.", show_default="128")] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of LoRA's matrices.", show_default="8")] = None,
+    source: Annotated[int | None, typer.Option(help="Tokens of dialogue read at most.", show_default="2048")] = None,
+    target: Annotated[
+        int | None, typer.Option(help="Tokens of the physician's words at most.", show_default="128")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="At the start; falls linearly.", show_default="0.01; LoRA 0.0002")
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(metavar="float32|bfloat16", help="Of the frozen base.", show_default="float32")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
+    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")
+    ] = False,
+) -> None:
+    """Train an interviewer on dialogues: the physician's words, given the dialogue so far.
+
+    The defaults are CliniChat's Table 5. Running the same command again goes on at the last checkpoint.
+    """
+    from wardround.tuning.configuration import TrainingStoppedError, TuningError, read_tuning
+
+    options: dict[str, Any] = {
+        "base": base,
+        "method": method,
+        "epochs": epochs,
+        "batch": batch,
+        "accumulate": accumulate,
+        "prefix": prefix,
+        "rank": rank,
+        "source": source,
+        "target": target,
+        "learning_rate": learning_rate,
+        "precision": precision,
+        "seed": seed,
+    }
+    try:
+        from wardround.tuning.base import require_extra
+
+        require_extra()
+        _quiet()
+        if smoke:
+            if any(value is not None for value in (dialogues, out, *options.values())):
+                raise TuningError("--smoke takes no other option")
+            _smoke()
+            return
+        if dialogues is None or base is None or out is None:
+            raise TuningError("DIALOGS, --base and --out are needed (or --smoke)")
+        tuning = read_tuning({key: value for key, value in options.items() if value is not None})
+        read = _read(dialogues)
+
+        from wardround.tuning.train import train
+
+        outcome = train(tuning, read, out, _report, save_every)
+    except TuningError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except TrainingStoppedError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(FAILED) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on at the last checkpoint", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    counts = outcome.counts
+    typer.echo(
+        f"{counts.dialogues} dialogues, {counts.examples} examples; "
+        f"{counts.shortened_sources} without their oldest turns, {counts.cut_targets} cut at the target length"
+    )
+    left_out = counts.openings + counts.unanswerable + counts.empty
+    if left_out:
+        typer.echo(f"no examples: {counts.openings} openings, {counts.unanswerable} too long, {counts.empty} empty")
+    if outcome.model is None:
+        typer.echo("already trained")
+    typer.echo(f"{len(outcome.steps)} steps, loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
+    typer.echo(f"Model: hf:{out}")
+
+
+def _read(path: Path) -> "list[Dialogue]":
+    from cases.dialogues import read_dialogues
+    from wardround.tuning.configuration import TuningError
+
+    read, problems = read_dialogues(path)
+    if problems:
+        raise TuningError("\n".join(str(problem) for problem in problems))
+    return read
+
+
+def _report(step: "Step", steps: int) -> None:
+    typer.echo(f"step {step.step}/{steps}: loss {step.loss:.4f}", err=True)
+
+
+def _quiet() -> None:
+    """What the libraries below say of themselves is not said; errors are."""
+    import os
+    import warnings
+
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    import transformers
+
+    logging: Any = transformers.utils.logging
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def _smoke() -> None:
+    from wardround.tuning.smoke import smoke
+
+    with tempfile.TemporaryDirectory() as temporary:
+        checks = []
+        for check in smoke(Path(temporary), typer.echo):
+            checks.append(check)
+            typer.echo(f"{'FAILED' if check.faults else 'ok'}: {check.name}")
+            for fault in check.faults:
+                typer.echo(f"  {fault}")
+    failed = sum(bool(check.faults) for check in checks)
+    typer.echo(f"{len(checks)} checks, {failed} failed")
+    if failed:
+        raise typer.Exit(FAILED)

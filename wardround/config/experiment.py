@@ -1,0 +1,214 @@
+"""What an experiment is: its sections, checked; reading them from a file is ``experiment_file.py``."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
+from cases.case import Split
+from cases.files import BUILTIN
+from llm.limits import Limits
+from llm.role import known_roles
+from llm.specs import HUMAN, check_models
+from nodes.context import Context
+
+GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution", "reconstruction"]
+SuiteName = Literal["medchain", "mvme", "aie", "medpmc", "clini_eval"]
+GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
+
+# The suites that can score what a graph answers; the first is taken if none is named.
+SUITES_OF: Mapping[GraphName, tuple[SuiteName, ...]] = {
+    "clinical_workflow": ("medchain",),
+    "consultation": ("mvme", "aie", "medpmc", "clini_eval"),
+    "one_step": ("mvme",),
+    "dispute_resolution": ("mvme",),
+    "reconstruction": ("clini_eval",),
+}
+NAME = "[A-Za-z0-9._=,-]+"
+JUDGING = "evaluation"  # the stage of the roles that judge
+
+# Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
+NOT_OF_THE_WORKFLOW = {
+    "models": "models have a section of their own, [models]",
+    "seed": "the seed stands at the top of the file, or is `--set seed=N`",
+    "epoch": "set by the runner",
+    "scope": "set by the graphs",
+    "cache": "stands in [run]",
+    "max_connections": "stands in [run]",
+    "run": "set by the runner",
+    "position": "set by the runner",
+    "trace_file": "set by the runner",
+    "case_source": "the cases are named by data.cases",
+}
+
+
+class ConfigurationError(ValueError):
+    """An experiment that cannot be run as it is written; says where and what would mend it."""
+
+
+class Section(BaseModel):
+    """Base of the sections: strict about their keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Data(Section):
+    """Which cases are run."""
+
+    cases: str = Field(BUILTIN, description="`builtin`, or a JSON-lines file of cases.")
+    split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
+    limit: int | None = Field(None, ge=1, description="The first so many.")
+    case_ids: list[str] = Field(default_factory=list, description="Only these.")
+    terms: str | None = Field(
+        None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."
+    )
+
+
+class AllLimits(Section):
+    """What may be spent; a case that reaches a limit is scored with what it has, and marked.
+
+    The turns of a dialogue are limited by ``workflow.max_turns``; to reach that is an ordinary end.
+    """
+
+    case: Limits = Field(default_factory=Limits, description="For one case in one epoch, without its judges.")
+    roles: dict[str, Limits] = Field(default_factory=dict, description="For one role in one case.")
+    run: Limits = Field(default_factory=Limits, description="For the whole run, which then stops; raise it to go on.")
+
+    @field_validator("roles")
+    @classmethod
+    def _known(cls, roles: dict[str, Limits]) -> dict[str, Limits]:
+        if unknown := set(roles) - set(known_roles()):
+            raise ValueError(f"unknown role {', '.join(sorted(unknown))}; known are {', '.join(sorted(known_roles()))}")
+        if judges := set(roles) & set(judging_roles()):
+            raise ValueError(
+                f"{', '.join(sorted(judges))}: judges are outside of a case's limits; limit the run instead"
+            )
+        if seats := [role for role in sorted(roles) if role[-1].isdigit()]:
+            raise ValueError(f"{seats[0]}: a seat has the limits of its role; name {seats[0].rstrip('0123456789')!r}")
+        return roles
+
+
+class Run(Section):
+    """How the cases are run; nothing here changes a result."""
+
+    concurrency: int = Field(4, ge=1, description="Cases at once.")
+    max_connections: int = Field(64, ge=1, description="Requests at once to one provider, at most.")
+    cache: str | None = Field(None, description="A file of answers that runs share; off if not set.")
+    checkpoints: str | None = Field(
+        None, description="`postgresql://...` to keep checkpoints there; SQLite in the run directory if not set."
+    )
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = Field(None, description="Of a Ray cluster; one is started on this machine if not set.")
+
+
+class Experiment(Section):
+    """One experiment: a graph over cases, with a model for each role, scored by one suite."""
+
+    name: str = Field("clinical-workflow", pattern=f"^{NAME}$")
+    graph: GraphName = Field("clinical_workflow", description="What a case goes through.")
+    suite: SuiteName | None = Field(None, description="How it is scored; the graph's own suite if not set.")
+    data: Data = Field(default_factory=Data)
+    models: dict[str, str] = Field(default_factory=lambda: {"default": "offline"})
+    judges: dict[str, str] = Field(default_factory=dict, description="Models of judges; `default` is all of them.")
+    workflow: dict[str, Any] = Field(default_factory=dict, description="Fields of the graph's context.")
+    limits: AllLimits = Field(default_factory=AllLimits)
+    epochs: int = Field(1, ge=1, description="How often each case is run.")
+    seed: int = 0
+    run: Run = Field(default_factory=Run)
+
+    @field_validator("models", "judges", mode="before")
+    @classmethod
+    def _roles_at_stages(cls, models: Any) -> Any:
+        """TOML reads a dotted role that is not in quotes as a table in a table."""
+        return flat(models) if isinstance(models, dict) else models
+
+    @field_validator("judges")
+    @classmethod
+    def _judges_judge(cls, judges: dict[str, str]) -> dict[str, str]:
+        check_models(judges)
+        if doctors := set(judges) - {"default", *judging_roles()}:
+            raise ValueError(
+                f"{', '.join(sorted(doctors))}: judges nothing and belongs in [models]; "
+                f"the judges are {', '.join(judging_roles())}"
+            )
+        return judges
+
+    @field_validator("models", "judges")
+    @classmethod
+    def _nobody_waits(cls, models: dict[str, str]) -> dict[str, str]:
+        if HUMAN in models.values():
+            raise ValueError("a run of many cases cannot wait for a person; use the graph from Python")
+        return models
+
+    @field_validator("workflow")
+    @classmethod
+    def _of_the_workflow(cls, workflow: dict[str, Any]) -> dict[str, Any]:
+        for key, place in NOT_OF_THE_WORKFLOW.items():
+            if key in workflow:
+                raise ValueError(f"{key!r} is no setting of the workflow: {place}")
+        return workflow
+
+    @model_validator(mode="after")
+    def _suite_fits(self) -> Self:
+        fitting = SUITES_OF[self.graph]
+        if self.suite not in (None, *fitting):
+            raise ValueError(
+                f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
+            )
+        if self.suite == "aie" and self.workflow.get("patient") not in ("saps", "patient_actor"):
+            raise ValueError(
+                "suite 'aie' counts tracked actions and needs workflow.patient = 'saps' or 'patient_actor'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _remembers_whole_courses(self) -> Self:
+        if self.graph != "clinical_workflow" and self.workflow.get("grow", "off") != "off":
+            raise ValueError("workflow.grow remembers whole courses and needs graph = 'clinical_workflow'")
+        return self
+
+    @property
+    def limits_cost(self) -> bool:
+        """Whether any limit is one of cost."""
+        limits = (self.limits.case, self.limits.run, *self.limits.roles.values())
+        return any(limit.cost is not None for limit in limits)
+
+    @property
+    def scored_by(self) -> SuiteName:
+        """The suite that scores the run."""
+        return self.suite or SUITES_OF[self.graph][0]
+
+    @property
+    def context(self) -> Context:
+        """The context of the graph, as far as it is the same for all cases."""
+        judges = {key: spec for key, spec in self.judges.items() if key != "default"}
+        if "default" in self.judges:
+            judges = {**dict.fromkeys(judging_roles(), self.judges["default"]), **judges}
+        return Context.model_validate(
+            {
+                "seed": self.seed,
+                "cache": self.run.cache,
+                "max_connections": self.run.max_connections,
+                **self.workflow,
+                "models": {**self.models, **judges},
+            }
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a result depends on: the configuration without the way it is run and what the whole may cost."""
+        return self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
+
+
+def judging_roles() -> list[str]:
+    """The roles that judge what the others did."""
+    return sorted(role for role, stages in known_roles().items() if stages == {JUDGING})
+
+
+def flat(models: dict[str, Any], stage: str = "") -> dict[str, Any]:
+    """A model map with dotted roles, of one whose stages are tables."""
+    entries: dict[str, Any] = {}
+    for key, value in models.items():
+        entries |= flat(value, f"{stage}{key}.") if isinstance(value, dict) else {f"{stage}{key}": value}
+    return entries

@@ -1,0 +1,320 @@
+"""Reading experiment files: what they extend, the runs they sweep over, and the command line laid over them."""
+
+import difflib
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from llm import ModelSpecError
+from llm.specs import check_models
+from nodes.context import Context
+from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, flat
+from wardround.library import library_files
+from wardround.tables.names import TABLE_NAMES
+
+COMMAND_LINE = "command line"
+_MODEL_MAPS = ("models", "judges")
+_SWEEPING = ("extends", "grid", "variants", "tables")
+_BARE = {"name", "graph", "suite", "epochs", "seed"}  # keys of `--set` that are not the workflow's
+_TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
+_UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a file asks for: one run, or one for every variant and combination of the grid, by name."""
+
+    name: str
+    runs: dict[str, Experiment]
+    tables: tuple[str, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        """Whether the file sweeps over nothing."""
+        return list(self.runs) == [""]
+
+
+Place = tuple[str, ...]  # a key and the sections that it stands in
+
+
+@dataclass
+class _Tree:
+    """The nested settings of a file, and where each was written if not in the file itself."""
+
+    file: Path | None
+    values: dict[str, Any]
+    origins: dict[Place, str] = field(default_factory=dict)
+
+    def lay(self, place: Place, value: Any, origin: str) -> None:
+        """Set a value; roles of the model maps are dotted themselves."""
+        place = _full(place)
+        *sections, last = place
+        here = self.values
+        for section in sections:
+            here = here.setdefault(section, {})
+            if not isinstance(here, dict):
+                raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
+        here[last] = value
+        self.origins[place] = origin
+
+    def has(self, place: Place) -> bool:
+        """Whether something was written at a place."""
+        here: Any = self.values
+        for name in place:
+            if not isinstance(here, dict) or name not in here:
+                return False
+            here = here[name]
+        return True
+
+    def origin(self, place: Place) -> str:
+        """Where a value, or what it is part of, was written."""
+        for laid, origin in reversed(self.origins.items()):
+            if place[: len(laid)] == laid:
+                return origin
+        return str(self.file or COMMAND_LINE)
+
+
+def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[str, str] | None = None) -> Sweep:
+    """Every run of an experiment file, with the command line's options laid over each.
+
+    ``extends`` names a file whose settings hold where this one says nothing. ``[variants.NAME]`` holds the settings of
+    one named run; ``[grid]`` lists values by dotted key, and every combination of them is a run, of each variant.
+
+    Args:
+        file: a TOML file; the defaults (the built-in test cases, offline) if None.
+        overrides: values by dotted key, such as ``data.limit`` or ``workflow.feedback``.
+        models: entries laid over the file's model map.
+
+    Raises:
+        ConfigurationError: a file cannot be read, or a key or value is not known; names file and key.
+    """
+    try:
+        check_models(models or {})
+    except ModelSpecError as error:
+        raise ConfigurationError(f"{COMMAND_LINE}: {error}") from error
+    base = _read(file, ())
+    sweeping = {key: base.values.pop(key, None) for key in _SWEEPING}
+    tables = _names(sweeping["tables"], f"{file}: tables")
+    if unknown := [name for name in tables if name not in TABLE_NAMES]:
+        raise ConfigurationError(f"{file}: tables: unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
+    grid = _grid(sweeping["grid"], file)
+    variants = _variants(sweeping["variants"], file)
+    swept = {*grid, *(place for settings in variants.values() for place in settings)}
+    laid_over = [*map(_place, overrides), *(("models", role) for role in models or {})]
+    if hits := [place for place in laid_over if _full(place) in swept]:
+        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
+    runs: dict[str, Experiment] = {}
+    for name, laid in _combinations(variants, grid, file):
+        tree = deepcopy(base)
+        for place, (value, origin) in laid.items():
+            tree.lay(place, value, origin)
+        for key, value in overrides.items():
+            tree.lay(_place(key), value, COMMAND_LINE)
+        for role, spec in (models or {}).items():
+            tree.lay(("models", role), spec, COMMAND_LINE)
+        if name:
+            tree.values["name"] = name
+        if name in _TAKEN:
+            raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
+        if name in runs:
+            raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
+        runs[name] = _checked(tree)
+    title = overrides.get("name") or base.values.get("name") or (file.stem if file else Experiment().name)
+    if not re.fullmatch(NAME, str(title)):
+        raise ConfigurationError(f"{base.origin(('name',))}: name: {title!r} is no name for a directory ({NAME})")
+    return Sweep(str(title), runs, tables)
+
+
+def read_experiment(
+    file: Path | None, overrides: Mapping[str, Any], models: Mapping[str, str] | None = None
+) -> Experiment:
+    """The one run of an experiment file; see :func:`read_sweep`.
+
+    Raises:
+        ConfigurationError: as there, or the file sweeps over several runs.
+    """
+    sweep = read_sweep(file, overrides, models)
+    if not sweep.single:
+        raise ConfigurationError(f"{file}: sweeps over {len(sweep.runs)} runs; expected one")
+    return sweep.runs[""]
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """``KEY=VALUE`` options: the key dotted (a bare one is a workflow setting), the value as in TOML or plain text.
+
+    Raises:
+        ConfigurationError: no ``=`` in an option.
+    """
+    parsed: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise ConfigurationError(f"--set {setting}: expected KEY=VALUE, for example --set feedback=off")
+        parsed[key if "." in key or key in _BARE else f"workflow.{key}"] = _toml_value(value)
+    return parsed
+
+
+def parse_models(models: Sequence[str]) -> dict[str, str]:
+    """``ROLE=SPEC`` options; a spec alone is the default.
+
+    Raises:
+        ConfigurationError: an empty role or spec.
+    """
+    parsed: dict[str, str] = {}
+    for entry in models:
+        role, equals, spec = entry.partition("=")
+        if not equals:
+            role, spec = "default", entry
+        if not role or not spec:
+            raise ConfigurationError(f"--models {entry}: expected ROLE=SPEC, for example --models patient=offline")
+        parsed[role] = spec
+    return parsed
+
+
+def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
+    """A file's settings over those of the file that it extends."""
+    if file is None:
+        return _Tree(None, {})
+    try:
+        values = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}{hint}") from error
+    for name in _MODEL_MAPS:
+        if isinstance(values.get(name), dict):
+            values[name] = flat(values[name])
+    extended = values.get("extends")
+    if extended is None:
+        return _Tree(file, values)
+    if not isinstance(extended, str):
+        raise ConfigurationError(f"{file}: extends: expected the path of an experiment file, not {extended!r}")
+    if file.resolve() in seen:
+        raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
+    beside = file.parent / extended
+    along = library_files().get(extended.removesuffix(".toml"))
+    base = _read(beside if beside.exists() or along is None else along, (*seen, file.resolve()))
+    tree = _Tree(file, base.values, {place: base.origin(place) for place, _ in _leaves(base.values)})
+    for place, value in _leaves(values):
+        if value != {} or not tree.has(place):  # an empty section takes nothing away
+            tree.lay(place, value, str(file))
+    return tree
+
+
+def _place(key: str) -> Place:
+    return tuple(key.split("."))
+
+
+def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def _laid(settings: Mapping[str, Any]) -> dict[Place, Any]:
+    """Settings that stand in nested sections or, at the top, under dotted keys."""
+    return {_full((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
+
+
+def _full(place: Place) -> Place:
+    """A place as it is laid: roles of the model maps are dotted themselves."""
+    return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
+
+
+def _variants(variants: Any, file: Path | None) -> dict[str, dict[Place, Any]]:
+    """The settings of each variant by their place; one without a name if there are none."""
+    if variants is None:
+        return {"": {}}
+    if not isinstance(variants, dict) or not all(isinstance(settings, dict) for settings in variants.values()):
+        raise ConfigurationError(f"{file}: variants: expected a section for each variant, [variants.NAME]")
+    return {name: _laid(settings) for name, settings in variants.items()}
+
+
+def _grid(grid: Any, file: Path | None) -> dict[Place, list[Any]]:
+    """The values of each setting that the grid runs over."""
+    if grid is None:
+        return {}
+    if not isinstance(grid, dict):
+        raise ConfigurationError(f"{file}: grid: expected a section with a list of values for each key")
+    values = _laid(grid)
+    for place, listed in values.items():
+        if not isinstance(listed, list) or not listed:
+            raise ConfigurationError(f"{file}: grid.{'.'.join(place)}: expected a list of values, not {listed!r}")
+    return values
+
+
+def _combinations(
+    variants: Mapping[str, Mapping[Place, Any]], grid: Mapping[Place, Sequence[Any]], file: Path | None
+) -> Iterator[tuple[str, dict[Place, tuple[Any, str]]]]:
+    """Each run's name and what is laid over the file: value and origin by place."""
+    for variant, settings in variants.items():
+        own = {place: (value, f"{file}: variants.{variant}") for place, value in settings.items()}
+        for values in itertools.product(*grid.values()):
+            chosen = dict(zip(grid, values, strict=True))
+            parts = [variant] if variant else []
+            parts += [f"{place[-1]}={_UNSAFE.sub('-', str(value))}" for place, value in chosen.items()]
+            yield ",".join(parts), {**own, **{place: (value, f"{file}: grid") for place, value in chosen.items()}}
+
+
+def _names(names: Any, where: str) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigurationError(f"{where}: expected a list of names, not {names!r}")
+    return tuple(names)
+
+
+def _checked(tree: _Tree) -> Experiment:
+    try:
+        experiment = Experiment.model_validate(tree.values)
+    except ValidationError as error:
+        raise _refusal(error, tree) from error
+    try:
+        _ = experiment.context
+    except ValidationError as error:
+        raise _refusal(error, tree, "workflow") from error
+    return experiment
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _refusal(error: ValidationError, tree: _Tree, section: str = "") -> ConfigurationError:
+    """Each fault with where it was written (a file or the command line) and its key."""
+    told = []
+    for detail in error.errors():
+        place = tuple(str(part) for part in detail["loc"])
+        if section and place[:1] != ("models",):
+            place = (section, *place)
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            message = f"unknown key; known are {', '.join(known_keys(place[:-1]))}"
+        key = "" if message.startswith("models") else ".".join(place)
+        told.append(": ".join(part for part in (tree.origin(place), key, message) if part))
+    return ConfigurationError("\n".join(told))
+
+
+def known_keys(section: Sequence[str]) -> list[str]:
+    """The keys of a section of an experiment file."""
+    if list(section) == ["workflow"]:
+        return sorted(set(Context.model_fields) - set(NOT_OF_THE_WORKFLOW))
+    kind: type[BaseModel] = Experiment
+    for name in section:
+        annotation = kind.model_fields[name].annotation if name in kind.model_fields else None
+        candidates = [annotation, *(get_args(annotation) if get_origin(annotation) is dict else ())]
+        kind = next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), kind)
+    own = set(kind.model_fields)
+    return sorted(own | set(_SWEEPING) if issubclass(kind, Experiment) and not section else own)

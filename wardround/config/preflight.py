@@ -1,0 +1,62 @@
+"""Before the first call: every model can be built, and no server is asked for a model that it does not have."""
+
+import asyncio
+from typing import Any
+
+from llm.cache import open_cache
+from llm.chat import build_model, without_account
+from llm.errors import ModelSpecError
+from llm.specs import OFFLINE, ModelSpec
+from nodes.context import Context
+
+
+async def check_servers(context: Context) -> None:
+    """Build each model of the map, and look its name up where a server lists its models.
+
+    A server that keeps no list, or does not answer now, is taken at its word: its cases fail with a reason.
+
+    Raises:
+        ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
+        CacheError: the response cache cannot be used.
+    """
+    if context.cache is not None:
+        await asyncio.to_thread(open_cache, context.cache)
+    listed: dict[str, list[str]] = {}
+    for role, text in context.models.items():
+        spec = ModelSpec.parse(text)
+        if spec.provider == OFFLINE:
+            continue
+        try:
+            build_model(spec, context)
+        except ModelSpecError as error:
+            raise ModelSpecError(f"models.{role}: {error}") from error
+        if spec.base_url is None or spec.provider != "openai":
+            continue
+        if spec.base_url not in listed:
+            listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url)
+        served = listed[spec.base_url]
+        if served and _plain(spec.name) not in map(_plain, served):
+            raise ModelSpecError(
+                f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"
+            )
+
+
+def _plain(name: str) -> str:
+    """A model's name without what servers list with it and do not ask for."""
+    return name.removeprefix("models/").removesuffix(":latest")
+
+
+def _served_models(base_url: str) -> list[str]:
+    import os
+
+    import openai
+
+    client = openai.OpenAI(
+        base_url=base_url, api_key=os.environ.get("WARDROUND_API_KEY", "none"), timeout=5.0, max_retries=0
+    )
+    without_account(client)
+    try:
+        found: list[Any] = list(client.models.list())
+    except Exception:  # no list, no answer, or another answer than OpenAI's
+        return []
+    return sorted(str(model.id) for model in found)

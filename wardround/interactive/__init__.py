@@ -1,0 +1,1 @@
+"""People in seats: a consultation at a terminal."""

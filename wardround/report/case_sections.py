@@ -1,0 +1,143 @@
+"""One case of a run in full: dialogue, decisions, judged answers, errors."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cases import Case
+from cases.dialogues import PATIENT, PHYSICIAN
+from llm.trace import Call
+from nodes.state.collaboration import Collaboration
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.medchain.answers import Answers
+from scoring.mvme.transcripts import PARTS
+from wardround.analysis.summary import columns_of
+from wardround.config.experiment import JUDGING
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result, RunAnswers
+from wardround.store.traces import read_trace_file
+
+_LONGEST = 2_000  # characters of one answer
+
+
+@dataclass(frozen=True)
+class Said:
+    """One utterance."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One answer beside the reference, and its score."""
+
+    title: str
+    given: str
+    reference: str
+    score: str
+
+
+@dataclass(frozen=True)
+class CallLine:
+    """One call in brief; its messages stand in the trace file."""
+
+    call: Call
+    answer: str
+
+    @property
+    def judging(self) -> bool:
+        """Whether it was a judge's."""
+        return self.call.stage == JUDGING
+
+
+@dataclass(frozen=True)
+class CaseSection:
+    """All that the report shows of a case in one epoch."""
+
+    anchor: str
+    result: Result
+    trace: str
+    dialogue: Sequence[Said]
+    judged: Sequence[Judged]
+    collaboration: Collaboration | None
+    calls: Sequence[CallLine]
+
+
+def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
+    """The section of a case; without its key if the case file is not there any more."""
+    file = run.trace_file(result)
+    calls = read_trace_file(file)
+    answers = result.answers
+    return CaseSection(
+        anchor=anchor,
+        result=result,
+        trace=file.name,
+        dialogue=_dialogue(answers, calls),
+        judged=list(_judged(run, result, case)),
+        collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
+        calls=[CallLine(call, _told(call.answer)) for call in calls],
+    )
+
+
+def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[Said]:
+    """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
+    if isinstance(answers, ConsultationAnswers) and answers.dialogue:
+        return [Said(turn.speaker, turn.text) for turn in answers.dialogue]
+    if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
+        names = {PHYSICIAN: "physician", PATIENT: "patient"}
+        return [Said(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
+    return [
+        Said(call.role, call.answer["text"])
+        for call in calls
+        if call.stage == "history_taking" and isinstance(call.answer, dict) and isinstance(call.answer.get("text"), str)
+    ]
+
+
+def _judged(run: RecordedRun, result: Result, case: Case | None) -> Iterator[Judged]:
+    titles = columns_of(run.suite)
+    pairs = _pairs(result.answers, case)
+    for name, (given, reference) in pairs.items():
+        yield Judged(titles.get(name, name.capitalize()), given, reference, _score(result, name))
+    for name, title in titles.items():
+        if name not in pairs and name in result.scores:
+            yield Judged(title, "", "", _score(result, name))
+
+
+def _score(result: Result, name: str) -> str:
+    value = result.scores.get(name)
+    return f"{value:.3f}" if value is not None else result.unscored.get(name, "")
+
+
+def _pairs(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
+    """What was answered and what the key says, by the name of the score that compares them."""
+    if isinstance(answers, ConsultationAnswers):
+        wanted = reference_parts(case) if case else None
+        given = report_parts(answers.report) if answers.report else None
+        return {part: (given[part] if given else "", wanted[part] if wanted else "") for part in PARTS}
+    if not isinstance(answers, Answers):
+        return {}
+    referral, key = answers.referral, case.key if case else None
+    return {
+        "referral_level1": (referral.department if referral else "", (key and key.department) or ""),
+        "referral_level2": (_listed(referral and referral.sub_departments), _listed(key and key.sub_departments)),
+        "history_taking": (_listed(answers.orders), _listed(key and key.examination_items)),
+        "examination": (_named(answers.reports), _named(key and key.imaging_reports)),
+        "diagnosis": (_listed(answers.diagnosis), _listed(key and key.diagnosis)),
+        "treatment": (_listed(answers.treatment), _listed(key and key.treatment_items)),
+    }
+
+
+def _listed(items: Any) -> str:
+    return "\n".join(items or ())
+
+
+def _named(texts: Any) -> str:
+    return "\n".join(f"{name}: {text}" for name, text in (texts or {}).items())
+
+
+def _told(answer: Any) -> str:
+    text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"

@@ -1,0 +1,188 @@
+"""The pages: what a template is given, and where it is written."""
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from cases import Case, CaseFileError
+from scoring.metrics.statistics import Estimate
+from wardround.analysis.summary import columns_of
+from wardround.config.experiment import ConfigurationError
+from wardround.report.case_sections import CaseSection, case_section
+from wardround.report.trace_findings import go_through
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.tables.figures import as_svg
+from wardround.tables.making import Made, make_tables
+from wardround.tables.roles import roles_table
+from wardround.tables.table import Cell, Column, Measured, Table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+REPORT = "report.html"
+_LISTED_CASES = 2_000
+Key = tuple[str, int]
+
+
+def write_report(run: RecordedRun, shown: int = 20) -> Path:
+    """Write the page of a run into its directory, finished or not.
+
+    Args:
+        run: what was run.
+        shown: how many of the first cases, and of the failed ones, get a section of their own.
+
+    Raises:
+        OSError: the directory cannot be written.
+    """
+    sections, key_problem = _sections(run, shown)
+    findings = go_through(run)
+    files = {run.trace_file(result).stem: (result.case_id, result.epoch) for result in run.results}
+    anchors = {(one.result.case_id, one.result.epoch): one.anchor for one in sections}
+    made = make_tables([run], ("error_propagation", "consensus", "ends"))
+    listed = _listed(run.results)
+    text = _environment().get_template("run.html.jinja").render(
+        run=run,
+        configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
+        scores=_scores_table(run),
+        unscored=_unscored_table(run),
+        tables=[_of_one_run(table) for one in made for table in one.tables],
+        figures=_figures(made),
+        roles=_of_one_run(roles_table([(run.name, findings.tallies)])) if findings.tallies else None,
+        findings=findings,
+        flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
+        listed=listed,
+        not_listed=len(run.results) - len(listed),
+        titles=columns_of(run.suite),
+        anchors=anchors,
+        sections=sections,
+        failed=len(run.results) - len(run.scored),
+        key_problem=key_problem,
+    )  # fmt: skip
+    file = run.path / REPORT
+    write_whole(file, text)
+    return file
+
+
+def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
+    """Write a page that sets runs side by side.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    made = make_tables(runs)
+    links = {run.name: _relative(run.path / REPORT, file.parent) for run in runs}
+    text = _environment().get_template("overview.html.jinja").render(
+        runs=runs,
+        links=links,
+        made=[one for one in made if one.tables],
+        left_out=[one for one in made if one.reason],
+        figures=_figures(made),
+    )  # fmt: skip
+    write_whole(file, text)
+    return file
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,  # whatever a case, a patient or a model said stays text
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
+    """The cases shown in full, and why their keys are not, if they are not."""
+    failed = [_key(result) for result in run.results if not result.scored]
+    chosen = {*failed[:shown], *(_key(result) for result in run.results[:shown])}
+    answered = sorted((result for result in run.each_answered() if _key(result) in chosen), key=_key)
+    cases: dict[str, Case] = {}
+    problem = ""
+    try:
+        cases = run.cases
+    except (CaseFileError, ConfigurationError) as error:
+        problem = str(error)
+    return [
+        case_section(run, result, cases.get(result.case_id), f"case-{number}")
+        for number, result in enumerate(answered, start=1)
+    ], problem
+
+
+def _listed(results: Sequence[Result]) -> list[Result]:
+    """The cases of the page's table: failed ones are never pushed out by others."""
+    failed = [result for result in results if not result.scored]
+    scored = (result for result in results if result.scored)
+    listed = [*failed[:_LISTED_CASES], *itertools.islice(scored, max(0, _LISTED_CASES - len(failed)))]
+    return sorted(listed, key=_key)
+
+
+def _key(result: Result) -> Key:
+    return result.case_id, result.epoch
+
+
+def _of_one_run(table: Table) -> Table:
+    """The table without its first column, which names the run."""
+    return replace(table, columns=table.columns[1:], rows=[row[1:] for row in table.rows])
+
+
+def _scores_table(run: RecordedRun) -> Table:
+    """The scores of one run, a row each."""
+    digits = 3 if run.suite.averaged else 2
+    titles = columns_of(run.suite)
+    rows: list[list[Cell]] = []
+    for name, title in titles.items():
+        found = run.estimates.get(name, Estimate(n=0))
+        low, high = found.ci95 or (None, None)
+        rows.append([title, Measured(found), low, high, found.n])
+    columns = [
+        Column("score", "Score", key=True),
+        Column("mean", "Mean", digits=digits, measured=True),
+        Column("low", "From", "95 % interval", digits=digits),
+        Column("high", "To", "95 % interval", digits=digits),
+        Column("n", "Cases"),
+    ]
+    return Table("scores", "Scores", columns, rows, [run.suite.notes] if run.suite.notes else [])
+
+
+def _unscored_table(run: RecordedRun) -> Table | None:
+    """How many scores are missing, and why."""
+    counts: dict[tuple[str, str], int] = {}
+    titles = columns_of(run.suite)
+    for result in run.scored:
+        for name, reason in result.unscored.items():
+            key = (titles.get(name, name), ": ".join(reason.split(": ")[:2]))
+            counts[key] = counts.get(key, 0) + 1
+    columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
+    rows: list[list[Cell]] = [[*key, count] for key, count in sorted(counts.items())]
+    return Table("unscored", "Not scored", columns, rows) if rows else None
+
+
+def _figures(made: Sequence[Made]) -> "dict[str, Markup]":
+    return {name: _inline(figure) for one in made for name, figure in one.figures()}
+
+
+def _inline(figure: "Figure") -> "Markup":
+    """A figure as part of a page: without the head of a file, and without names that another figure has too."""
+    from markupsafe import Markup
+
+    svg = as_svg(figure)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    return Markup(re.sub(r' id="[\w.]+_\d+"', "", svg))  # drawn by us, its text escaped by matplotlib
+
+
+def _relative(file: Path, folder: Path) -> str:
+    """A link from a page; a directory's name may hold signs that a URL must not."""
+    return quote(os.path.relpath(file.resolve(), folder.resolve()))

@@ -1,0 +1,1 @@
+"""Running an experiment: many cases through a graph, each scored once, nothing lost."""

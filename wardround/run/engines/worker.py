@@ -1,0 +1,187 @@
+"""A worker on a cluster: one process, in which several cases are under way on one event loop."""
+
+import asyncio
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from llm.limits import Limits, Meter
+from nodes.context import Context
+from retrieval import open_memory
+from scoring.suites import SUITES
+from wardround.config.experiment import Experiment
+from wardround.config.preflight import check_servers
+from wardround.run.checkpoints import serializer
+from wardround.run.engines.ray_writer import SharedMeter
+from wardround.run.engines.work import Attempt, context_of_attempt
+from wardround.run.one_case import Allowance, Outcome, run_case, thread_of
+from wardround.run.postgres import open_postgres
+from wardround.run.tasks import TASKS
+from wardround.store.manifest import prompt_hashes
+from wardround.store.provenance import versions
+
+_PACKAGES = ("wardround", "langgraph", "langchain-core", "pydantic")
+_PAUSE = 0.2  # seconds between two looks at a trace file
+
+
+class Courier:
+    """Brings the calls of a case from the trace file on this machine to the desk of the run."""
+
+    def __init__(self, file: Path, known: bytes, bring: Callable[[bytes], Awaitable[None]]) -> None:
+        """Begin the file with what is known already."""
+        file.write_bytes(known)
+        self._file = file
+        self._bring = bring
+        self._brought = len(known)
+        self._turn = asyncio.Lock()
+
+    async def go(self) -> None:
+        """Bring what is new, in whole lines."""
+        async with self._turn:
+            if lines := self._new_lines():
+                await self._bring(lines)
+                self._brought += len(lines)
+
+    def _new_lines(self) -> bytes:
+        with self._file.open("rb") as trace:
+            trace.seek(self._brought)
+            new = trace.read()
+        return new[: new.rfind(b"\n") + 1]
+
+
+class Worker:
+    """A Ray actor that runs cases.
+
+    An actor and not a task for each case: cases wait for models nearly all the time, so that one process plays many,
+    and opens its memory, its connections and its clients once.
+
+    No checkpoint is written before the calls it rests on are in the run directory: after a kill, none lacks the other.
+    """
+
+    def __init__(self, experiment: Experiment, context: Context, desk: Any) -> None:
+        self._experiment = experiment
+        self._context = context
+        self._desk = desk
+        self._folder = tempfile.TemporaryDirectory(prefix="wardround-")
+        self._couriers: dict[str, Courier] = {}
+        self._open = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._graph: Any = None
+
+    async def look(self, pictures: Sequence[str]) -> dict[str, Any]:
+        """Try, before anything is written, whether the cases can be run here; what their results depend on.
+
+        Args:
+            pictures: paths of pictures that the cases need.
+
+        Raises:
+            ModelSpecError: a model cannot be used here.
+            CaseMemoryError: the memory cannot be opened here.
+            EmbeddingModelError: the embedding model cannot be loaded here.
+            FileNotFoundError: a picture is not here.
+        """
+        _find(pictures)
+        await check_servers(self._context)
+        if self._context.retrieval or self._context.grow != "off":
+            await asyncio.to_thread(open_memory, self._context.memory, self._context.embedding)
+        return environment()
+
+    async def run(self, attempt: Attempt, run: str, trace: str) -> Outcome:
+        """Run a case, or go on with it.
+
+        Args:
+            attempt: the case.
+            run: the name of the run.
+            trace: the name of the case's trace file.
+        """
+        await self._ready()
+        limits = self._experiment.limits
+        meter = Meter("run") if limits.run == Limits() else SharedMeter(self._desk, limits.run)
+        file = Path(self._folder.name, trace)
+        context = context_of_attempt(self._context.model_copy(update={"run": run}), attempt, file)
+        thread = thread_of(attempt.case, attempt.epoch, context)
+        async with self._bringing(file, thread):
+            outcome = await run_case(
+                TASKS[self._experiment.graph],
+                self._graph,
+                SUITES[self._experiment.scored_by],
+                attempt.case,
+                attempt.epoch,
+                context,
+                Allowance(meter, limits.case, limits.roles),
+            )
+        if self._experiment.run.checkpoints is None:
+            await self._graph.checkpointer.adelete_thread(thread)
+        return outcome
+
+    async def close(self) -> None:
+        """Leave nothing behind on this machine."""
+        await self._open.aclose()
+        self._folder.cleanup()
+
+    @asynccontextmanager
+    async def _bringing(self, file: Path, thread: str) -> AsyncIterator[None]:
+        """Take a case up with its trace so far, and keep the run directory's trace as new as this machine's."""
+        ticket = uuid.uuid4().hex
+        known: bytes = await self._desk.begin.remote(file.name, ticket)
+        courier = Courier(file, known, lambda lines: self._desk.bring.remote(file.name, ticket, lines))
+        self._couriers[thread] = courier
+        rounds = asyncio.create_task(_each_moment(courier.go))
+        try:
+            yield
+        finally:
+            rounds.cancel()
+        await courier.go()
+        del self._couriers[thread]
+
+    async def _ready(self) -> None:
+        """Open the checkpoints; cases may come before that is done."""
+        async with self._opening:
+            if self._graph is None:
+                url = self._experiment.run.checkpoints
+                opened = open_postgres(url, serializer()) if url else _in_memory()
+                checkpointer = await self._open.enter_async_context(opened)
+                _bring_before_writing(checkpointer, self._couriers)
+                self._graph = TASKS[self._experiment.graph].compiled(checkpointer)
+
+
+def _find(pictures: Sequence[str]) -> None:
+    for picture in pictures:
+        if not Path(picture).is_file():
+            raise FileNotFoundError(f"no picture at {picture}; put the cases' folder at the same path on every machine")
+
+
+def environment() -> dict[str, Any]:
+    """What results depend on besides the experiment; the same on every machine of a run."""
+    return {"versions": versions(_PACKAGES), "prompts": prompt_hashes()}
+
+
+def _bring_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> None:
+    """Let each write of a checkpoint wait until the calls of its case have been brought."""
+
+    def after_the_calls(write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def waiting(config: Any, *rest: Any) -> Any:
+            await couriers[config["configurable"]["thread_id"]].go()
+            return await write(config, *rest)
+
+        return waiting
+
+    checkpointer.aput = after_the_calls(checkpointer.aput)
+    checkpointer.aput_writes = after_the_calls(checkpointer.aput_writes)
+
+
+@asynccontextmanager
+async def _in_memory() -> AsyncIterator[InMemorySaver]:
+    """Checkpoints that end with the process: a lost case is run anew, with the answers that its trace holds."""
+    yield InMemorySaver(serde=serializer())
+
+
+async def _each_moment(do: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(_PAUSE)
+        await do()

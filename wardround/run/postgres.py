@@ -1,0 +1,95 @@
+"""Checkpoints in a Postgres database, which runs and machines may share.
+
+The address may hold a password: nothing here is written anywhere, and no error repeats it.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from wardround.config.experiment import ConfigurationError
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
+_SCHEMES = ("postgresql://", "postgres://")
+_CONNECTIONS = 8  # of one process; a step's checkpoint takes a few milliseconds
+_SECONDS = 10  # to connect
+_SETTING_UP = 7_265_837_209  # any number, the same for all who make the tables
+
+
+async def check_postgres(url: str) -> None:
+    """Connect once, and make the tables if they are not there; several runs may do so at the same time.
+
+    Raises:
+        ConfigurationError: the address is none, the packages are missing, or the database cannot be used.
+    """
+    if not url.startswith(_SCHEMES):
+        raise ConfigurationError(
+            "run.checkpoints: write postgresql://user@host:port/database, or leave it out for SQLite"
+        )
+    try:
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+        from psycopg import AsyncConnection, Error
+        from psycopg.rows import dict_row
+    except ImportError as error:
+        raise ConfigurationError(
+            f"run.checkpoints: Postgres needs packages that are not installed ({error}); "
+            "install them with `pip install 'wardround[postgres]'`, or leave run.checkpoints out for SQLite"
+        ) from error
+    try:
+        # As the saver wants it: the tables' indexes are made outside of a transaction.
+        async with await AsyncConnection.connect(
+            url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=_SECONDS
+        ) as connection:
+            # Who waits inside of a statement would keep the one ahead from making its indexes, for ever.
+            while not await _locked(connection):  # noqa: ASYNC110  there is no event to wait for
+                await asyncio.sleep(0.1)
+            await AsyncPostgresSaver(connection).setup()  # the end of the connection releases the lock
+    except (Error, UnicodeError) as error:
+        raise ConfigurationError(
+            f"run.checkpoints: the database cannot be used: {_without_password(str(error), url)}; start the server, or "
+            "correct the address (a password may also stand in PGPASSWORD or ~/.pgpass, and has its special characters "
+            "percent-encoded in the address)"
+        ) from None
+
+
+@asynccontextmanager
+async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+    """A checkpointer over a pool of connections; ``check_postgres`` has made its tables."""
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import AsyncConnection
+    from psycopg.rows import DictRow, dict_row
+    from psycopg_pool import AsyncConnectionPool
+
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, "connect_timeout": _SECONDS}
+    pool = AsyncConnectionPool(
+        url,
+        connection_class=AsyncConnection[DictRow],
+        kwargs=options,
+        min_size=1,
+        max_size=_CONNECTIONS,
+        open=False,
+    )
+    async with pool:
+        saver = AsyncPostgresSaver(pool, serde=serializer)
+        # The saver's lock is there for a single connection; of a pool, each writer has one of its own.
+        saver.lock = asyncio.Semaphore(_CONNECTIONS)  # type: ignore[assignment]
+        yield saver
+
+
+async def _locked(connection: Any) -> bool:
+    found = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (_SETTING_UP,))).fetchone()
+    return bool(found["taken"])
+
+
+def _without_password(text: str, url: str) -> str:
+    """What the library says, or nothing of it if any part of the password is in it."""
+    user_info = url.partition("://")[2].rpartition("@")[0]
+    secret = user_info.partition(":")[2] + " " + " ".join(re.findall(r"password=([^&]*)", url))
+    if any(part and part in text for part in re.split(r"[:@/?#%&\s]+", secret)):
+        return "the reason repeats a part of the password and is not shown"
+    return " ".join(text.split())

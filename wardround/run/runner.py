@@ -1,0 +1,105 @@
+"""Running an experiment: many cases through a graph, each scored once, nothing lost."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cases import Case
+from llm.prices import unpriced
+from nodes.context import Context
+from retrieval import Memory, RememberedCase, open_memory
+from scoring.suites import SUITES
+from wardround.analysis.summary import summarise_results
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.preflight import check_servers
+from wardround.config.selection import select
+from wardround.run.checkpoints import check_checkpoints
+from wardround.run.engines.opening import open_engine
+from wardround.run.engines.work import Attempt
+from wardround.run.one_case import Outcome
+from wardround.store.run_directory import Result, RunDirectory
+
+OnResult = Callable[[Result, int, int], None]
+
+
+async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult | None = None) -> dict[str, Any]:
+    """Run what is left of an experiment and summarise all of it.
+
+    Args:
+        experiment: what to run.
+        out: the run directory; a run of the same experiment there is taken up where it stopped.
+        on_result: told each result with the number done and the number of all.
+
+    Returns:
+        The summary, as it stands in ``summary.json``.
+
+    Raises:
+        ConfigurationError: bad configuration or data, or the directory holds another run (nothing was run).
+        CaseFileError: the case file cannot be used.
+        ModelSpecError: a model cannot be used.
+        CaseMemoryError: the case memory cannot be opened.
+        EmbeddingModelError: the embedding model cannot be loaded.
+        RunStoppedError: the run directory could no longer be written; run it again to go on.
+    """
+    selected = select(experiment.data)
+    context = experiment.context
+    if context.sub_departments is None:
+        context = context.model_copy(update={"sub_departments": selected.sub_departments})
+    await check_servers(context)
+    if experiment.limits_cost and (unknown := unpriced(context.models, context)):
+        raise ConfigurationError(
+            f"limits: a cost is limited, and no price is known for {', '.join(unknown)}; give it in [workflow.prices]"
+        )
+    await check_checkpoints(experiment.run.checkpoints)
+    memory = await _memory_of(context)
+    remembered = await asyncio.to_thread(_verified, memory) if memory else None
+    async with open_engine(experiment, context, selected.cases) as run_cases:
+        with RunDirectory(out).opened(experiment, selected.cases, remembered) as directory:
+            finished = directory.take_up()
+            context = context.model_copy(update={"run": directory.run})
+            if memory and context.grow != "off":
+                await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)
+            left = [attempt for attempt in _attempts(experiment, selected.cases) if attempt.key not in finished]
+            total = len(finished) + len(left)
+            done = len(finished)
+
+            def finish(outcome: Outcome) -> None:
+                nonlocal done
+                if outcome.course is not None:
+                    directory.remember(outcome.course)
+                directory.add(outcome.result)
+                done += 1
+                if on_result:
+                    on_result(outcome.result, done, total)
+
+            await run_cases(directory, context, left, finish)
+            summary = summarise_results(directory.results(answers=False), SUITES[experiment.scored_by])
+            summary["not_attempted"] = total - summary["attempted"]
+            directory.write_summary(summary)
+    return summary
+
+
+def _attempts(experiment: Experiment, cases: Sequence[Case]) -> Iterator[Attempt]:
+    for epoch in range(experiment.epochs):
+        for position, case in enumerate(cases, start=epoch * len(cases)):
+            yield Attempt(position, case, epoch)
+
+
+async def _memory_of(context: Context) -> Memory | None:
+    """The case memory, opened before anything is written; None if the workflow uses none."""
+    if not context.retrieval and context.grow == "off":
+        return None
+    return await asyncio.to_thread(open_memory, context.memory, context.embedding)
+
+
+def _verified(memory: Memory) -> dict[str, int]:
+    """How many verified cases the memory holds, by department."""
+    return {department: count.verified for department, count in sorted(memory.stats().items()) if count.verified}
+
+
+def _give_back(memory: Memory, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
+    """Give the memory back the pseudo-cases of a run that is taken up."""
+    ids = {case_id for case_id, _ in finished}
+    courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
+    memory.add(course for course in courses if course.id in ids)

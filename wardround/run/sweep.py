@@ -1,0 +1,45 @@
+"""Running a sweep: every variant and combination as a run of its own, in a directory of its own."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from wardround.config.experiment import Experiment
+from wardround.config.experiment_file import Sweep
+from wardround.store.provenance import write_whole
+
+ORDER = "sweep.json"
+
+
+def run_directories(sweep: Sweep, out: Path | None) -> Iterator[tuple[str, Experiment, Path]]:
+    """Each run of a sweep with its name and its directory; the same sweep comes back to the same places.
+
+    Args:
+        sweep: what to run.
+        out: where; ``runs/<name>-<fingerprint>`` if None. A single run lies there itself, others under it by name.
+    """
+    root = out or default_directory(sweep)
+    for name, experiment in sweep.runs.items():
+        yield name, experiment, root / name
+
+
+def default_directory(sweep: Sweep) -> Path:
+    """Where a sweep goes if nothing is said."""
+    identities = [experiment.identity for experiment in sweep.runs.values()]
+    told = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
+    return Path("runs") / f"{sweep.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+
+
+def write_order(sweep: Sweep, root: Path) -> None:
+    """Keep the order of a sweep's runs beside them: the first is what tables compare the others with."""
+    root.mkdir(parents=True, exist_ok=True)
+    write_whole(root / ORDER, json.dumps({"name": sweep.name, "runs": list(sweep.runs)}, indent=2) + "\n")
+
+
+def run_order(root: Path) -> list[str]:
+    """The names of a sweep's runs in their order; none if it was not kept."""
+    try:
+        return [str(name) for name in json.loads((root / ORDER).read_text("utf-8"))["runs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

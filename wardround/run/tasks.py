@@ -1,0 +1,75 @@
+"""What a run can put a case through: a graph, and what is kept of its end."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from cases.dialogues import PHYSICIAN
+from graphs import clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from scoring.consultation import ConsultationAnswers
+from scoring.medchain.answers import Answers
+from wardround.config.experiment import GraphName
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+State = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A graph that starts from a case.
+
+    Attributes:
+        graph: as it stands in ``graphs/``.
+        answers: what of a final (or interrupted) state is scored and kept.
+        ends: how each part of the course ended, and after how many rounds, by part.
+        last: what the last node writes: a state that has it is finished.
+    """
+
+    graph: Graph
+    answers: Callable[[State], Any]
+    ends: Callable[[State], tuple[dict[str, str], dict[str, int]]]
+    last: str
+
+    def compiled(self, checkpointer: BaseCheckpointSaver[Any]) -> Graph:
+        """The graph with durability."""
+        return self.graph.builder.compile(name=self.graph.name, checkpointer=checkpointer)
+
+
+def _stage_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
+    """Each stage's decision: agreed or exhausted, and how often it was made."""
+    records = state.get("decisions", [])
+    return (
+        {record.stage: record.ended for record in records},
+        {record.stage: len(record.rounds) for record in records},
+    )
+
+
+def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
+    """The dialogue, in turns of the doctor; and the discussion, if there was one."""
+    ends, rounds = {}, {}
+    if state.get("dialogue"):
+        ends["dialogue"] = state.get("dialogue_ended") or "interrupted"
+        rounds["dialogue"] = sum(turn.speaker == "doctor" for turn in state["dialogue"])
+    if collaboration := state.get("collaboration"):
+        ends["discussion"], rounds["discussion"] = collaboration.ended, collaboration.rounds
+    return ends, rounds
+
+
+def _dialogue_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
+    """The dialogue that was written, in turns of the physician."""
+    if (dialogue := state.get("dialogue")) is None:
+        return {}, {}
+    return {"dialogue": "written"}, {"dialogue": sum(said.role == PHYSICIAN for said in dialogue.spoken)}
+
+
+TASKS: Mapping[GraphName, Task] = {
+    "clinical_workflow": Task(clinical_workflow, Answers.of, _stage_ends, "follow_up"),
+    "consultation": Task(consultation, ConsultationAnswers.of, _consultation_ends, "report"),
+    "one_step": Task(one_step, ConsultationAnswers.of, _consultation_ends, "report"),
+    "dispute_resolution": Task(dispute_resolution, ConsultationAnswers.of, _consultation_ends, "report"),
+    "reconstruction": Task(reconstruction, ReconstructionAnswers.of, _dialogue_ends, "dialogue"),
+}

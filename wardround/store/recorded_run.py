@@ -1,0 +1,146 @@
+"""Runs as they lie on the disk, finished or not: what tables, reports and data frames are made from."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases import Case
+from llm.trace import Call
+from scoring.metrics.statistics import Estimate
+from scoring.suites import SUITES, Suite
+from wardround.analysis.summary import estimate_scores
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.selection import select_cases
+from wardround.run.sweep import run_order
+from wardround.store.manifest import manifest_of
+from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.traces import read_trace_file
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run directory that is only read; what is costly is read when it is asked for.
+
+    Attributes:
+        name: how tables call it: the name of its directory.
+        path: the run directory.
+        manifest: what its results rest on, as it was written.
+        experiment: what was run.
+    """
+
+    name: str
+    path: Path
+    manifest: dict[str, Any]
+    experiment: Experiment
+
+    @property
+    def suite(self) -> Suite:
+        """What it was scored by."""
+        return SUITES[self.experiment.scored_by]
+
+    @property
+    def planned(self) -> int:
+        """How many cases, each epoch counted, the run has in all."""
+        return int(self.manifest["data"]["cases"]) * self.experiment.epochs
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The results so far by case and epoch, without the answers, which are the bulk of them."""
+        results = RunDirectory(self.path).results(answers=False)
+        return sorted(results, key=lambda result: (result.case_id, result.epoch))
+
+    @property
+    def scored(self) -> list[Result]:
+        """The results with answers that could be scored."""
+        return [result for result in self.results if result.scored]
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The mean of every score, as in the summary."""
+        return estimate_scores(self.scored, self.suite)
+
+    @property
+    def models(self) -> dict[str, list[str]]:
+        """The models that really answered, by role."""
+        found: dict[str, set[str]] = {}
+        for result in self.results:
+            for role, names in result.models.items():
+                found.setdefault(role, set()).update(names)
+        return {role: sorted(names) for role, names in sorted(found.items())}
+
+    @property
+    def offline_roles(self) -> list[str]:
+        """The roles that rules answered for, not a model."""
+        return [role for role, names in self.models.items() if "offline" in names]
+
+    def each_answered(self) -> Iterator[Result]:
+        """Every result with its answers, one after the other, in the order in which the cases ended."""
+        file = self.path / "results.jsonl"
+        if file.exists():
+            with file.open("rb") as lines:
+                for line in lines:
+                    if line.endswith(b"\n"):  # else a kill has cut it off
+                        yield Result.model_validate_json(line)
+
+    def each_trace(self) -> Iterator[tuple[Path, list[Call]]]:
+        """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""
+        for file in RunDirectory(self.path).trace_files():
+            yield file, read_trace_file(file)
+
+    def trace_file(self, result: Result) -> Path:
+        """Where the calls of a result stand."""
+        return RunDirectory(self.path).trace_file(result.case_id, result.epoch)
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        """The cases by id.
+
+        Raises:
+            ConfigurationError: they are no longer what was run.
+            CaseFileError: the case file cannot be read.
+        """
+        cases = select_cases(self.experiment.data)
+        if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
+            raise ConfigurationError(f"{self.path}: the cases have changed since they were run")
+        return {case.id: case for case in cases}
+
+
+def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
+    """The runs in these directories, each a run's own or a sweep's; a sweep's in the order of its file.
+
+    Raises:
+        ConfigurationError: a directory holds no run, or its manifest cannot be read.
+    """
+    directories = [directory for path in paths for directory in _run_directories(path)]
+    places: dict[str, set[Path]] = {}
+    for directory in directories:
+        places.setdefault(directory.resolve().name, set()).add(directory.resolve())
+    names = [directory.resolve().name for directory in directories]
+    return [
+        _open(directory, name if len(places[name]) == 1 else str(directory))
+        for directory, name in zip(directories, names, strict=True)
+    ]
+
+
+def _run_directories(path: Path) -> list[Path]:
+    if (path / "manifest.json").is_file():
+        return [path]
+    found = {manifest.parent.name: manifest.parent for manifest in path.glob("*/manifest.json")}
+    if not found:
+        raise ConfigurationError(f"{path}: is not a run directory: it has no manifest.json, nor has a folder in it")
+    order = [name for name in run_order(path) if name in found]
+    return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]
+
+
+def _open(path: Path, name: str) -> RecordedRun:
+    file = path / "manifest.json"
+    try:
+        manifest = json.loads(file.read_text("utf-8"))
+        return RecordedRun(name, path, manifest, Experiment.model_validate(manifest["configuration"]))
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        raise ConfigurationError(f"{path}: is not a run directory: {file.name} cannot be read ({error})") from error

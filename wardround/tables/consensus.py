@@ -1,0 +1,53 @@
+"""How soon the doctors of a discussion agree (AI Hospital, section 6.2 and Figure 4)."""
+
+from collections.abc import Sequence
+
+from scoring.mvme.consensus import share_in_consensus, share_of_end
+from wardround.analysis.discussions import discussions_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
+
+AFTER = "after_"
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The share of cases in consensus after each round; what agreed and what gave up stand apart.
+
+    The paper counts the cases that ended after a round, and at the last one mixes both ends.
+
+    Raises:
+        DoesNotFitError: no run had a discussion.
+    """
+    of_runs = [(run, discussions_of(run.scored)) for run in runs]
+    discussed = [run for run, (found, _) in of_runs if found]
+    if not discussed:
+        raise DoesNotFitError("no case had a discussion (graph dispute_resolution with two interns or more)")
+    limit = max(run.experiment.context.max_rounds for run in discussed)
+    columns = [
+        Column("run", "Run", key=True),
+        *(
+            Column(f"{AFTER}{number}", str(number), "After round", digits=3, measured=True)
+            for number in range(limit + 1)
+        ),
+        Column("agreed", "Agreed", "In the end", digits=3, measured=True),
+        Column("gave_up", "Gave up", "In the end", digits=3, measured=True),
+        Column("discussed", "With discussion", "Cases"),
+        Column("without", "Without", "Cases"),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            run.name,
+            *(Measured(share_in_consensus(found, number)) for number in range(limit + 1)),
+            Measured(share_of_end(found, "agreed")),
+            Measured(share_of_end(found, "gave_up")),
+            len(found),
+            without,
+        ]
+        for run, (found, without) in of_runs
+    ]
+    notes = [
+        "After round: share of the cases with a discussion that are in consensus by then; 0 is before any discussion.",
+        "Cases without one (one doctor alone, or stopped before it) are left out of the shares.",
+    ]
+    caption = "Share of cases in consensus after each round of discussion."
+    return [Table("consensus", "Consensus by round", columns, rows, notes, caption)]

@@ -1,0 +1,79 @@
+"""Making tables by name, and writing them down."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cases import CaseFileError
+from wardround.config.experiment import ConfigurationError
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables import consensus, ends, error_propagation, figures, icd10, roles, scores
+from wardround.tables.csv_file import as_csv
+from wardround.tables.latex import as_latex
+from wardround.tables.names import TABLE_NAMES
+from wardround.tables.table import DoesNotFitError, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table: how it is made of runs, and how it is drawn as a figure, if it is."""
+
+    build: Callable[[Sequence[RecordedRun]], list[Table]]
+    draw: "Callable[[Table], Figure] | None" = None
+
+
+KINDS: Mapping[str, Kind] = {
+    "scores": Kind(scores.build, figures.draw_scores),
+    "icd10": Kind(icd10.build),
+    "consensus": Kind(consensus.build, figures.draw_consensus),
+    "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation),
+    "ends": Kind(ends.build),
+    "roles": Kind(roles.build),
+}
+assert tuple(KINDS) == TABLE_NAMES
+
+
+@dataclass(frozen=True)
+class Made:
+    """A kind of table of some runs: the tables, or why there are none."""
+
+    name: str
+    tables: Sequence[Table] = ()
+    reason: str = ""
+
+    def figures(self) -> "Iterator[tuple[str, Figure]]":
+        """The figures of the tables by name."""
+        if draw := KINDS[self.name].draw:
+            yield from ((table.name, draw(table)) for table in self.tables)
+
+
+def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = TABLE_NAMES) -> list[Made]:
+    """Each kind of table of these runs, or why it cannot be made of them."""
+    made = []
+    for name in names:
+        try:
+            made.append(Made(name, KINDS[name].build(runs)))
+        except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
+            made.append(Made(name, reason=str(error)))
+    return made
+
+
+def write_tables(made: Sequence[Made], folder: Path) -> None:
+    """Write each table as NAME.csv and NAME.tex, and what can be drawn as NAME.svg and NAME.png.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        for table in one.tables:
+            write_whole(folder / f"{table.name}.csv", as_csv(table))
+            write_whole(folder / f"{table.name}.tex", as_latex(table))
+        for name, figure in one.figures():
+            write_whole(folder / f"{name}.svg", figures.as_svg(figure))
+            (folder / f"{name}.png").write_bytes(figures.as_png(figure))

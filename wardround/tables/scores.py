@@ -1,0 +1,99 @@
+"""The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
+
+from collections.abc import Sequence
+
+from scoring.metrics.comparison import holm, paired_difference
+from scoring.suites import Suite
+from wardround.analysis.summary import case_scores, columns_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Cell, Column, Measured, Table
+
+# Scores of which neither more nor less is better.
+NEITHER = frozenset({"AVG_TURN", "AVG_LEN", "Lens", "Turns", "Assessed Points", "Assessed Maximum"})
+
+# The least and the most that the scores of a suite can be.
+ENDS = {"medchain": (0.0, 1.0), "mvme": (1.0, 4.0)}
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """A table for each suite that scored any of the runs."""
+    suites = {run.suite.name: run.suite for run in runs}
+    return [
+        _of_suite(
+            [run for run in runs if run.suite.name == name], suite, "scores" if len(suites) == 1 else f"scores-{name}"
+        )
+        for name, suite in suites.items()
+    ]
+
+
+def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
+    titles = columns_of(suite)
+    best = {score: _best(runs, score) for score in titles}
+    tested = _p_values(runs, suite)
+    rows: list[list[Cell]] = []
+    for run, p_values in zip(runs, tested, strict=True):
+        measured = [
+            Measured(
+                found := run.estimates[score], found.mean is not None and found.mean == best[score], p_values.get(score)
+            )
+            for score in titles
+        ]
+        rows.append([run.name, *measured, len(run.scored), len(run.results) - len(run.scored)])
+    digits = 3 if suite.averaged else 2
+    several = len(runs) > 1
+    columns = [
+        Column("run", "Run", key=True),
+        *(
+            Column(score, title, digits=digits, measured=True, tested=several, ends=ENDS.get(suite.name))
+            for score, title in titles.items()
+        ),
+        Column("scored", "Scored"),
+        Column("failed", "Failed"),
+    ]
+    caption = f"Scores by {suite.name}: mean and half the width of the 95 % bootstrap interval."
+    return Table(name, f"Scores ({suite.name})", columns, rows, _notes(runs, suite), caption)
+
+
+def _best(runs: Sequence[RecordedRun], score: str) -> float | None:
+    """The highest mean of a score; None where nothing is highest: of one run, or if all are the same."""
+    means = {run.estimates[score].mean for run in runs} - {None}
+    return None if score in NEITHER or len(means) < 2 else max(mean for mean in means if mean is not None)
+
+
+def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float | None]]:
+    """For each run, the p of every score's paired difference to the first run, by Holm over the scores."""
+    first = case_scores(runs[0].scored, suite)
+    found: list[dict[str, float | None]] = [{}]
+    for run in runs[1:]:
+        other = case_scores(run.scored, suite)
+        found.append(holm({score: paired_difference(other[score], first[score]).permutation_p for score in first}))
+    return found
+
+
+def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
+    notes = [suite.notes] if suite.notes else []
+    notes.append("±: half the width of the 95 % bootstrap interval over cases.")
+    if len(runs) > 1:
+        notes.append(
+            f"Bold: the highest. *, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
+            "(paired permutation test over the cases that both have, corrected by Holm over the scores of a run)."
+        )
+    return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
+
+
+def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
+    """Which runs have cases left."""
+    return [
+        f"{run.name} is not finished: {len(run.results)} of {run.planned} cases so far."
+        for run in runs
+        if len(run.results) < run.planned
+    ]
+
+
+def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
+    """Which roles were rules and not models; said once for all runs that share them."""
+    sharing: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        sharing.setdefault(tuple(run.offline_roles), []).append(run.name)
+    where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
+    return [f"Answered by offline rules, not by a model{where[roles]}: {', '.join(roles)}." for roles in where if roles]

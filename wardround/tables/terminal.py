@@ -1,0 +1,50 @@
+"""Tables on a terminal."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from wardround.commands.printing import printable
+from wardround.tables.table import Shown, Table
+
+if TYPE_CHECKING:
+    import rich.table
+    from rich.text import Text
+
+
+def print_table(table: Table) -> None:
+    """Print a table and its notes; away from a terminal as wide as it is, so that no number is broken."""
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    drawn = rich_table(table)
+    if not sys.stdout.isatty():
+        wide = Console(width=1000)
+        console = Console(highlight=False, width=max(80, Measurement.get(wide, wide.options, drawn).maximum))
+    console.print(drawn)
+    for note in table.notes:
+        console.print(Text(printable(note)))
+
+
+def rich_table(table: Table) -> "rich.table.Table":
+    """The table as Rich draws it."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=Text(printable(table.title)), title_justify="left")
+    for column in table.columns:
+        heading = f"{column.group}\n{column.title}" if column.group else column.title
+        drawn.add_column(Text(printable(heading)), justify="left" if column.key else "right", vertical="middle")
+    for line in table.lines:
+        drawn.add_row(*(_text(cell) for cell in line))
+    return drawn
+
+
+def _text(cell: Shown) -> "Text":
+    from rich.text import Text
+
+    text = Text(printable(cell.text), style="bold" if cell.best else "")
+    text.append(f" ± {cell.spread}" if cell.spread else "", style="not bold")
+    text.append(cell.mark, style="not bold")
+    return text

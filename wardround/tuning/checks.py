@@ -1,0 +1,73 @@
+"""What must hold of a training; each check says what is wrong, and nothing if all is well."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wardround.tuning.curve import Step
+from wardround.tuning.examples import UNLABELLED
+
+
+def mask_faults(batch: Mapping[str, Any], words: Sequence[str], tokenizer: Any, target: int) -> list[str]:
+    """Whether the labels are the physician's words with their end, each at its place, and nothing else.
+
+    Args:
+        batch: as it goes into the model.
+        words: what the physician says in each row.
+        tokenizer: of the model.
+        target: the length at which words are cut.
+    """
+    faults = []
+    rows = zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "labels")), words, strict=True)
+    for number, (tokens, read, labels, said) in enumerate(rows):
+        labelled = [place for place, label in enumerate(labels) if label != UNLABELLED]
+        given = tokenizer(said, add_special_tokens=False).input_ids
+        wanted = [*given, tokenizer.eos_token_id] if len(given) <= target else given[:target]
+        if [labels[place] for place in labelled] != wanted:
+            text = tokenizer.decode([labels[place] for place in labelled])
+            faults.append(f"row {number}: the labels say {text!r}, the physician said {said!r}")
+        if any(labels[place] != tokens[place] or not read[place] for place in labelled):
+            faults.append(f"row {number}: a label is not of the token at its place")
+        if labelled and (labelled[-1] != sum(read) - 1 or labelled[-1] - labelled[0] != len(labelled) - 1):
+            faults.append(f"row {number}: the labels are not the end of what is read")
+    return faults
+
+
+def base_weights(adapted: Any) -> dict[str, Any]:
+    """The weights of an adapted model without those of its adapter, under the names that they have in the base."""
+    return {
+        name.replace(".base_layer.", "."): weight
+        for name, weight in adapted.get_base_model().named_parameters()
+        if ".lora_" not in name
+    }
+
+
+def frozen_faults(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Whether the base's weights are what they were."""
+    import torch
+
+    lost = [f"{name} stands only in one of them" for name in sorted(before.keys() ^ after.keys())]
+    changed = [name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])]
+    return lost + [f"{name} has changed" for name in sorted(changed)]
+
+
+def loss_faults(steps: Sequence[Step], wanted: int) -> list[str]:
+    """Whether the loss of each step is on record, is a number, and has fallen."""
+    if [step.step for step in steps] != list(range(1, wanted + 1)):
+        return [f"{len(steps)} steps are on record, not 1 to {wanted}"]
+    faults = [f"step {step.step}: the loss is {step.loss}" for step in steps if not math.isfinite(step.loss)]
+    third = max(1, wanted // 3)
+    first, last = (math.fsum(step.loss for step in part) / third for part in (steps[:third], steps[-third:]))
+    return faults or ([] if last < first else [f"the loss went from {first:.3f} to {last:.3f}"])
+
+
+def reload_faults(base: Any, trained: Any, reloaded: Any) -> list[str]:
+    """Whether the reloaded adapter predicts exactly what the trained one did, and not what the base does."""
+    import torch
+
+    faults = []
+    if not torch.equal(trained, reloaded):
+        faults.append(f"reloaded logits differ by up to {(trained - reloaded).abs().max().item():.2g}")
+    if torch.equal(trained, base):
+        faults.append("the adapter changes nothing: its logits are the base's")
+    return faults

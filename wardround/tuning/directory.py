@@ -1,0 +1,104 @@
+"""The directory of a training: what it rests on, its checkpoints, its loss, and what came out."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from cases.dialogues import Dialogue
+from llm.local_weights import ADAPTER_FILE
+from wardround.store.durable_lines import only_writer
+from wardround.store.provenance import differences, git_state, versions, write_whole
+from wardround.tuning.configuration import Tuning, TuningError
+from wardround.tuning.examples import Counts
+
+_PACKAGES = ("wardround", "torch", "transformers", "peft", "accelerate", "tokenizers")
+_FIXED = ("configuration", "data")  # what a training that is taken up must have in common with its beginning
+
+
+class TuningDirectory:
+    """The files of one training. Only one process writes it at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = path / "tuning.json"
+        self.checkpoints = path / "checkpoints"
+        self.table = path / "loss.csv"
+        self.picture = path / "loss.svg"
+
+    def held(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the directory, made if new.
+
+        Raises:
+            TuningError: it cannot be written, or another process trains here.
+        """
+        place = f"--out {self.path}"
+        lock = FileLock(str(self.path / ".lock"))
+        return only_writer(lock, self.checkpoints, TuningError, place, f"{place}: another process is training here")
+
+    def check(self, manifest: dict[str, Any]) -> bool:
+        """Hold what is to be trained against what was begun here.
+
+        Returns:
+            Whether this training is already finished here.
+
+        Raises:
+            TuningError: something else was begun here (differences named).
+        """
+        if not self.manifest.exists():
+            if any((self.path / name).exists() for name in ("config.json", ADAPTER_FILE)):
+                raise TuningError(f"--out {self.path}: holds a model already; choose another --out")
+            return False
+        try:
+            before = json.loads(self.manifest.read_text("utf-8"))
+            changes = [change for part in _FIXED for change in differences(before[part], manifest[part], part)]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise TuningError(f"{self.manifest}: is not a manifest ({error!r}); choose another --out") from None
+        if changes:
+            listed = "\n".join(f"  {change}" for change in changes)
+            raise TuningError(
+                f"--out {self.path}: holds another training:\n{listed}\nChoose another --out, or train as before."
+            )
+        return before.get("finished") is not None
+
+    def begin(self, manifest: dict[str, Any]) -> None:
+        """Write down what is trained, once."""
+        if not self.manifest.exists():
+            self._write(manifest)
+
+    def last_checkpoint(self) -> Path | None:
+        """The newest checkpoint that was written to its end; its state is written last."""
+        found = [path for path in self.checkpoints.glob("checkpoint-*") if _is_whole(path)]
+        return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+    def finish(self, outcome: dict[str, Any]) -> None:
+        """Write down how the training ended."""
+        self._write({**json.loads(self.manifest.read_text("utf-8")), "finished": outcome})
+
+    def _write(self, manifest: dict[str, Any]) -> None:
+        write_whole(self.manifest, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+
+
+def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -> dict[str, Any]:
+    """What a training rests on."""
+    text = "\n".join(dialogue.model_dump_json() for dialogue in dialogues)
+    return {
+        "configuration": tuning.model_dump(),
+        "data": {**asdict(counts), "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]},
+        "versions": versions(_PACKAGES),
+        "git": git_state(),
+        "finished": None,
+    }
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True

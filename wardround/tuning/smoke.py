@@ -1,0 +1,148 @@
+"""A whole training in small: a random model and a tokenizer made on the spot, and whether what must hold does.
+
+Needs nothing that is not in the installation: no network, no GPU, no data.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from wardround.tuning import checks
+from wardround.tuning.configuration import Method, Tuning
+from wardround.tuning.examples import collate, examples_of
+
+_POSITIONS = 512
+_SAID: dict[str, tuple[str, ...]] = {
+    "cough": (
+        "Good morning, doctor. I have been coughing for two weeks.",
+        "I am sorry to hear that. Do you bring up any phlegm?",
+        "Yes, it is yellow, mostly in the morning.",
+        "Have you had a fever, or pain in the chest when you breathe in?",
+        "A little fever on the first days. No pain.",
+        "Do you smoke, and have you had trouble with your lungs before?",
+        "I gave it up ten years ago.",
+        "Thank you. I should like to listen to your chest and to have an X-ray taken; then we know more.",
+    ),
+    "stomach": (
+        "My stomach burns after meals.",
+        "Since when, and does it wake you at night?",
+        "For a month. Sometimes it does.",
+        "Do you take painkillers or drink alcohol?",
+        "I take ibuprofen for my knee, almost every day. " * 4,
+        "That may well be the reason. Have you seen black stools or lost weight?",
+    ),
+    "头痛": (
+        "医生您好，我头痛三天了。",
+        "您好，请问是哪个部位痛？痛的时候有恶心吗？",
+        "两边太阳穴，有点恶心。",
+        "以前有过类似的情况吗？最近睡眠怎么样？",
+        "以前没有，最近经常熬夜。",
+        "好的，我先给您量一下血压。",
+    ),
+}
+
+
+class Check(NamedTuple):
+    """One thing that must hold, and what is wrong with it."""
+
+    name: str
+    faults: list[str]
+
+
+def smoke_dialogues() -> list[Dialogue]:
+    """A few short dialogues, in both languages."""
+    return [
+        Dialogue(
+            id=name,
+            language="zh" if name == "头痛" else "en",
+            messages=[
+                Message(role=PHYSICIAN if place % 2 else PATIENT, content=words) for place, words in enumerate(said)
+            ],
+        )
+        for name, said in _SAID.items()
+    ]
+
+
+def make_base(folder: Path) -> None:
+    """Write a random model of two small layers, and a byte-level tokenizer trained on the dialogues."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    learner = ByteLevelBPETokenizer()
+    texts = [message.content for dialogue in smoke_dialogues() for message in dialogue.messages]
+    learner.train_from_iterator(texts, vocab_size=420, special_tokens=["<pad>", "</s>"], show_progress=False)
+    wrapped: Any = PreTrainedTokenizerFast
+    tokenizer = wrapped(
+        tokenizer_object=learner._tokenizer, pad_token="<pad>", eos_token="</s>", model_max_length=_POSITIONS
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model: Any = LlamaForCausalLM(
+            LlamaConfig(
+                vocab_size=len(tokenizer),
+                hidden_size=64,
+                intermediate_size=128,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+                max_position_embeddings=_POSITIONS,
+                initializer_range=0.1,  # enough for its attention to heed a prefix
+                bos_token_id=None,
+                eos_token_id=tokenizer.eos_token_id,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def smoke_tuning(base: Path, method: Method) -> Tuning:
+    """Settings under which some sources are shortened, some words cut, and batches come in parts."""
+    return Tuning(
+        base=str(base),
+        method=method,
+        epochs=8,
+        batch=4,
+        accumulate=2,
+        prefix=8,
+        source=200,
+        target=40,
+        learning_rate={"prefix": 0.3, "lora": 1e-2}[method],
+    )
+
+
+def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
+    """Train by both methods in a folder, and check each training as soon as it is done."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from llm.local_weights import load_model
+    from wardround.tuning.train import train
+
+    base = folder / "base"
+    make_base(base)
+    tokenizer: Any = AutoTokenizer.from_pretrained(base)
+    untrained: Any = AutoModelForCausalLM.from_pretrained(base, local_files_only=True)
+    dialogues = smoke_dialogues()
+    examples, counts = examples_of(dialogues, tokenizer, source=200, target=40)
+    batch = collate(examples, tokenizer.pad_token_id)
+    words = [message.content for dialogue in dialogues for message in dialogue.messages if message.role == PHYSICIAN]
+    told(f"{counts.examples} examples, {counts.shortened_sources} sources shortened, {counts.cut_targets} targets cut")
+    yield Check("labels are on the physician's words alone", checks.mask_faults(batch, words, tokenizer, target=40))
+
+    methods: tuple[Method, ...] = ("prefix", "lora")
+    for method in methods:
+        tuning = smoke_tuning(base, method)
+        outcome = train(tuning, dialogues, folder / method)
+        trained = outcome.model.eval()
+        per_epoch = -(-counts.examples // tuning.batch)
+        told(f"{method}: loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
+        frozen = checks.frozen_faults(dict(untrained.named_parameters()), checks.base_weights(trained))
+        yield Check(f"{method}: the base is as it was", frozen)
+        yield Check(f"{method}: the loss is recorded", checks.loss_faults(outcome.steps, per_epoch * tuning.epochs))
+        with torch.inference_mode():
+            reloaded = load_model(str(folder / method)).model
+            logits = [model(**batch).logits.cpu() for model in (untrained.to(reloaded.device), trained, reloaded)]
+        yield Check(f"{method}: reloaded, it predicts the same", checks.reload_faults(*logits))
