@@ -82,8 +82,8 @@ def recall(monkeypatch: pytest.MonkeyPatch) -> Any:
         async def recalled(*_: Any) -> list[Neighbour]:
             return found
 
-        for module in ("librarian", "reviewer"):
-            monkeypatch.setattr(f"nodes.{module}.neighbours_for", recalled)
+        for module in ("case_retrieval", "reviewer"):
+            monkeypatch.setattr(f"nodes.workflow.{module}.neighbours_for", recalled)
 
     return let
 

@@ -105,8 +105,8 @@ def recalling(patch: pytest.MonkeyPatch, case: Case) -> None:
     async def recalled(*_: Any) -> list[Any]:
         return attacked_neighbours(case)
 
-    for module in ("librarian", "reviewer"):
-        patch.setattr(f"nodes.{module}.neighbours_for", recalled)
+    for module in ("case_retrieval", "reviewer"):
+        patch.setattr(f"nodes.workflow.{module}.neighbours_for", recalled)
 
 
 def judged(course: Course, case: Case, result: dict[str, Any]) -> list[Call]:

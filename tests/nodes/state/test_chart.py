@@ -120,19 +120,19 @@ def test_the_patients_words_are_those_of_the_patient_and_not_of_the_doctor() -> 
 
 SECRETS = (Case, PatientRecord, ExaminationRecord, AnswerKey)
 RECORDS = {"patient_record", "examination_record"}
-# Who is not a doctor, by module, and the secrets that they may see; nobody but the registrar sees a whole case.
+# Who is not a doctor, by module, and the secrets that they may see; nobody but who admits sees a whole case.
 MAY_SEE: dict[str, set[str]] = {
-    "registrar": {"case", *RECORDS},
-    "patient": {"patient_record"},
-    "patient_profile": {"patient_record"},
-    "ai_hospital_patient": {"patient_record"},
-    "clinichat.filing": {"case"},  # writes the case's note; nobody of a reconstruction sees the case itself
-    "examiner": {"examination_record"},
-    "examination_desk": {"examination_record"},
-    "technician": {"examination_record"},
-    "memory_bank": RECORDS,
-    "clinichat_patient": RECORDS,  # CliniChat: the patient brings the clinical note, results included
-    "state_tracker": RECORDS,  # AIE: one person answers for the patient and for the examinations
+    "workflow.admission": {"case", *RECORDS},
+    "patients.medchain": {"patient_record"},
+    "patients.ai_hospital.profile": {"patient_record"},
+    "patients.ai_hospital.patient": {"patient_record"},
+    "reconstruction.filing": {"case"},  # writes the case's note; nobody of a reconstruction sees the case itself
+    "workflow.examiner": {"examination_record"},
+    "patients.ai_hospital.examiner": {"examination_record"},
+    "patients.medpmc.technician": {"examination_record"},
+    "patients.saps.memory_bank": RECORDS,
+    "patients.clinichat": RECORDS,  # CliniChat: the patient brings the clinical note, results included
+    "patients.saps.state_tracker": RECORDS,  # AIE: one person answers for the patient and for the examinations
 }
 
 
@@ -164,21 +164,21 @@ def secret_keys(view: type) -> set[str]:
 
 def test_every_person_of_the_clinical_workflow_is_examined() -> None:
     assert set(cast()) >= {
-        "chair.conclude",
-        "chair.minute",
-        "chair.moderate",
-        "doctor.question",
-        "examiner.examine",
-        "extraction_agent.extract_orders",
-        "feedback_agent.judge",
-        "general_agent.discuss",
-        "librarian.recall",
-        "librarian.refine",
-        "patient.answer",
-        "registrar.admit",
-        "registrar.follow_up",
-        "reviewer.review",
-        "summarizing_agent.decide",
+        "workflow.stage_control.conclude",
+        "workflow.stage_control.minute",
+        "workflow.stage_control.moderate",
+        "consultation.doctor.question",
+        "workflow.examiner.examine",
+        "workflow.order_extraction.extract_orders",
+        "workflow.feedback_agent.judge",
+        "workflow.general_agent.discuss",
+        "workflow.case_retrieval.recall",
+        "workflow.case_retrieval.refine",
+        "patients.medchain.answer",
+        "workflow.admission.admit",
+        "workflow.admission.follow_up",
+        "workflow.reviewer.review",
+        "workflow.summarizing_agent.decide",
     }
 
 
@@ -188,9 +188,9 @@ def test_a_view_holds_no_record_case_or_answer_key_but_those_that_its_owner_may_
 
 
 def test_those_who_need_a_record_have_it_in_their_view() -> None:
-    needed = {name: secret_keys(view_of(cast()[name])) for name in ("registrar.admit", "patient.answer")}
-    assert needed == {"registrar.admit": {"case"}, "patient.answer": {"patient_record"}}
-    assert secret_keys(view_of(cast()["examiner.examine"])) == {"examination_record"}
+    needed = {name: secret_keys(view_of(cast()[name])) for name in ("workflow.admission.admit", "patients.medchain.answer")}
+    assert needed == {"workflow.admission.admit": {"case"}, "patients.medchain.answer": {"patient_record"}}
+    assert secret_keys(view_of(cast()["workflow.examiner.examine"])) == {"examination_record"}
 
 
 def every_node() -> Iterator[tuple[str, str, Any]]:

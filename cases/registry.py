@@ -1,0 +1,99 @@
+"""Names for things that others may add to: importers, patients, strategies, suites, each in a registry of its own."""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+Entry = TypeVar("Entry")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class RegistryError(ValueError):
+    """A name that nothing is registered under, or that something cannot be registered under."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the known name most like a misspelt one, or all of them if none is like it."""
+    known = sorted(known)
+    if alike := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {alike[0]!r}?"
+    return f"known are {', '.join(known)}"
+
+
+class Registry(Mapping[str, Entry], Generic[Entry]):
+    """What is registered under which name, in the order of registration.
+
+    Args:
+        kind: what the entries are, as errors call one of them (``patient``).
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry] = {}
+
+    def add(self, name: str, entry: Entry) -> Entry:
+        """Register an entry, and give it back.
+
+        Raises:
+            RegistryError: the name is taken, or is not made of small letters, digits and underscores.
+        """
+        if not _NAME.fullmatch(name):
+            raise RegistryError(f"{self.kind} {name!r}: a name has small letters, digits and underscores only")
+        if name in self._entries:
+            raise RegistryError(f"{self.kind} {name!r} is registered already; choose another name")
+        self._entries[name] = entry
+        return entry
+
+    def __getitem__(self, name: str) -> Entry:
+        """The entry of a name.
+
+        Raises:
+            RegistryError: nothing has this name; says which one is most like it.
+        """
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise RegistryError(f"unknown {self.kind} {name!r}: {nearest(name, self._entries)}") from None
+
+    def __contains__(self, name: object) -> bool:
+        """Whether something has this name."""
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._entries)
+
+
+class NameIn:
+    """Marks a field of a Pydantic model, ``Annotated[str, NameIn(registry)]``: its value is a registered name.
+
+    The registry is read when a value is checked or a form is drawn, so that what a plug-in adds is known.
+    """
+
+    def __init__(self, registry: Registry[Any]) -> None:
+        self._registry = registry
+
+    @property
+    def names(self) -> list[str]:
+        """The names that are registered now."""
+        return list(self._registry)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A string that must be a registered name."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """An enumeration of the names."""
+        return {**handler(schema), "enum": self.names}
+
+    def _check(self, name: str) -> str:
+        self._registry[name]
+        return name

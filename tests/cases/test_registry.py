@@ -1,0 +1,44 @@
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from cases.registry import NameIn, Registry, RegistryError
+
+colours: Registry[int] = Registry("colour")
+colours.add("red", 1)
+colours.add("dark_blue", 2)
+
+
+class Paint(BaseModel):
+    colour: Annotated[str, NameIn(colours)] = "red"
+
+
+def test_entries_are_found_by_name_in_the_order_in_which_they_came() -> None:
+    assert list(colours) == ["red", "dark_blue"] and colours["dark_blue"] == 2
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_right_one() -> None:
+    with pytest.raises(RegistryError, match=r"unknown colour .dark_bleu.: did you mean .dark_blue.\?"):
+        colours["dark_bleu"]
+    with pytest.raises(RegistryError, match="known are dark_blue, red"):
+        colours["xyz"]
+
+
+@pytest.mark.parametrize("name", ["red", "Red", "", "a b", "1st"])
+def test_a_name_that_is_taken_or_is_none_is_refused(name: str) -> None:
+    with pytest.raises(RegistryError, match=f"colour {name!r}"):
+        colours.add(name, 3)
+
+
+def test_a_field_takes_registered_names_and_its_form_lists_what_is_registered_when_it_is_drawn() -> None:
+    assert Paint(colour="dark_blue").colour == "dark_blue"
+    with pytest.raises(ValidationError, match="unknown colour 'grene'"):
+        Paint(colour="grene")
+    shades: Registry[int] = Registry("shade")
+
+    class Shade(BaseModel):
+        name: Annotated[str, NameIn(shades)]
+
+    shades.add("light", 1)
+    assert Shade.model_json_schema()["properties"]["name"]["enum"] == ["light"]
