@@ -12,7 +12,7 @@ from nodes.state.stage import StageInput, StageState
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.feedback_agent import judge, judges_of
 from nodes.workflow.general_agent import discuss
-from nodes.workflow.stage_control import conclude, minute, moderate
+from nodes.workflow.stage_control import close_round, conclude, record_round
 from nodes.workflow.stages import Stage
 from nodes.workflow.summarizing_agent import decide
 
@@ -27,11 +27,11 @@ def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | L
     return "with retrieval" if context_of(runtime).retrieval else each_general_agent(state, runtime)
 
 
-def talk_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["all heard"]:
+def discuss_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["all heard"]:
     """The first discussion has several rounds; after an objection one is enough, as it is for a single agent."""
     context = context_of(runtime)
     alone = context.general_agents == 1
-    if state.get("round", 0) == 0 and not alone and state["talk"] < context.discussion_rounds:
+    if state.get("round", 0) == 0 and not alone and state["discussion_round"] < context.discussion_rounds:
         return each_general_agent(state, runtime)
     return "all heard"
 
@@ -51,21 +51,23 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
     builder.add_node(discuss.at(stage=stage))  # one general agent; fans out
-    builder.add_node(moderate)
+    builder.add_node(close_round)
     builder.add_node(decide.at(stage=stage))  # the summarizing agent
     builder.add_node(judge.at(stage=stage))  # one physician of a later stage; fans out
-    builder.add_node(minute)
+    builder.add_node(record_round)
     builder.add_node(conclude.at(stage=stage))
 
     # The words are the edges' labels; what is sent to every member of a group goes past them to its node.
     builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "discuss"})
     builder.add_conditional_edges("recall", each_general_agent, {"each general agent": "discuss"})
-    builder.add_edge("discuss", "moderate")
-    builder.add_conditional_edges("moderate", talk_on_or_decide, {"another round": "discuss", "all heard": "decide"})
-    builder.add_conditional_edges("decide", each_judge, {"each judge": "judge", "nobody judges": "minute"})
-    builder.add_edge("judge", "minute")
+    builder.add_edge("discuss", "close_round")
     builder.add_conditional_edges(
-        "minute", agreed_or_revise, {"objections": "discuss", "agreed, or rounds used up": "conclude"}
+        "close_round", discuss_on_or_decide, {"another round": "discuss", "all heard": "decide"}
+    )
+    builder.add_conditional_edges("decide", each_judge, {"each judge": "judge", "nobody judges": "record_round"})
+    builder.add_edge("judge", "record_round")
+    builder.add_conditional_edges(
+        "record_round", agreed_or_revise, {"objections": "discuss", "agreed, or rounds used up": "conclude"}
     )
     builder.add_edge("conclude", END)
     return builder

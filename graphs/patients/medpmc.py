@@ -13,7 +13,7 @@ from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import report_results, search_files, take_order
-from nodes.patients.saps.memory_bank import recollect
+from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
 from nodes.state.chart import Ended, Picture, Presentation, Turn
@@ -89,12 +89,12 @@ plain_builder = StateGraph(
     PlainPatientState, context_schema=Context, input_schema=PlainPatientInput, output_schema=PlainPatientOutput
 )
 plain_builder.add_node(track_coverage)  # the state tracker, step 3
-plain_builder.add_node(recollect)  # what the action opens of the patient's record
+plain_builder.add_node(release)  # what the action opens of the patient's record
 plain_builder.add_node(respond)
 
-plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "recollect", "still open": "track_coverage"})
-plain_builder.add_edge("track_coverage", "recollect")
-plain_builder.add_conditional_edges("recollect", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "release", "still open": "track_coverage"})
+plain_builder.add_edge("track_coverage", "release")
+plain_builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
 plain_builder.add_edge("respond", END)
 
 builder = StateGraph(PatientActorState, context_schema=Context, output_schema=PatientSideOutput)

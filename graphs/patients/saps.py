@@ -6,7 +6,7 @@ from langgraph.graph import END, START, StateGraph
 
 from nodes.context import Context
 from nodes.offline.doctor_actions import Kind
-from nodes.patients.saps.memory_bank import recollect
+from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
@@ -35,16 +35,16 @@ builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSid
 builder.add_node(track_kind)  # the state tracker, step 1
 builder.add_node(track_specificity)  # step 2
 builder.add_node(track_coverage)  # step 3
-builder.add_node(recollect)  # the memory bank
+builder.add_node(release)  # the memory bank
 builder.add_node(respond)  # the response generator
 
 builder.add_edge(START, "track_kind")
-builder.add_conditional_edges("track_kind", tracked_or_on, {"tracked": "recollect", "still open": "track_specificity"})
+builder.add_conditional_edges("track_kind", tracked_or_on, {"tracked": "release", "still open": "track_specificity"})
 builder.add_conditional_edges(
-    "track_specificity", tracked_or_on, {"tracked": "recollect", "still open": "track_coverage"}
+    "track_specificity", tracked_or_on, {"tracked": "release", "still open": "track_coverage"}
 )
-builder.add_edge("track_coverage", "recollect")
-builder.add_conditional_edges("recollect", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+builder.add_edge("track_coverage", "release")
+builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
 builder.add_edge("respond", END)
 
 graph = builder.compile(name="SAPS")

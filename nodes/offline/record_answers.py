@@ -56,7 +56,7 @@ def wants_examination(words: str) -> bool:
     return False
 
 
-def recollect(question: str, record: PatientRecord, dialogue: list[Turn], language: Language) -> str:
+def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn], language: Language) -> str:
     """The patient's answer: the sentences of the record that answer the question, and no others.
 
     Args:

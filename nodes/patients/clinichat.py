@@ -19,7 +19,7 @@ from cases.vocabulary import Language, label
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import recollect, wants_examination
+from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
 from nodes.state.chart import Presentation, Turn
 from nodes.state.patient_side import turn_number
@@ -122,7 +122,9 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
         told = view.filed if named_tests(view.question) else [f"{item}: {text}" for item, text in view.results.items()]
         text = "\n".join([*told, words["results"]]) if told else words["other"]
         return ClinichatReply(occasion="results", text=text)
-    return ClinichatReply(occasion="other", text=recollect(view.question, view.record, view.dialogue, view.language))
+    return ClinichatReply(
+        occasion="other", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
+    )
 
 
 def _asks_for_all(question: str) -> bool:

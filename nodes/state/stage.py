@@ -17,7 +17,7 @@ class Opinion(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    talk: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
+    discussion_round: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
     seat: int = Field(description="Which agent; the first is 1.")
     decision: dict[str, Any]
     reasoning: str
@@ -30,8 +30,11 @@ class Objection(Judgement):
 
 
 def merge_opinions(left: list[Opinion] | None, right: list[Opinion] | None) -> list[Opinion]:
-    """Union of opinions by talk and seat, in that order."""
-    opinions = {(opinion.talk, opinion.seat): opinion for opinion in sorted([*(left or []), *(right or [])], key=str)}
+    """Union of opinions by round and seat, in that order."""
+    opinions = {
+        (opinion.discussion_round, opinion.seat): opinion
+        for opinion in sorted([*(left or []), *(right or [])], key=str)
+    }
     return [opinions[key] for key in sorted(opinions)]
 
 
@@ -68,7 +71,7 @@ class StageState(StageInput, Progress, total=False):
 
     recalled: list[Neighbour]
     seat: int
-    talk: int
+    discussion_round: int
     opinions: Annotated[list[Opinion], merge_opinions]
     decision: Decision
     judge: str

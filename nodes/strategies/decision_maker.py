@@ -48,13 +48,13 @@ DECISION_MAKERS: dict[str, Role[Any]] = {
 async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The decision; where nobody has voted or compared before, nobody judges it."""
     case = case_view(state, stage, runtime.context)
-    talk = state.get("talk", 0) - 1
+    round_ = state.get("discussion_round", 0) - 1
     decision = await ask(
         DECISION_MAKERS[stage.name],
         DecisionMakerView(
             **vars(case),
             syntheses=state.get("syntheses", []),
-            opinions=[opinion for opinion in state.get("opinions", []) if opinion.talk == talk],
+            opinions=[opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_],
         ),
         runtime.context,
         language=case.chart.presentation.language,

@@ -161,8 +161,8 @@ async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> di
 async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One expert's proposal in a group, in view of the others' last ones and the moderator's remarks."""
     case = case_view(state, stage, runtime.context)
-    seat, talk = state["seat"], state.get("talk", 0)
-    last = [opinion for opinion in state.get("opinions", []) if opinion.talk == talk - 1]
+    seat, round_ = state["seat"], state.get("discussion_round", 0)
+    last = [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_ - 1]
     proposal = await ask(
         PROPOSERS[stage.name],
         OpinionView(
@@ -175,7 +175,7 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
         ),
         runtime.context,
         language=case.chart.presentation.language,
-        place=place(state, f"talk{talk}", f"seat{seat}"),
+        place=place(state, f"discussion{round_}", f"seat{seat}"),
     )
     decision = proposal.decision.model_dump(mode="json")
-    return {"opinions": [Opinion(talk=talk, seat=seat, decision=decision, reasoning=proposal.reasoning)]}
+    return {"opinions": [Opinion(discussion_round=round_, seat=seat, decision=decision, reasoning=proposal.reasoning)]}

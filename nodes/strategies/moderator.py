@@ -80,25 +80,25 @@ async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: 
 @node
 async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Note the proposals of a round; asks nobody. Two ends: all propose the same, or the rounds are used up."""
-    talk = state.get("talk", 0)
-    last = [opinion for opinion in state["opinions"] if opinion.talk == talk]
+    round_ = state.get("discussion_round", 0)
+    last = [opinion for opinion in state["opinions"] if opinion.discussion_round == round_]
     decisions = [stage.decision.model_validate(opinion.decision) for opinion in last]
     agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
-    ended = "agreed" if agreed else "exhausted" if talk >= runtime.context.max_rounds else ""
+    ended = "agreed" if agreed else "exhausted" if round_ >= runtime.context.max_rounds else ""
     noted = Round(decision={f"expert {opinion.seat}": opinion.decision for opinion in last})
-    return {"rounds": [*state.get("rounds", []), noted], "talk": talk + 1, "ended": ended}
+    return {"rounds": [*state.get("rounds", []), noted], "discussion_round": round_ + 1, "ended": ended}
 
 
 @node
 async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """What the moderator tells a group that has not agreed."""
     case = case_view(state, stage, runtime.context)
-    talk = state["talk"] - 1
+    round_ = state["discussion_round"] - 1
     said = await ask(
         MODERATORS[stage.name],
-        ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.talk == talk]),
+        ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.discussion_round == round_]),
         runtime.context,
         language=case.chart.presentation.language,
-        place=place(state, f"talk{talk}"),
+        place=place(state, f"discussion{round_}"),
     )
     return {"feedback": said.remarks}

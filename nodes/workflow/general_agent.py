@@ -83,8 +83,8 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
     context = runtime.context
     chart = read_chart(state, stage.name, context.language)
     opinions = state.get("opinions", [])
-    talk, seat = state.get("talk", 0), state["seat"]
-    last = [opinion for opinion in opinions if opinion.talk == talk - 1]
+    spoken, seat = state.get("discussion_round", 0), state["seat"]
+    last = [opinion for opinion in opinions if opinion.discussion_round == spoken - 1]
     round_ = state.get("round", 0)
     view = DiscussionView(
         stage=stage,
@@ -104,11 +104,14 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         view,
         context,
         language=chart.presentation.language,
-        place=place(state, f"talk{talk}", f"seat{seat}"),
+        place=place(state, f"discussion{spoken}", f"seat{seat}"),
         pictures=pictures_for(state, stage, chart),
     )
     opinion = Opinion(
-        talk=talk, seat=seat, decision=proposal.decision.model_dump(mode="json"), reasoning=proposal.reasoning
+        discussion_round=spoken,
+        seat=seat,
+        decision=proposal.decision.model_dump(mode="json"),
+        reasoning=proposal.reasoning,
     )
     return {"opinions": [opinion]}
 

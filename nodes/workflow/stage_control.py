@@ -1,4 +1,4 @@
-"""The chair of a stage's group: keeps the counters and the minutes; decides nothing and asks nobody."""
+"""Stage control: keeps a stage's counters and records its rounds; decides nothing and asks nobody."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from nodes.workflow.stages import Stage
 
 
 @node
-async def moderate(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Close one round of the discussion."""
-    return {"talk": state.get("talk", 0) + 1}
+    return {"discussion_round": state.get("discussion_round", 0) + 1}
 
 
 @node
-async def minute(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Note a decision with its verdicts, and whether the stage is at its end."""
     round_ = state.get("round", 0)
     verdicts = [item for item in state.get("judgements", []) if item.round == round_]

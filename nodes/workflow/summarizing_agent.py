@@ -74,8 +74,8 @@ SUMMARIZING_AGENTS = {
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The group's decision; a single agent's proposal stands as it is, without a further call."""
     context = runtime.context
-    talk = state["talk"] - 1
-    last = [opinion for opinion in state["opinions"] if opinion.talk == talk]
+    round_ = state["discussion_round"] - 1
+    last = [opinion for opinion in state["opinions"] if opinion.discussion_round == round_]
     if context.general_agents == 1:
         return {"decision": stage.decision.model_validate(last[0].decision)}
     chart = read_chart(state, stage.name, context.language)

@@ -220,7 +220,16 @@ def test_no_doctors_node_receives_the_case_or_a_record_while_a_case_is_run(
         "examine": {"examination_record"},
     }
     assert {"refine", "recall"} & received.keys() == ({"refine", "recall"} if retrieval else set())
-    assert {"discuss", "decide", "judge", "minute", "conclude", "question", "review", "follow_up"} <= received.keys()
+    assert {
+        "discuss",
+        "decide",
+        "judge",
+        "record_round",
+        "conclude",
+        "question",
+        "review",
+        "follow_up",
+    } <= received.keys()
 
 
 # People at the seats of models.

@@ -151,7 +151,7 @@ def test_a_single_agents_proposal_is_the_decision_without_a_summarizing_call(
 def test_each_agent_speaks_once_in_each_round_of_the_discussion(agents: int, rounds: int) -> None:
     result = run("diagnosis", general_agents=agents, discussion_rounds=rounds, feedback="off")
     assert {call.id for call in calls(result, "general")} == {
-        f"diagnosis/general/talk{talk}/seat{seat + 1}" for talk in range(rounds) for seat in range(agents)
+        f"diagnosis/general/discussion{talk}/seat{seat + 1}" for talk in range(rounds) for seat in range(agents)
     }
 
 
@@ -208,9 +208,9 @@ def test_objections_reach_every_agent_of_the_next_round_and_no_round_after_it(mo
     script(monkeypatch, "feedback", Verdicts({"diagnosis": [False, False], "treatment": [True, False]}))
     result = run("history_taking.physical", discussion_rounds=1)
     expected = {
-        "talk0": set(),
-        "talk1": {"objection 0 of diagnosis"},
-        "talk2": {"objection 1 of diagnosis", "objection 1 of treatment"},
+        "discussion0": set(),
+        "discussion1": {"objection 0 of diagnosis"},
+        "discussion2": {"objection 1 of diagnosis", "objection 1 of treatment"},
     }
     every = {f"objection {turn} of {judge}" for turn in range(2) for judge in ("diagnosis", "treatment")}
     for talk, objections in expected.items():
@@ -244,7 +244,9 @@ def test_each_agent_sees_the_others_last_views_and_its_own_and_nothing_older(mon
     every = {(seat, talk): f"said by {seat} in talk {talk}" for seat in (1, 2, 3) for talk in range(3)}
     for talk in range(3):
         for seat in (1, 2, 3):
-            [call] = [call for call in calls(result, "general", place=f"talk{talk}") if call.id.endswith(f"seat{seat}")]
+            [call] = [
+                call for call in calls(result, "general", place=f"discussion{talk}") if call.id.endswith(f"seat{seat}")
+            ]
             seen = {place for place, said in every.items() if said in words(call)}
             assert seen == ({(each, talk - 1) for each in (1, 2, 3)} if talk else set())
             own, _, others = words(call).partition("your colleagues said")

@@ -12,7 +12,7 @@ from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import recollect, wants_examination
+from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Presentation, Turn, heard_by
 from nodes.state.patient_side import last_words, turn_number
@@ -59,7 +59,9 @@ def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
     if wants_examination(view.question):
         asks = {"en": "Hello, this is what the doctor said: ", "zh": "您好，医生是这样说的："}[view.language]
         return PatientWords(addressee="examiner", text=f"{asks}{view.question}")
-    return PatientWords(addressee="doctor", text=recollect(view.question, view.record, view.dialogue, view.language))
+    return PatientWords(
+        addressee="doctor", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
+    )
 
 
 patient = Role("patient", "ai_hospital", "ai_hospital/patient", PatientWords, offline=quote_or_pass_on)

@@ -30,7 +30,7 @@ _MOST = 8  # no one question is about more sentences of the histories than these
 _TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
 
 
-class Recollection(BaseModel):
+class Release(BaseModel):
     """Which sentences of the long-term memory answer the doctor."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,13 +48,13 @@ class LongTermView:
     language: Language
 
 
-def recollect_by_rule(view: LongTermView) -> Recollection:
+def release_by_rule(view: LongTermView) -> Release:
     """Offline: the sentences that have most in common with the doctor's words."""
     found = set(released_for(view.facts, view.words, view.kind, view.language))
-    return Recollection(numbers=[number for number, fact in enumerate(view.facts, start=1) if fact in found])
+    return Release(numbers=[number for number, fact in enumerate(view.facts, start=1) if fact in found])
 
 
-memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Recollection, offline=recollect_by_rule)
+memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Release, offline=release_by_rule)
 
 
 def open_to(action: Action, facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
@@ -71,7 +71,7 @@ def open_to(action: Action, facts: Sequence[Fact], words: str, language: Languag
 
 
 @node
-async def recollect(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take from memory what the action allows, and file it with the action in the trace.
 
     An action for which nothing is found after all was not effective.

@@ -18,7 +18,9 @@ CHART = {name: read_chart(findings(), name, None) for name in STAGES}  # type: i
 
 
 def summed_up(stage: str, *proposals: dict[str, Any], options: tuple[str, ...] = ()) -> Decision:
-    opinions = [Opinion(talk=1, seat=seat, decision=each, reasoning="") for seat, each in enumerate(proposals, 1)]
+    opinions = [
+        Opinion(discussion_round=1, seat=seat, decision=each, reasoning="") for seat, each in enumerate(proposals, 1)
+    ]
     return most_held(SummaryView(STAGES[stage], CHART[stage], None, Options(options, "en"), opinions))
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from cases import PatientRecord
 from cases.vocabulary import Language
-from nodes.offline.record_answers import recollect, wants_examination
+from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.medchain import sentences
 from nodes.state.chart import Turn
 from tests.graphs.scripting import builtin
@@ -27,7 +27,7 @@ RECORDS: dict[Language, PatientRecord] = {
 
 def answer(question: str, language: Language, *said: str) -> str:
     dialogue = [Turn(speaker="patient", text=text) for text in said]
-    return recollect(question, RECORDS[language], dialogue, language)
+    return answer_from_record(question, RECORDS[language], dialogue, language)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(langua
 @pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06", "psychiatry-02", "pediatrics-05"])
 def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_phrases(case_id: str) -> None:
     from nodes.consultation.doctor import _QUESTIONS
-    from nodes.offline import record_answers as recollection
+    from nodes.offline import record_answers
 
     case = builtin(case_id)
     language = case.language
     record = "".join(str(text) for _, text in case.patient)
-    phrases = (recollection._NOTHING, recollection._ALL_SAID, recollection._ASK_BACK)
+    phrases = (record_answers._NOTHING, record_answers._ALL_SAID, record_answers._ASK_BACK)
     dialogue: list[Turn] = []
     for question in _QUESTIONS[language]:
-        text = recollect(question, case.patient, dialogue, language)
+        text = answer_from_record(question, case.patient, dialogue, language)
         dialogue += [Turn(speaker="doctor", text=question), Turn(speaker="patient", text=text)]
         if text not in {phrase[language] for phrase in phrases}:
             assert all(sentence.rstrip(".。") in record for sentence in sentences(text))

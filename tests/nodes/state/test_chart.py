@@ -165,8 +165,8 @@ def secret_keys(view: type) -> set[str]:
 def test_every_person_of_the_clinical_workflow_is_examined() -> None:
     assert set(cast()) >= {
         "workflow.stage_control.conclude",
-        "workflow.stage_control.minute",
-        "workflow.stage_control.moderate",
+        "workflow.stage_control.record_round",
+        "workflow.stage_control.close_round",
         "consultation.doctor.question",
         "workflow.examiner.examine",
         "workflow.order_extraction.extract_orders",
@@ -188,7 +188,9 @@ def test_a_view_holds_no_record_case_or_answer_key_but_those_that_its_owner_may_
 
 
 def test_those_who_need_a_record_have_it_in_their_view() -> None:
-    needed = {name: secret_keys(view_of(cast()[name])) for name in ("workflow.admission.admit", "patients.medchain.answer")}
+    needed = {
+        name: secret_keys(view_of(cast()[name])) for name in ("workflow.admission.admit", "patients.medchain.answer")
+    }
     assert needed == {"workflow.admission.admit": {"case"}, "patients.medchain.answer": {"patient_record"}}
     assert secret_keys(view_of(cast()["workflow.examiner.examine"])) == {"examination_record"}
 

@@ -42,7 +42,7 @@ RECORDS = st.builds(
     ),
 )
 OPINIONS = st.builds(
-    Opinion, talk=SMALL, seat=SMALL, decision=st.dictionaries(WORDS, WORDS, max_size=1), reasoning=WORDS
+    Opinion, discussion_round=SMALL, seat=SMALL, decision=st.dictionaries(WORDS, WORDS, max_size=1), reasoning=WORDS
 )
 OBJECTIONS = st.builds(Objection, judge=WORDS, verdict=VERDICTS, round=SMALL)
 
@@ -99,7 +99,11 @@ def keys(name: str, value: Any) -> set[Any]:
         return {call.id for call in value.calls}
     if name == "reports":
         return set(value)
-    fields = {"records": ("visit", "stage"), "opinions": ("talk", "seat"), "judgements": ("round", "judge")}[name]
+    fields = {
+        "records": ("visit", "stage"),
+        "opinions": ("discussion_round", "seat"),
+        "judgements": ("round", "judge"),
+    }[name]
     return {tuple(getattr(item, field) for field in fields) for item in value}
 
 

@@ -8,7 +8,7 @@ from cases import Case, load_cases
 from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language
 from nodes.offline.relevance import open_results
-from nodes.patients.saps.memory_bank import LongTermView, open_to, recollect_by_rule
+from nodes.patients.saps.memory_bank import LongTermView, open_to, release_by_rule
 from nodes.patients.saps.state_tracker import Action
 from tests.graphs.scripting import builtin
 
@@ -56,7 +56,7 @@ def test_advice_opens_neither_the_person_nor_the_family() -> None:
 
 
 def test_the_rule_gives_the_numbers_of_the_sentences_that_answer() -> None:
-    numbers = recollect_by_rule(LongTermView("Do you smoke?", "inquiry", FACTS, "en")).numbers
+    numbers = release_by_rule(LongTermView("Do you smoke?", "inquiry", FACTS, "en")).numbers
     assert ["smoke" in FACTS[number - 1].text for number in numbers] == [True]
 
 
@@ -72,5 +72,5 @@ def test_what_is_open_is_of_the_record_and_what_is_chosen_is_open(case: Case, wo
     assert set(opened) <= set(facts)
     assert {fact for fact in opened if fact.is_result} <= set(open_results(facts, words, language))
     kind = "advice" if "Advice" in action else "inquiry"
-    numbers = recollect_by_rule(LongTermView(words, kind, opened, language)).numbers  # type: ignore[arg-type]
+    numbers = release_by_rule(LongTermView(words, kind, opened, language)).numbers  # type: ignore[arg-type]
     assert all(1 <= number <= len(opened) for number in numbers)
