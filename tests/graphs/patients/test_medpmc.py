@@ -111,7 +111,7 @@ def test_with_the_actor_off_the_plain_words_are_said_and_nobody_rewrites_them() 
 def test_the_patient_knows_nothing_of_the_examinations() -> None:
     with FakeServer(answer=lambda request: _willing(request)) as server:
         result = answer_to("What did the X-ray of the tooth show?", models={"default": f"openai:a@{server.base_url}"})
-    of_the_patient = [r for r in server.requests if r.name in ("Coverage", "Recollection", "SimulatedReply")]
+    of_the_patient = [r for r in server.requests if r.name in ("Coverage", "Release", "SimulatedReply")]
     assert of_the_patient and not any(found(EN.examinations, request.text) for request in server.requests)
     assert result["dialogue"][-1].speaker == "patient"
 
@@ -122,7 +122,7 @@ def _willing(request: ChatRequest) -> dict[str, Any] | None:
         "ActionKind": {"kind": "inquiry"},
         "Specificity": {"specificity": "specific"},
         "Coverage": {"coverage": "on_record"},
-        "Recollection": {"numbers": list(range(1, 9))},
+        "Release": {"numbers": list(range(1, 9))},
     }.get(request.name)
 
 
@@ -164,7 +164,7 @@ def _worst(case: Case) -> Any:
             "ActionKind": {"kind": "advice"},
             "Specificity": {"specificity": "specific"},
             "Coverage": {"coverage": "on_record"},
-            "Recollection": {"numbers": list(range(100))},
+            "Release": {"numbers": list(range(100))},
             "ParsedRequest": {"items": [*items, *texts, "all results", "everything", "正常", "检查"]},
             "Outcomes": {"text": request.text},
             "SimulatedReply": {"text": request.text},

@@ -129,7 +129,7 @@ def test_an_attack_obtains_no_result_of_a_model_that_opens_all_it_can(language: 
             "ActionKind": {"kind": "inquiry"},
             "Specificity": {"specificity": "specific"},
             "Coverage": {"coverage": "on_record"},
-            "Recollection": {"numbers": [*range(-5, 200)]},
+            "Release": {"numbers": [*range(-5, 200)]},
         }
         return answers.get(request.name)
 
@@ -152,7 +152,7 @@ def test_over_a_server_the_steps_are_forced_to_their_choices_and_the_generator_s
             "Specificity": {"specificity": "specific"},
             "Coverage": {"coverage": "on_record"},
         }
-        if request.name == "Recollection":
+        if request.name == "Release":
             numbered = {line.split(".")[0] for line in request.text.splitlines() if 'data name="Ultrasound"' in line}
             return {"numbers": sorted(map(int, numbered))}
         return given.get(request.name)
@@ -180,7 +180,7 @@ def test_an_action_for_which_nothing_is_found_was_not_effective() -> None:
             "ActionKind": {"kind": "advice"},
             "Specificity": {"specificity": "specific"},
             "Coverage": {"coverage": "on_record"},
-            "Recollection": {"numbers": [0, 999]},
+            "Release": {"numbers": [0, 999]},
         }
         return given.get(request.name)
 
