@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from cases.case import ExaminationRecord, PatientRecord
+from cases.text.sentences import sentences
 from cases.vocabulary import EXAMINATION_ITEMS, Language
-from nodes.patients.medchain import sentences
 
 HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
 _SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "female": "女"}}

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.patients.medchain import sentences
 from nodes.state.chart import Chart, read_chart
 from nodes.state.collaboration import ConferenceState, Part
 from nodes.state.decisions import Decision, Diagnosis, Treatment

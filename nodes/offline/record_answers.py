@@ -5,10 +5,11 @@ import re
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
 from cases.text.record_sentences import Fact, facts_of
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.relevance import answering
-from nodes.patients.medchain import TOPICS, sentences
+from nodes.patients.medchain import TOPICS
 from nodes.state.chart import Turn
 
 # An open question has the story told on, a few sentences at a time.

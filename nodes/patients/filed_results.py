@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs
+from cases.text.sentences import sentences
 from cases.vocabulary import normalise
-from nodes.patients.medchain import sentences
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 

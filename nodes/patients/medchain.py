@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
@@ -71,11 +72,6 @@ def quote_the_record(view: PatientView) -> PatientReply:
         fresh = fresh[:3]  # a long story is told bit by bit
     spaced = (f"{sentence} " if sentence[-1].isascii() else sentence for sentence in fresh)
     return PatientReply(text="".join(spaced).strip() or _ALL_SAID[view.language])
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, with their full stops; decimals are not cut."""
-    return [part.strip() for part in re.findall(r".+?(?:[。！？；]|[.!?](?=\s|$)|$)", text, re.DOTALL) if part.strip()]
 
 
 patient = Role("patient", "history_taking", "medchain/patient", PatientReply, offline=quote_the_record)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from nodes.patients.medchain import sentences
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.text_overlap import has_chinese, levenshtein_ratio, rouge_1, words
 

@@ -14,10 +14,10 @@ from pydantic import Field
 from cases import Case
 from cases.text.fact_preservation import changes
 from cases.text.record_sentences import facts_of
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
-from nodes.patients.medchain import sentences
 from scoring.aie.simulator import Reply, asks_back, denies, focus
 from scoring.aie.simulator_set import CODES, Played, SimulatorItem
 from scoring.medchain.judges import Answer

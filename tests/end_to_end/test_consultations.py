@@ -15,12 +15,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from cases import Case, load_cases
 from cases.importers import import_cases
 from cases.text.named_tests import named_tests
+from cases.text.sentences import sentences
 from graphs import consultation
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
 from llm import AskError
 from nodes.patients.filed_results import look_up
-from nodes.patients.medchain import sentences
 from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer, FaultPlan
 from wardround.run.checkpoints import serializer

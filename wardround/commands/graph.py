@@ -9,38 +9,23 @@ if TYPE_CHECKING:
     from langchain_core.runnables.graph import Graph
 
 BAD_INPUT = 2
-GRAPHS = (
-    "clinical_workflow",
-    "referral",
-    "history_taking",
-    "interview",
-    "examination",
-    "diagnosis",
-    "treatment",
-    "consultation",
-    "one_step",
-    "dispute_resolution",
-    "reconstruction",
-    "clini_eval",
-    "patients.ai_hospital",
-    "patients.saps",
-    "patients.patient_actor",
-)
 
 
 def graph(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(GRAPHS)}.")] = "clinical_workflow",
+    name: Annotated[
+        str, typer.Argument(help="Its name, such as `consultation` or `patients.saps`.")
+    ] = "clinical_workflow",
     depth: Annotated[int, typer.Option(min=0, max=3, help="Levels of subgraphs to draw.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write here: .png is drawn, anything else is Mermaid text.")
     ] = None,
 ) -> None:
     """Draw a graph: as Mermaid text to standard output, or into a file."""
-    import importlib
+    from graphs.catalogue import GRAPHS
 
     if name not in GRAPHS:
         _refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
-    drawn = importlib.import_module(f"graphs.{name}").graph.get_graph(xray=depth)
+    drawn = GRAPHS[name].get_graph(xray=depth)
     if out is None:
         typer.echo(drawn.draw_mermaid())
         return

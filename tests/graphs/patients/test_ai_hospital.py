@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cases import Case
+from cases.text.sentences import sentences
 from graphs.patients import ai_hospital
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.patients.medchain import sentences
 from nodes.state.chart import Turn
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer

@@ -5,10 +5,10 @@ from pydantic import ValidationError
 
 from cases import Case
 from cases.case import ExaminationRecord, Image
+from cases.text.sentences import sentences
 from graphs import consultation
 from graphs.patients import medpmc as patient_actor
 from nodes.context import Context
-from nodes.patients.medchain import sentences
 from nodes.state.chart import Presentation, Turn
 from tests.graphs.patients.test_ai_hospital import ATTACKS
 from tests.graphs.scripting import builtin, calls, pictures_in

@@ -1,9 +1,9 @@
 import pytest
 
 from cases import PatientRecord
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.record_answers import answer_from_record, wants_examination
-from nodes.patients.medchain import sentences
 from nodes.state.chart import Turn
 from tests.graphs.scripting import builtin
 

@@ -3,9 +3,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import Case, PatientRecord, load_cases
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.consultation.doctor import _QUESTIONS
-from nodes.patients.medchain import PatientView, quote_the_record, sentences
+from nodes.patients.medchain import PatientView, quote_the_record
 from nodes.state.chart import Turn
 
 RECORDS: dict[Language, PatientRecord] = {

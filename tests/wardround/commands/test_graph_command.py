@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from nodes.context import Context
 from wardround.cli import app
-from wardround.commands.graph import GRAPHS
+from graphs.catalogue import GRAPHS
 
-GUIDE = Path(__file__).parents[2] / "docs" / "workflow.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "workflow.md"
 CONSULTATIONS = GUIDE.with_name("consultation.md")
 STAGES = ("referral", "history_taking", "examination", "diagnosis", "treatment")
 
@@ -55,8 +55,8 @@ def test_depth_opens_the_stages() -> None:
 @pytest.mark.parametrize("stage", ["diagnosis", "treatment"])
 def test_a_stage_shows_its_discussion_and_both_ends_of_the_feedback(stage: str) -> None:
     drawn = draw(stage).stdout
-    assert "minute -. &nbsp;objections&nbsp; .-> discuss;" in drawn
-    assert "minute -. &nbsp;agreed, or rounds used up&nbsp; .-> conclude;" in drawn
+    assert "record_round -. &nbsp;objections&nbsp; .-> discuss;" in drawn
+    assert "record_round -. &nbsp;agreed, or rounds used up&nbsp; .-> conclude;" in drawn
     assert "decide -. &nbsp;each judge&nbsp; .-> judge;" in drawn
 
 
@@ -118,7 +118,7 @@ def test_the_page_on_consultations_shows_the_pictures_as_they_are_and_files_that
     page = CONSULTATIONS.read_text("utf-8")
     pictures = re.findall(r"```mermaid\n(.*?)\n```", page, flags=re.DOTALL)
     assert pictures == [
-        draw(name).stdout.strip() for name in ("consultation", "patients.ai_hospital", "patients.patient_actor")
+        draw(name).stdout.strip() for name in ("consultation", "patients.ai_hospital", "patients.medpmc")
     ]
     for name in re.findall(r"`((?:cases|graphs|nodes|tests)/[\w/.]+)`", page):
         assert (CONSULTATIONS.parents[1] / name).exists(), name
@@ -131,7 +131,7 @@ def test_the_guide_lists_every_switch_and_only_files_that_are_there() -> None:
         name for row in re.findall(r"^\| (`.*?) \|", switches, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
     }
     assert named == set(Context.model_fields)
-    files = re.findall(r"`((?:graphs|nodes|prompts|evaluation|retrieval)/[\w/.]+)`", guide)
+    files = re.findall(r"`((?:graphs|nodes|prompts|scoring|retrieval)/[\w/.]+)`", guide)
     assert len(files) > 8
     for name in files:
         path = name.replace("ROLE", "patient").replace("STAGE", "diagnosis")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cases import load_cases
 from cases.text.fact_preservation import changes
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from nodes.patients.medchain import sentences
 from nodes.patients.medpmc.personas import PROFESSIONS, Persona, profession_of
 
 TEN = [Persona(sex=sex, profession=profession) for sex, profession in product(("female", "male"), PROFESSIONS)]

@@ -11,7 +11,7 @@ from scoring.aie.simulator_set import shipped_files
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import score_app
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulators.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "simulators.md"
 
 
 def run(*arguments: object) -> Result:
