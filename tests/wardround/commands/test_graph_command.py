@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from graphs.catalogue import GRAPHS
 from nodes.context import Context
 from wardround.cli import app
-from graphs.catalogue import GRAPHS
 
 GUIDE = Path(__file__).parents[3] / "docs" / "workflow.md"
 CONSULTATIONS = GUIDE.with_name("consultation.md")
