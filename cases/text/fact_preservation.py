@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cases.text.statements import facts, sentences
+from cases.text.statements import mentions, sentences
 from cases.vocabulary import Language
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
@@ -88,11 +88,11 @@ def _facts_in(text: str, language: Language) -> Iterator[str]:
     yield from _numbers(text)
     denied = False
     for sentence in sentences(text) or [text]:
-        denied = denied or any(fact.negated for fact in facts(sentence))
+        denied = denied or any(mention.negated for mention in mentions(sentence))
         for name, pattern in _terms(language):
             if pattern.search(sentence):
-                read = facts(pattern.sub(f" {_MARK} ", sentence))
-                for negated in {fact.negated for fact in read if fact.word.startswith(_MARK)}:
+                read = mentions(pattern.sub(f" {_MARK} ", sentence))
+                for negated in {mention.negated for mention in read if mention.word.startswith(_MARK)}:
                     yield f"no {name}" if negated else name
         yield from (found[0].casefold() for found in _endings(language).finditer(sentence))
     if denied:
@@ -109,7 +109,7 @@ def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:
 
 def _all_facts(text: str, language: Language) -> Iterator[Any]:
     for sentence in sentences(_normal(text, language)):
-        yield from facts(sentence)
+        yield from mentions(sentence)
 
 
 def _numbers(text: str) -> Iterator[str]:

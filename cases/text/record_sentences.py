@@ -11,7 +11,7 @@ _SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "femal
 
 
 @dataclass(frozen=True)
-class Fact:
+class RecordSentence:
     """One sentence of the record.
 
     Attributes:
@@ -28,11 +28,13 @@ class Fact:
         return self.section in EXAMINATION_ITEMS.names
 
 
-def facts_of(patient: PatientRecord, examinations: ExaminationRecord, language: Language) -> list[Fact]:
+def record_sentences(
+    patient: PatientRecord, examinations: ExaminationRecord, language: Language
+) -> list[RecordSentence]:
     """All facts of a case, in the order of the record: the person, the histories, the results."""
-    person = [Fact("person", line) for line in _person(patient, language)]
-    told = [Fact(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
-    found = [Fact(item, line) for item, text in examinations.results.items() for line in sentences(text)]
+    person = [RecordSentence("person", line) for line in _person(patient, language)]
+    told = [RecordSentence(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
+    found = [RecordSentence(item, line) for item, text in examinations.results.items() for line in sentences(text)]
     return [*person, *told, *found]
 
 

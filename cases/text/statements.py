@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 
-class Fact(NamedTuple):
+class Mention(NamedTuple):
     """One content word as it is meant in its clause."""
 
     word: str
@@ -118,7 +118,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in parts if not part.endswith((":", "：")) and any(character.isalpha() for character in part)]
 
 
-def facts(sentence: str) -> list[Fact]:
+def mentions(sentence: str) -> list[Mention]:
     """The content words of one sentence, in order.
 
     A negation reaches to the end of its clause, past a comma only in a list that goes on with "or" or "nor"; "is not
@@ -126,7 +126,7 @@ def facts(sentence: str) -> list[Fact]:
     """
     text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
     text = re.sub(r"\s+", " ", text)
-    return [fact for part in _CLAUSE_END.split(text) for fact in _Reader(part).read()]
+    return [mention for part in _CLAUSE_END.split(text) for mention in _Reader(part).read()]
 
 
 class _Reader:
@@ -135,14 +135,14 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._last_or = max((found.start() for found in _LIST_GOES_ON.finditer(text)), default=-1)
-        self._done: list[Fact] = []
+        self._done: list[Mention] = []
         self._clause: list[tuple[str, bool]] = []
         self._sides: frozenset[str] = frozenset()
         self._own_sides: frozenset[str] = frozenset()
         self._negating = False
         self._negating_next = False
 
-    def read(self) -> list[Fact]:
+    def read(self) -> list[Mention]:
         for found in _TOKEN.finditer(self._text):
             self._take(found)
         self._end_clause()
@@ -188,8 +188,8 @@ class _Reader:
     def _end_clause(self, *, still_negating: bool = False) -> None:
         self._sides = self._own_sides or self._sides
         for word, negated in self._clause:
-            fact = Fact(word)
-            self._done.append(fact if fact.exact else Fact(word, negated, self._sides))
+            mention = Mention(word)
+            self._done.append(mention if mention.exact else Mention(word, negated, self._sides))
         self._clause, self._own_sides = [], frozenset()
         self._negating, self._negating_next = still_negating, False
 

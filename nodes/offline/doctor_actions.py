@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from cases.text.record_sentences import Fact
+from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import pattern
 from nodes.offline.relevance import answering, is_specific, topic_of
@@ -35,7 +35,7 @@ _POLITE_ORDER = re.compile(r"\b(?:could|can|would|will) you\b", re.IGNORECASE)
 _ASKS_IN_CLAUSE = {"en": re.compile(r"\?"), "zh": re.compile(r"时候|的时|会不会|会.*吗|有没有|后.*吗|过.*吗|得动吗")}
 
 
-def kind_of(words: str, language: Language, facts: Sequence[Fact] = ()) -> Kind:
+def kind_of(words: str, language: Language, facts: Sequence[RecordSentence] = ()) -> Kind:
     """The kind of action, by its words; the facts tell small talk from a question about something unusual."""
     asks = _asks(words, language)
     if _demands(words, language):
@@ -100,7 +100,7 @@ def _advises(sentence: str, language: Language) -> bool:
     return pattern("advice", "", language).search(sentence) is not None or is_specific(sentence, language)
 
 
-def _is_small_talk(words: str, language: Language, facts: Sequence[Fact], asks: bool) -> bool:
+def _is_small_talk(words: str, language: Language, facts: Sequence[RecordSentence], asks: bool) -> bool:
     """Whether the doctor talks of the world, or asks what has to do neither with health nor with what is on record."""
     topic = topic_of(words, language)
     leisure = len(pattern("other_topic", "", language).findall(words))

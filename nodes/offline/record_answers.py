@@ -4,7 +4,7 @@ import re
 
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
-from cases.text.record_sentences import Fact, facts_of
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.doctor_actions import is_vague
@@ -67,7 +67,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
         language: of the dialogue.
     """
     said = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
-    facts = facts_of(record, ExaminationRecord(), language)
+    facts = record_sentences(record, ExaminationRecord(), language)
     if _OPEN.search(question):
         return _tell(_story(facts, said), language) or _ALL_SAID[language]
     if found := _on_histories(facts, question, language) or answering(facts, question, language):
@@ -76,7 +76,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     return _ASK_BACK[language] if is_vague(question, language) else _NOTHING[language]
 
 
-def _on_histories(facts: list[Fact], question: str, language: Language) -> list[Fact]:
+def _on_histories(facts: list[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
     """What the earlier, personal or family history says: what answers the question, or all of it to a broad one."""
     for section, pattern in TOPICS:
         subjects = {match.group().casefold() for match in re.finditer(pattern, question, re.IGNORECASE)}
@@ -87,7 +87,7 @@ def _on_histories(facts: list[Fact], question: str, language: Language) -> list[
     return []
 
 
-def _story(facts: list[Fact], said: str) -> list[Fact]:
+def _story(facts: list[RecordSentence], said: str) -> list[RecordSentence]:
     """The next sentences of the story, beginning with the complaint."""
     untold = [
         fact
@@ -98,5 +98,5 @@ def _story(facts: list[Fact], said: str) -> list[Fact]:
     return untold[:_AT_ONCE]
 
 
-def _tell(facts: list[Fact], language: Language) -> str:
+def _tell(facts: list[RecordSentence], language: Language) -> str:
     return (" " if language == "en" else "").join(fact.text for fact in facts)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cases.text.named_tests import named_tests, occurs
-from cases.text.record_sentences import Fact
+from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from nodes.offline.consultation_words import Concept, concepts, matters_in, named_in, orders, pattern, stem
 
@@ -61,19 +61,19 @@ def topic_of(words: str, language: Language) -> Topic:
     )
 
 
-def released_for(facts: Sequence[Fact], words: str, kind: str, language: Language) -> list[Fact]:
+def released_for(facts: Sequence[RecordSentence], words: str, kind: str, language: Language) -> list[RecordSentence]:
     """The facts that a specific question (``inquiry``) or specific ``advice`` may have."""
     if kind == "advice":
         return ordered_results(facts, words, language) or tried(facts, words, language)
     return answering(facts, words, language)
 
 
-def open_results(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+def open_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The results that the doctor's words name, whatever a model makes of these words."""
     return ordered_results(facts, words, language) if _examinations(words, language) else _by_test(facts, words)
 
 
-def answering(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+def answering(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The facts that answer a question; none if it is about nothing that is on record.
 
     Results are given only if the question names the examination.
@@ -91,7 +91,7 @@ def answering(facts: Sequence[Fact], words: str, language: Language) -> list[Fac
     return _best(told, topic)
 
 
-def ordered_results(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+def ordered_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The results of what the doctor names: of one value its sentences, of an examination all of them.
 
     A picture of another part of the body is no result.
@@ -111,7 +111,7 @@ def ordered_results(facts: Sequence[Fact], words: str, language: Language) -> li
     return [fact for fact in results if fact.section in found]
 
 
-def _by_test(facts: Sequence[Fact], words: str) -> list[Fact]:
+def _by_test(facts: Sequence[RecordSentence], words: str) -> list[RecordSentence]:
     """The results in which a test stands that is known by name (``cases.text.named_tests``)."""
     tests = named_tests(words)
     return [
@@ -122,7 +122,7 @@ def _by_test(facts: Sequence[Fact], words: str) -> list[Fact]:
     ]
 
 
-def tried(facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """What the history says of a treatment that the doctor names."""
     named = {match.group().casefold() for match in pattern("treatment", "", language).finditer(words)}
     told = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
@@ -159,7 +159,7 @@ def _by_name(words: str) -> list[str]:
     ]
 
 
-def _shows(results: Sequence[Fact], words: str, language: Language) -> bool:
+def _shows(results: Sequence[RecordSentence], words: str, language: Language) -> bool:
     """Whether there are results, and not only of other parts of the body than those the doctor names."""
     for term in EXAMINATION_ITEMS.terms:  # "Neck Examination" does not say that the CT should be of the neck
         words = words.replace(term.label(language), " ")
@@ -173,7 +173,7 @@ def _shows(results: Sequence[Fact], words: str, language: Language) -> bool:
     return bool(results) and (not wanted or not shown or bool(wanted & shown))
 
 
-def _best(facts: Sequence[Fact], topic: Topic, within: bool = False) -> list[Fact]:
+def _best(facts: Sequence[RecordSentence], topic: Topic, within: bool = False) -> list[RecordSentence]:
     """The facts with most in common with the topic, in their order; ``within`` the section that was asked for."""
     known = all(any(_has(about, fact) for fact in facts) for about in (*topic.matters, *topic.places))
     scored = [(fact, _common(fact, topic, within, known and not topic.words)) for fact in facts]
@@ -181,7 +181,7 @@ def _best(facts: Sequence[Fact], topic: Topic, within: bool = False) -> list[Fac
     return [fact for fact, score in scored if score == most] if most > 0 else []
 
 
-def _common(fact: Fact, topic: Topic, within: bool, known: bool) -> float:
+def _common(fact: RecordSentence, topic: Topic, within: bool, known: bool) -> float:
     """How much a fact has in common with the topic; 0 if it is about something else.
 
     Of what is ``known`` to be on record, a sentence of the present illness may tell more without naming it again.
@@ -216,13 +216,13 @@ def _common(fact: Fact, topic: Topic, within: bool, known: bool) -> float:
     return 2 * len(matters) + len(places) + words + 0.5 * frames + more
 
 
-def _has(concept: Concept, fact: Fact) -> bool:
+def _has(concept: Concept, fact: RecordSentence) -> bool:
     if fact.section == "person" and "person" not in concept.sections:
         return False
     return (not concept.sections or fact.section in concept.sections) and concept.recorded.search(fact.text) is not None
 
 
-def _sentences_with(word: str, facts: Sequence[Fact]) -> int:
+def _sentences_with(word: str, facts: Sequence[RecordSentence]) -> int:
     return sum(_words_in(fact.text, [word]) for fact in facts)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cases import Case
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from nodes.state.chart import Turn
 from scoring.aie.transcripts import ACTIONS, AieTranscript, AieTurn
 
@@ -15,7 +15,7 @@ def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
 
     A doctor's turn without a reply is the conclusion. The options of a multiple choice are not part of a case.
     """
-    record = " ".join(fact.text for fact in facts_of(case.patient, case.examinations, case.language))
+    record = " ".join(fact.text for fact in record_sentences(case.patient, case.examinations, case.language))
     return AieTranscript.model_construct(
         id=case.id, record=record, options={}, answer_idx="", history=list(_history(dialogue))
     )

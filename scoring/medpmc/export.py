@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
@@ -37,7 +37,9 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport 
     ones stand beside them where a persona coloured them. An untracked turn has an empty state.
     """
     patient, key = case.patient, case.key
-    person = [fact.text for fact in facts_of(patient, case.examinations, case.language) if fact.section == "person"]
+    person = [
+        fact.text for fact in record_sentences(patient, case.examinations, case.language) if fact.section == "person"
+    ]
     past = [patient.past_history, patient.personal_history, patient.family_history]
     pictured = {image.item: case.examinations.results.get(image.item, "") for image in case.examinations.images}
     results = [

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cases import Case
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
 from scoring.aie.simulator_set import CODES, Played
 from scoring.medpmc.judges import PatientScores, PersonaScores
@@ -85,7 +85,7 @@ def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted:
 
 def _transcript(case: Case, history: list[dict[str, str | None]]) -> MedPmcTranscript:
     record = case.patient
-    person = [f.text for f in facts_of(record, case.examinations, case.language) if f.section == "person"]
+    person = [f.text for f in record_sentences(record, case.examinations, case.language) if f.section == "person"]
     results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
     past = (record.past_history, record.personal_history, record.family_history)
     return MedPmcTranscript.model_validate(

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.text.statements import Fact, facts, sentences
+from cases.text.statements import Mention, mentions, sentences
 from cases.vocabulary import normalise
 
 MAX_CLAIMS = 30
@@ -84,27 +84,29 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ranking similar systems; use an LLM judge for numbers to publish.
     """
     stated = [normalise(sentence) for sentence in sentences(report)]
-    read = [facts(sentence) for sentence in sentences(report)]
+    read = [mentions(sentence) for sentence in sentences(report)]
     windows = [
-        _by_word(fact for sentence in read[start : start + WINDOW] for fact in sentence)
+        _by_word(mention for sentence in read[start : start + WINDOW] for mention in sentence)
         for start in range(max(1, len(read) - WINDOW + 1))
     ]
-    return [normalise(claim) in stated or any(_states(window, facts(claim)) for window in windows) for claim in claims]
+    return [
+        normalise(claim) in stated or any(_states(window, mentions(claim)) for window in windows) for claim in claims
+    ]
 
 
-def _by_word(window: Iterable[Fact]) -> dict[str, list[Fact]]:
-    by_word: dict[str, list[Fact]] = defaultdict(list)
-    for fact in window:
-        by_word[fact.word].append(fact)
+def _by_word(window: Iterable[Mention]) -> dict[str, list[Mention]]:
+    by_word: dict[str, list[Mention]] = defaultdict(list)
+    for mention in window:
+        by_word[mention.word].append(mention)
     return by_word
 
 
-def _states(window: dict[str, list[Fact]], claim: list[Fact]) -> bool:
+def _states(window: dict[str, list[Mention]], claim: list[Mention]) -> bool:
     found = 0
-    for fact in claim:
-        candidates = window.get(fact.word, [])
-        if any(other.negated == fact.negated and fact.sides <= other.sides for other in candidates):
+    for mention in claim:
+        candidates = window.get(mention.word, [])
+        if any(other.negated == mention.negated and mention.sides <= other.sides for other in candidates):
             found += 1
-        elif candidates or fact.exact:  # said otherwise, or a number that is missing
+        elif candidates or mention.exact:  # said otherwise, or a number that is missing
             return False
     return bool(claim) and found >= ENTAILED_FROM * len(claim)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.text.statements import facts
+from cases.text.statements import mentions
 from cases.vocabulary import normalise
 
 Level = Literal[1, 2, 3, 4, 5]
@@ -250,7 +250,11 @@ def _words(name: str) -> list[str]:
     """What a name consists of: stems, with sides and negations as words of their own."""
     text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
-    read = facts(text)
-    words = [f"not {fact.word}" if fact.negated else fact.word for fact in read if fact.word not in _QUALIFIERS]
-    sides = sorted({side for fact in read for side in fact.sides})
+    read = mentions(text)
+    words = [
+        f"not {mention.word}" if mention.negated else mention.word
+        for mention in read
+        if mention.word not in _QUALIFIERS
+    ]
+    sides = sorted({side for mention in read for side in mention.sides})
     return list(dict.fromkeys([*words, *sides])) or [normalise(name)]

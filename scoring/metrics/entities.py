@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from cases.text.statements import facts, sentences
+from cases.text.statements import mentions, sentences
 from scoring.metrics.samples import MissingBackendError
 from scoring.metrics.text_overlap import has_chinese, jieba_words
 
@@ -52,9 +52,9 @@ def entities(text: str) -> list[Entity]:
     found: dict[Entity, None] = {}
     for sentence in sentences(_IMAGE_MARK.sub(" ", text)):
         for clause in _CLAUSE_END.split(sentence):
-            denied = {fact.word for fact in facts(clause) if fact.negated}
+            denied = {mention.word for mention in mentions(clause) if mention.negated}
             for phrase in _phrases(clause):
-                found[Entity(phrase, any(fact.word in denied for fact in facts(phrase)))] = None
+                found[Entity(phrase, any(mention.word in denied for mention in mentions(phrase)))] = None
     return list(found)
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from cases import Case
 from cases.text.fact_preservation import changes
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role
@@ -70,7 +70,7 @@ class ReplyView:
 def reply_view(played: Played, case: Case) -> ReplyView:
     """What a judge sees of a played item."""
     item = played.item
-    facts = facts_of(case.patient, case.examinations, case.language)
+    facts = record_sentences(case.patient, case.examinations, case.language)
     names = _NAMES[case.language]
     return ReplyView(
         played=played,

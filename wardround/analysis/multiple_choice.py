@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cases import Case
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
 from llm import AnswerError, AskError, ModelSettings
 from llm.specs import model_of
@@ -93,7 +93,9 @@ def whole_record(case: Case) -> str:
     """All that is on record of a case, a section a line: the person, the histories, the results by their items."""
     space, colon = ("", "：") if case.language == "zh" else (" ", ": ")
     lines = []
-    for section, facts in groupby(facts_of(case.patient, case.examinations, case.language), attrgetter("section")):
+    for section, facts in groupby(
+        record_sentences(case.patient, case.examinations, case.language), attrgetter("section")
+    ):
         told = list(facts)
         text = space.join(fact.text for fact in told)
         lines.append(f"{label(section, case.language)}{colon}{text}" if told[0].is_result else text)

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.case import ExaminationRecord
-from cases.text.record_sentences import Fact, facts_of
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from llm import Call, Role, ask
 from llm.specs import OFFLINE
@@ -44,7 +44,7 @@ class LongTermView:
 
     words: str
     kind: Kind
-    facts: list[Fact]
+    facts: list[RecordSentence]
     language: Language
 
 
@@ -57,7 +57,7 @@ def release_by_rule(view: LongTermView) -> Release:
 memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Release, offline=release_by_rule)
 
 
-def open_to(action: Action, facts: Sequence[Fact], words: str, language: Language) -> list[Fact]:
+def open_to(action: Action, facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The facts that an action may open at all; of most actions none, and no result that the words do not name."""
     if action == "Initialization":
         return [fact for fact in facts if fact.section == "chief_complaint"]
@@ -77,7 +77,9 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     An action for which nothing is found after all was not effective.
     """
     dialogue, language, action = state["dialogue"], state["presentation"].language, state["action"]
-    everything = facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language)
+    everything = record_sentences(
+        state["patient_record"], state.get("examination_record", ExaminationRecord()), language
+    )
     facts = open_to(action, everything, dialogue[-1].text, language)
     if action in EFFECTIVE.values():
         kind = state["kind"]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord, PatientRecord
-from cases.text.record_sentences import Fact, facts_of
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
@@ -82,7 +82,7 @@ class WordsView:
 
     words: str
     dialogue: list[Turn]
-    facts: list[Fact]
+    facts: list[RecordSentence]
     language: Language
 
 
@@ -103,7 +103,7 @@ class RecordView:
     words: str
     dialogue: list[Turn]
     kind: Kind
-    facts: list[Fact]
+    facts: list[RecordSentence]
     language: Language
 
 
@@ -146,7 +146,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         WordsView(
             words=dialogue[-1].text,
             dialogue=dialogue[:-1],
-            facts=facts_of(state["patient_record"], state["examination_record"], language),
+            facts=record_sentences(state["patient_record"], state["examination_record"], language),
             language=language,
         ),
         runtime.context,
@@ -182,7 +182,9 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
             words=dialogue[-1].text,
             dialogue=dialogue[:-1],
             kind=kind,
-            facts=facts_of(state["patient_record"], state.get("examination_record", ExaminationRecord()), language),
+            facts=record_sentences(
+                state["patient_record"], state.get("examination_record", ExaminationRecord()), language
+            ),
             language=language,
         ),
         runtime.context,

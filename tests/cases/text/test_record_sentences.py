@@ -1,7 +1,7 @@
 import pytest
 
 from cases import ExaminationRecord, PatientRecord
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 
 PATIENT = PatientRecord(
@@ -16,7 +16,7 @@ EXAMINATIONS = ExaminationRecord(physical={"Neck Examination": "Supple."}, auxil
 
 
 def test_every_sentence_of_both_records_is_a_fact_of_its_section() -> None:
-    assert [(fact.section, fact.text) for fact in facts_of(PATIENT, EXAMINATIONS, "en")] == [
+    assert [(fact.section, fact.text) for fact in record_sentences(PATIENT, EXAMINATIONS, "en")] == [
         ("person", "Age: 6 months."),
         ("person", "Sex: female."),
         ("person", "Occupation: none."),
@@ -31,7 +31,7 @@ def test_every_sentence_of_both_records_is_a_fact_of_its_section() -> None:
 
 
 def test_only_what_an_examination_found_is_a_result() -> None:
-    results = [fact.text for fact in facts_of(PATIENT, EXAMINATIONS, "en") if fact.is_result]
+    results = [fact.text for fact in record_sentences(PATIENT, EXAMINATIONS, "en") if fact.is_result]
     assert results == ["Supple.", "CRP 60.", "WBC 12."]
 
 
@@ -46,4 +46,4 @@ def test_only_what_an_examination_found_is_a_result() -> None:
 )
 def test_the_age_is_told_in_the_unit_that_people_use(years: float, language: Language, line: str) -> None:
     record = PatientRecord(age_years=years, chief_complaint="x")
-    assert facts_of(record, ExaminationRecord(), language)[0].text == line
+    assert record_sentences(record, ExaminationRecord(), language)[0].text == line

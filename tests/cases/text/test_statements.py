@@ -2,12 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.text.statements import facts, sentences
+from cases.text.statements import mentions, sentences
 
 
 def read(sentence: str) -> dict[str, tuple[bool, str]]:
     """Each word with whether it is negated, and its sides by their first letters."""
-    return {fact.word: (fact.negated, "".join(sorted(side[0] for side in fact.sides))) for fact in facts(sentence)}
+    return {
+        mention.word: (mention.negated, "".join(sorted(side[0] for side in mention.sides)))
+        for mention in mentions(sentence)
+    }
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_a_negation_reaches_over_its_clause_and_no_further(sentence: str, negate
 
 @pytest.mark.parametrize(("one", "other"), [("No abnormality", "Unremarkable"), ("未见异常", "正常")])
 def test_not_abnormal_reads_as_normal(one: str, other: str) -> None:
-    assert facts(one) == facts(other)
+    assert mentions(one) == mentions(other)
 
 
 def test_a_side_holds_for_its_clause_and_for_the_next_that_names_none() -> None:
@@ -90,4 +93,4 @@ def test_the_letter_of_a_type_is_no_article() -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
     for sentence in [text, *sentences(text)]:
-        facts(sentence)
+        mentions(sentence)

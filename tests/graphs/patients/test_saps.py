@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cases import Case
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from graphs.patients import saps
 from nodes.patients.saps.memory_bank import open_to
 from nodes.state.chart import Presentation, Turn
@@ -46,7 +46,7 @@ def filed(result: dict[str, Any]) -> dict[str, Any]:
 def silent(case: Case, result: dict[str, Any]) -> bool:
     """Whether nothing of the record is in the reply."""
     said = "\n".join(turn.text for turn in result["dialogue"][len(BEFORE) + 1 :])
-    return not any(fact.text in said for fact in facts_of(case.patient, case.examinations, case.language))
+    return not any(fact.text in said for fact in record_sentences(case.patient, case.examinations, case.language))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_of_an_item_only_what_its_tracked_action_opens_is_told(item: Any) -> Non
     case = builtin(item.case_id)
     result = answer_to(item.doctor, case, item.dialogue)
     entry = filed(result)
-    facts = facts_of(case.patient, case.examinations, case.language)
+    facts = record_sentences(case.patient, case.examinations, case.language)
     assert set(entry["released"]) <= {fact.text for fact in open_to(entry["action"], facts, item.doctor, case.language)}
 
 
@@ -165,11 +165,13 @@ def test_over_a_server_the_steps_are_forced_to_their_choices_and_the_generator_s
         schema = requests[name].schema
         assert schema is not None and len(schema["properties"][field]["enum"]) >= 2
     assert result["dialogue"][-1].facts == [
-        fact.text for fact in facts_of(case.patient, case.examinations, "en") if fact.section == "Ultrasound"
+        fact.text for fact in record_sentences(case.patient, case.examinations, "en") if fact.section == "Ultrasound"
     ]
     seen = requests["SimulatedReply"].text
     hidden = [
-        fact.text for fact in facts_of(case.patient, case.examinations, "en") if fact.section not in ("Ultrasound",)
+        fact.text
+        for fact in record_sentences(case.patient, case.examinations, "en")
+        if fact.section not in ("Ultrasound",)
     ]
     assert not any(text in seen for text in hidden)
 

@@ -3,18 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import load_cases
-from cases.text.record_sentences import Fact, facts_of
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline.relevance import answering, open_results, ordered_results, released_for, tried
 from tests.graphs.scripting import builtin
 
 CASES: dict[Language, str] = {"en": "surgery-01", "zh": "surgery-06"}
 FACTS = {
-    language: facts_of(builtin(name).patient, builtin(name).examinations, language) for language, name in CASES.items()
+    language: record_sentences(builtin(name).patient, builtin(name).examinations, language)
+    for language, name in CASES.items()
 }
 
 
-def texts(facts: list[Fact]) -> str:
+def texts(facts: list[RecordSentence]) -> str:
     return " ".join(fact.text for fact in facts)
 
 
@@ -54,7 +55,7 @@ def test_what_is_not_on_record_has_no_answer(language: Language, question: str) 
 
 
 def test_pain_here_and_a_rash_there_are_no_rash_here() -> None:
-    facts = [Fact("present_illness", "She has pain in the chest, a rash on the arm.")]
+    facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answering(facts, "Is there a rash on your chest?", "en") == []
     assert answering(facts, "Is there a rash on your arm?", "en") == facts
 
@@ -125,7 +126,7 @@ def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
     from cases import Case
 
     assert isinstance(case, Case)
-    facts = facts_of(case.patient, case.examinations, case.language)
+    facts = record_sentences(case.patient, case.examinations, case.language)
     said = " ".join(words)
     found = released_for(facts, said, kind, case.language)
     assert set(found) <= set(facts)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import Case, load_cases
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 from nodes.offline.relevance import open_results
 from nodes.patients.saps.memory_bank import LongTermView, open_to, release_by_rule
@@ -13,7 +13,7 @@ from nodes.patients.saps.state_tracker import Action
 from tests.graphs.scripting import builtin
 
 CASE = builtin("surgery-01")
-FACTS = facts_of(CASE.patient, CASE.examinations, "en")
+FACTS = record_sentences(CASE.patient, CASE.examinations, "en")
 SILENT = sorted({*get_args(Action)} - {"Initialization", "Effective Inquiry", "Effective Advice"})
 WORDS = st.one_of(
     st.text(max_size=30),
@@ -67,7 +67,7 @@ def test_the_rule_gives_the_numbers_of_the_sentences_that_answer() -> None:
 )
 def test_what_is_open_is_of_the_record_and_what_is_chosen_is_open(case: Case, words: str, action: Action) -> None:
     language: Language = case.language
-    facts = facts_of(case.patient, case.examinations, language)
+    facts = record_sentences(case.patient, case.examinations, language)
     opened = open_to(action, facts, words, language)
     assert set(opened) <= set(facts)
     assert {fact for fact in opened if fact.is_result} <= set(open_results(facts, words, language))

@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 
 from cases import ExaminationRecord, PatientRecord
-from cases.text.record_sentences import facts_of
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 from llm.schema import answer_schema
 from nodes.patients.saps import state_tracker
@@ -21,7 +21,7 @@ from nodes.patients.saps.state_tracker import (
 )
 from scoring.aie.transcripts import ACTIONS
 
-FACTS = facts_of(
+FACTS = record_sentences(
     PatientRecord(chief_complaint="Cough.", present_illness="It is worse at night. There was no blood."),
     ExaminationRecord(auxiliary={"X-ray": "Shadow at the left base."}),
     "en",
