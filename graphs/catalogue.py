@@ -40,3 +40,6 @@ GRAPHS: Mapping[str, Graph] = {
     "patients.saps": saps,
     "patients.medpmc": medpmc,
 }
+
+# Those that start from a case or a note, and so can be started by hand in Studio; `langgraph.json` names the same.
+SERVED = ("clinical_workflow", "clini_eval", "consultation", "dispute_resolution", "one_step", "reconstruction")

@@ -1,8 +1,11 @@
 """The command line. Heavy imports are paid by the command that needs them: `wardround --help` answers at once."""
 
 import os
+import sys
+from typing import Annotated
 
 import typer
+from dotenv import dotenv_values
 
 from wardround.commands.cases import cases_app
 from wardround.commands.compare import compare
@@ -18,13 +21,34 @@ from wardround.commands.score import score_app
 from wardround.commands.tables import tables
 from wardround.commands.tune import tune
 
+ENVIRONMENT_FILE = ".env"
+BAD_INPUT = 2
+
+
+def _tell_version(wanted: bool) -> None:
+    """Print the installed version and end."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"wardround {version('wardround')}")
+        raise typer.Exit
+
+
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Clinical multi-agent workflows as LangGraph state graphs. Research software: not for care."""
+
+
 app = typer.Typer(
-    help="Clinical multi-agent workflows as LangGraph state graphs. Research software: not for care.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.callback()(root)
 app.command()(run)
 app.add_typer(experiments_app, name="experiments")
 app.add_typer(cases_app, name="cases")
@@ -41,6 +65,18 @@ app.command()(dev)
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, with what a ``.env`` of the working directory sets beside the environment."""
+    try:
+        read_environment_file()
+    except (OSError, UnicodeDecodeError) as error:
+        typer.echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
+        sys.exit(BAD_INPUT)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     app()
+
+
+def read_environment_file() -> None:
+    """Set what the file names and the environment does not; a name without a value is a line not yet filled in."""
+    for name, value in dotenv_values(ENVIRONMENT_FILE).items():
+        if value:
+            os.environ.setdefault(name, value)

@@ -19,8 +19,10 @@ import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
+from graphs.catalogue import SERVED
 from nodes.context import Context
 from wardround.cli import app
+from wardround.commands.dev import served
 
 pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
 sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")
@@ -147,9 +149,13 @@ def error_of(parts: list[Any]) -> str:
     return f"{data['error']}: {data['message']}"
 
 
-def test_the_graphs_of_langgraph_json_are_served(client: Any) -> None:
-    declared = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["graphs"]
-    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(declared)
+def test_every_graph_that_is_to_be_served_is_and_no_other(client: Any) -> None:
+    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(SERVED)
+
+
+def test_the_server_of_a_checkout_is_told_the_same_as_ours() -> None:
+    """`langgraph.json` is for who starts LangGraph's own server; `wardround dev` needs none."""
+    assert json.loads((ROOT / "langgraph.json").read_text("utf-8")) == served()
 
 
 def test_the_context_is_served_as_a_form(client: Any, workflow: str) -> None:

@@ -34,14 +34,13 @@ def dev(
 
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
         _refuse("the development server is not installed: pip install 'wardround[studio]'")
-    root = Path(__file__).resolve().parents[2]
-    config = root / "langgraph.json"
-    if not config.is_file():
-        _refuse(f"{config} is missing; run from a checkout of the repository")
+    free = _free(port)
+    config = _configuration()
     os.environ.update({**UNTRACED, **os.environ, **SILENT})
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(_free(port)), "--no-reload"]
+    ours = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
+    arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload"]
     if not browser:
         arguments.append("--no-browser")
     typer.echo(
@@ -50,6 +49,29 @@ def dev(
         err=True,
     )
     os.execv(sys.executable, [sys.executable, "-P", "-m", "langgraph_cli", "dev", *arguments])
+
+
+def served() -> dict[str, object]:
+    """What tells the server which graphs there are: what ``langgraph.json`` says in a checkout."""
+    from graphs.catalogue import SERVED
+
+    return {"dependencies": ["."], "graphs": {name: f"graphs.{name}:graph" for name in SERVED}}
+
+
+def _configuration() -> Path:
+    """A file of the user's cache that holds it, for an installation brings no ``langgraph.json``."""
+    import json
+
+    from retrieval.vector_cache import cache_folder
+    from wardround.store.provenance import write_whole
+
+    file = cache_folder() / "langgraph.json"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(served(), indent=2))
+    except OSError as error:
+        _refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
+    return file
 
 
 def _free(port: int) -> int:

@@ -1,0 +1,74 @@
+"""The command line itself: its version, and the `.env` of the working directory."""
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from wardround import cli
+
+PRINTED = "import os; print(*(os.environ.get(name) for name in ('WARDROUND_API_KEY', 'OPENAI_API_KEY')))"
+
+
+def environment_after(program: str, folder: Path, **set_before: str) -> str:
+    """The two keys as a new process has them after a program."""
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")} | set_before
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{PRINTED}"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ended.stdout.splitlines()[-1]
+
+
+COMMAND = """
+import sys, wardround.cli
+sys.argv = ['wardround', '--version']
+try: wardround.cli.main()
+except SystemExit: pass
+"""
+
+
+def test_the_version_is_that_of_the_installed_distribution() -> None:
+    told = CliRunner().invoke(cli.app, ["--version"])
+    assert (told.exit_code, told.stdout) == (0, f"wardround {version('wardround')}\n")
+
+
+def test_the_command_line_reads_the_environment_file_of_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("# keys\nWARDROUND_API_KEY='of the file'\nOPENAI_API_KEY=\n", "utf-8")
+    assert environment_after(COMMAND, tmp_path) == "of the file None", "a name without a value sets nothing"
+
+
+def test_the_environment_file_overrides_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("WARDROUND_API_KEY=of the file\nOPENAI_API_KEY=too\n", "utf-8")
+    assert environment_after(COMMAND, tmp_path, WARDROUND_API_KEY="set") == "set too"
+
+
+def test_an_environment_file_of_a_folder_above_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("WARDROUND_API_KEY=of the file\n", "utf-8")
+    (tmp_path / "below").mkdir()
+    assert environment_after(COMMAND, tmp_path / "below") == "None None"
+
+
+@pytest.mark.parametrize("program", ["import wardround", "import graphs, cases, llm"])
+def test_importing_reads_no_environment_file(tmp_path: Path, program: str) -> None:
+    (tmp_path / ".env").write_text("WARDROUND_API_KEY=of the file\n", "utf-8")
+    assert environment_after(program, tmp_path) == "None None"
+
+
+def test_an_environment_file_that_is_no_text_ends_with_2_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".env").write_bytes(b"KEY=\xff\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: .env: cannot be read: ")
