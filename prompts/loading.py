@@ -5,13 +5,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from jinja2 import StrictUndefined, meta
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
+
+from prompts.folders import find_prompt, prompt_folders
 
 Language = Literal["en", "zh"]
 
@@ -47,9 +49,8 @@ class Prompt:
         return _render(self.system, values), _render(self.user, values)
 
 
-@cache
 def load_prompt(name: str, language: Language, stage: str | None = None) -> Prompt:
-    """Read ``prompts/<language>/<name>.md`` and check it.
+    """Read ``<language>/<name>.md`` from the first of the prompt folders that has it, and check it.
 
     A file opens with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` it takes from
     ``stages/<stage>.md`` beside it (what is to be decided at that stage, what a judge looks for). Then come
@@ -58,6 +59,11 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     Raises:
         PromptError: no such file, a section missing, or a variable used but not declared (or declared but not used).
     """
+    return _load(name, language, stage, prompt_folders())
+
+
+@cache
+def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...]) -> Prompt:
     source = _read(name, language)
     header, sections = _parse(name, source)
     stage_texts: dict[str, str] = {}
@@ -111,10 +117,12 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
 
 
 def _read(name: str, language: Language) -> str:
+    if (path := find_prompt(name, language)) is None:
+        raise PromptError(f"there is no prompt file prompts/{language}/{name}.md")
     try:
-        return (files("prompts") / language / f"{name}.md").read_text("utf-8")
-    except FileNotFoundError as error:
-        raise PromptError(f"there is no prompt file prompts/{language}/{name}.md") from error
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"prompt {path} cannot be read: {error}") from error
 
 
 def _parse(name: str, source: str) -> tuple[dict[str, Any], dict[str, str]]:

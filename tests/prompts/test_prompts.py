@@ -1,5 +1,4 @@
 import re
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.vocabulary import IMAGE_CLASSES, label
-from prompts import Prompt, PromptError, load_prompt, loading
+from prompts import Prompt, PromptError, folders, load_prompt, loading
 from prompts.loading import Language, fence
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -82,13 +81,11 @@ def test_every_prompt_loads_in_both_languages_with_the_same_variables(name: str)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Stands for the package while prompts are loaded; what the cache holds of it is forgotten afterwards."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the package while prompts are loaded."""
     (tmp_path / "en" / "ward" / "stages").mkdir(parents=True)
-    monkeypatch.setattr(loading, "files", lambda package: tmp_path)
-    load_prompt.cache_clear()
-    yield tmp_path / "en" / "ward"
-    load_prompt.cache_clear()
+    monkeypatch.setattr(folders, "OURS", tmp_path)
+    return tmp_path / "en" / "ward"
 
 
 GOOD = """---
@@ -164,7 +161,7 @@ def test_the_hash_changes_with_a_word_of_the_prompt_and_with_a_word_of_the_stage
     def load(prompt: str, stage: str) -> Prompt:
         (folder / "judge.md").write_text(prompt, "utf-8")
         (folder / "stages" / "round.md").write_text(stage, "utf-8")
-        load_prompt.cache_clear()
+        loading._load.cache_clear()
         return load_prompt("ward/judge", "en", "round")
 
     first = load(text, "# task\nVisit the ward.\n")

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from cases import Case
 from llm.prices import price_source
+from prompts.folders import prompt_files, prompt_folders
 from wardround.config.experiment import Experiment
 from wardround.store.provenance import git_state, versions
 
@@ -54,9 +54,8 @@ def _fingerprint(cases: Sequence[Case]) -> str:
 
 
 def prompt_hashes() -> dict[str, str]:
-    """A hash of every prompt file, by its path under ``prompts/``."""
-    root = Path(str(files("prompts")))
-    return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        for path in sorted(root.rglob("*.md"))
-    }
+    """A hash of every prompt file as it is found now, by its path under ``prompts/``."""
+    found: dict[str, Path] = {}
+    for folder in reversed(prompt_folders()):
+        found |= prompt_files(folder)
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in sorted(found.items())}

@@ -1,0 +1,60 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from prompts import add_prompts, folders, laid_over, load_prompt
+from wardround.store.manifest import prompt_hashes
+
+TEXT = "---\nvariables: []\n---\n# system\n{words}\n# user\n"
+
+
+def folder(root: Path, words: str, place: str = "en/judges/claims.md") -> Path:
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).write_text(TEXT.format(words=words), "utf-8")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _nothing_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "_added", [])
+
+
+def words(name: str = "judges/claims") -> str:
+    return load_prompt(name, "en").system
+
+
+def test_a_folder_laid_over_ours_holds_name_by_name_and_only_while_it_lies_there(tmp_path: Path) -> None:
+    ours, other = words(), words("judges/entailment")
+    with laid_over(folder(tmp_path, "Mine.")):
+        assert words() == "Mine." and words("judges/entailment") == other
+    assert words() == ours
+
+
+def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> None:
+    add_prompts(folder(tmp_path / "added", "Added."))
+    assert words() == "Added."
+    with laid_over(folder(tmp_path / "over", "Over.")):
+        assert words() == "Over."
+
+
+async def test_runs_that_go_on_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:
+    async def run(name: str) -> str:
+        with laid_over(folder(tmp_path / name, name)):
+            await asyncio.sleep(0)
+            return words()
+
+    assert await asyncio.gather(run("first"), run("second")) == ["first", "second"]
+
+
+def test_the_manifest_tells_the_prompts_that_are_found_and_not_those_laid_over(tmp_path: Path) -> None:
+    ours = prompt_hashes()
+    with laid_over(folder(folder(tmp_path, "Mine."), "Mon", "fr/judges/claims.md")):
+        theirs = prompt_hashes()
+    assert {name for name in theirs if theirs[name] != ours.get(name)} == {"en/judges/claims.md", "fr/judges/claims.md"}
+
+
+def test_a_language_is_a_folder(tmp_path: Path) -> None:
+    assert folders.languages() == ["en", "zh"]
+    with laid_over(folder(tmp_path, "Mon", "fr/judges/claims.md")):
+        assert folders.languages() == ["en", "fr", "zh"]
