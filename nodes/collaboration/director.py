@@ -83,15 +83,15 @@ def _answers(view: DirectorView) -> list[BaseModel]:
 
 _SUBJECTS = (REPORT, *DECISIONS.values())
 WITH_DISPUTES = {
-    subject.name: Role("director", subject.name, "dispute_resolution/disputes", Disputes, offline=differences)
+    subject.name: Role("director", subject.name, "collaboration/disputes", Disputes, offline=differences)
     for subject in _SUBJECTS
 }
 WITHOUT_DISPUTES = {
-    subject.name: Role("director", subject.name, "dispute_resolution/agreement", Agreement, offline=no_difference)
+    subject.name: Role("director", subject.name, "collaboration/agreement", Agreement, offline=no_difference)
     for subject in _SUBJECTS
 }
 FINAL: dict[str, Role[Any]] = {
-    subject.name: Role("director", subject.name, "dispute_resolution/conclude", subject.answer, offline=most_held)
+    subject.name: Role("director", subject.name, "collaboration/conclude", subject.answer, offline=most_held)
     for subject in _SUBJECTS
 }
 

@@ -76,12 +76,8 @@ def _asked(claim: str, person: Person) -> str:
     return ", ".join(names) or claim
 
 
-merging_director = Role(
-    "director", "dispute_resolution", "dispute_resolution/facts", MergedFacts, offline=merge_by_majority
-)
-agreeing_director = Role(
-    "director", "dispute_resolution", "dispute_resolution/agreed_facts", Facts, offline=add_the_replies
-)
+merging_director = Role("director", "dispute_resolution", "collaboration/facts", MergedFacts, offline=merge_by_majority)
+agreeing_director = Role("director", "dispute_resolution", "collaboration/agreed_facts", Facts, offline=add_the_replies)
 
 
 @node

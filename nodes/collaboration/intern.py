@@ -79,7 +79,7 @@ INTERNS = {
     subject.name: Role(
         "intern",
         subject.name,
-        "dispute_resolution/intern",
+        "collaboration/intern",
         _revision(subject.answer),
         offline=give_way,
         seats=MOST_INTERNS,

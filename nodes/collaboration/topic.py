@@ -83,7 +83,7 @@ def _listed(text: str) -> list[str]:
 REPORT = Subject(
     name="dispute_resolution",
     answer=FinalReport,
-    task="dispute_resolution/task",
+    task="collaboration/task",
     claims={
         "diagnosis": _field("diagnosis"),
         "treatment": _text("treatment", _listed, (", ", "、")),

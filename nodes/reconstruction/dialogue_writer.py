@@ -115,10 +115,10 @@ def _script(view: SectionView | WholeView) -> list[WrittenSection]:
 
 
 section_author = Role(
-    "dialogue_writer", "reconstruction", "clinichat/recon_section", SectionDialogue, section_of_the_script
+    "dialogue_writer", "reconstruction", "reconstruction/section", SectionDialogue, section_of_the_script
 )
-whole_author = Role("dialogue_writer", "reconstruction", "clinichat/recon_whole", WholeDialogue, whole_script)
-direct_author = Role("dialogue_writer", "reconstruction", "clinichat/recon_direct", DirectDialogue, what_the_note_tells)
+whole_author = Role("dialogue_writer", "reconstruction", "reconstruction/whole", WholeDialogue, whole_script)
+direct_author = Role("dialogue_writer", "reconstruction", "reconstruction/direct", DirectDialogue, what_the_note_tells)
 
 
 @node

@@ -137,9 +137,7 @@ def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
     )
 
 
-expert = Role(
-    "clinical_expert", "reconstruction", "clinichat/recon_knowledge", ClinicalKnowledge, knowledge_of_the_note
-)
+expert = Role("clinical_expert", "reconstruction", "reconstruction/knowledge", ClinicalKnowledge, knowledge_of_the_note)
 
 
 @node

@@ -91,8 +91,8 @@ def reply_of_the_script(view: PatientView) -> PatientTurn:
     return PatientTurn(text=answer_to(view.spoken, view.note, view.roles, disease, heard))
 
 
-physician = Role("doctor", "reconstruction", "clinichat/recon_physician", PhysicianTurn, next_of_the_script)
-patient = Role("patient", "reconstruction", "clinichat/recon_patient", PatientTurn, reply_of_the_script)
+physician = Role("doctor", "reconstruction", "reconstruction/physician", PhysicianTurn, next_of_the_script)
+patient = Role("patient", "reconstruction", "reconstruction/patient", PatientTurn, reply_of_the_script)
 
 
 @node

@@ -25,11 +25,11 @@ from wardround.store.manifest import prompt_hashes
 from wardround.store.provenance import differences, git_state, versions, write_whole
 
 _PACKAGES = ("wardround", "langgraph", "langchain-core", "langchain-openai", "pydantic")
-_PROMPTS = ("en/clinichat/recon", "zh/clinichat/recon", "en/ask/", "zh/ask/")
+_PROMPTS = ("en/reconstruction/", "zh/reconstruction/", "en/ask/", "zh/ask/")
 # Words that stand in data files and not in prompts decide what is written as much as prompts do.
 _DATA = (
     ("nodes.reconstruction", "*.toml"),
-    ("evaluation", "jargon.toml"),
+    ("cases.text", "jargon.toml"),
     ("cases", "vocabularies/note_sections.toml"),
 )
 GATES = "gates"

@@ -57,8 +57,8 @@ class _Found:
     pictures: tuple[Picture, ...] = ()
 
 
-order_desk = Role("technician", "patient_actor.order", "patient_actor/order", ParsedRequest, offline=items_by_name)
-technician = Role("technician", "patient_actor.results", "patient_actor/results", Outcomes, offline=read_out)
+order_desk = Role("technician", "patient_actor.order", "medpmc/order", ParsedRequest, offline=items_by_name)
+technician = Role("technician", "patient_actor.results", "medpmc/results", Outcomes, offline=read_out)
 
 _ABSENT: dict[Language, dict[str, str]] = {
     "en": {
