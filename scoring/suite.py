@@ -1,35 +1,16 @@
-"""What a suite is: the scores that one finished case can have, and how they are computed."""
+"""Suites by name: how the answers of a run are scored."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
 
-from cases import Case
-from llm import ModelSettings
+from scoring.aie import suite as aie
+from scoring.clini_eval import suite as clini_eval
+from scoring.medchain import suite as medchain
+from scoring.medpmc import suite as medpmc
+from scoring.mvme import suite as mvme
+from scoring.suite import CaseScores, Suite
 
+SUITES: Mapping[str, Suite] = {
+    suite.name: suite for suite in (medchain.suite, mvme.suite, aie.suite, medpmc.suite, clini_eval.suite)
+}
 
-@dataclass(frozen=True)
-class CaseScores:
-    """The scores of one case by name; what has none is None and says why."""
-
-    values: dict[str, float | None]
-    unscored: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A named set of scores over one kind of answers.
-
-    Attributes:
-        name: as `wardround score` knows it.
-        columns: the titles by score name, in the order of the table.
-        score: scores the answers of one case; judges are asked through the settings' models.
-        averaged: whether the mean of the columns means anything: they are all on [0, 1].
-        notes: what a reader of the table must know, such as the range of the scores.
-    """
-
-    name: str
-    columns: Mapping[str, str]
-    score: Callable[[Case, Any, ModelSettings], Awaitable[CaseScores]]
-    averaged: bool = False
-    notes: str = ""
+__all__ = ["SUITES", "CaseScores", "Suite"]
