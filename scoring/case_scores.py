@@ -1,35 +1,123 @@
 """What a suite is: the scores that one finished case can have, and how they are computed."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Real
+from typing import Any, Literal
 
 from cases import Case
+from cases.registry import Registry
 from llm import ModelSettings
+
+# What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, and the actions by
+# which a patient took the doctor's words.
+Part = Literal["decisions", "report", "dialogue", "actions"]
+MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
+
+AVERAGE, OWN_AVERAGE = "average", "average_with_own"
 
 
 @dataclass(frozen=True)
 class CaseScores:
     """The scores of one case by name; what has none is None and says why."""
 
-    values: dict[str, float | None]
-    unscored: dict[str, str] = field(default_factory=dict)
+    values: Mapping[str, float | None]
+    unscored: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Suite:
-    """A named set of scores over one kind of answers.
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A column beside those that a suite's paper has.
 
     Attributes:
-        name: as `wardround score` knows it.
-        columns: the titles by score name, in the order of the table.
-        score: scores the answers of one case; judges are asked through the settings' models.
-        averaged: whether the mean of the columns means anything: they are all on [0, 1].
-        notes: what a reader of the table must know, such as the range of the scores.
+        name: of the score in results and summaries.
+        function: from a case and its answers to a value, None if the case has none.
+        averaged: whether it counts in the suite's second average; the published one never has it.
     """
 
     name: str
-    columns: Mapping[str, str]
-    score: Callable[[Case, Any, ModelSettings], Awaitable[CaseScores]]
+    function: MetricFunction
     averaged: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name as a heading."""
+        return self.name.replace("_", " ").capitalize()
+
+    async def score(self, case: Case, answers: Any) -> float | str:
+        """The value for one case, or the reason why it has none: somebody's metric never costs a case."""
+        try:
+            value = self.function(case, answers)
+            if inspect.isawaitable(value):
+                value = await value
+            if value is None:
+                return "the metric gives this case no value"
+            if not isinstance(value, Real) or not math.isfinite(value):
+                return f"metric failed: it gave {value!r:.80}; expected a finite number or None"
+            return float(value)
+        except Exception as error:
+            return f"metric failed: {type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """A named set of scores over one kind of answers: a paper's columns, and metrics that others add.
+
+    Attributes:
+        name: as an experiment and `wardround score` know it.
+        published: the titles of the paper's columns by score name, in the order of the table.
+        scored_by: scores these columns for the answers of one case; judges are asked through the settings' models.
+        needs: what a course must have come to; that tells which graphs the suite can score.
+        averaged: whether the mean of the published columns means anything: they are all on [0, 1].
+        stages: the columns through which errors carry over, in order; none if the columns are no stages.
+        ends: the least and the most that a published column can be, where all have the same.
+        neither: columns of which neither more nor less is better.
+        notes: what a reader of the table must know, such as the range of the scores.
+        metrics: the columns that were added, by name.
+    """
+
+    name: str
+    published: Mapping[str, str]
+    scored_by: Callable[[Case, Any, ModelSettings], Awaitable[CaseScores]]
+    needs: frozenset[Part]
+    averaged: bool = False
+    stages: tuple[str, ...] = ()
+    ends: tuple[float, float] | None = None
+    neither: Collection[str] = ()
     notes: str = ""
+    metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The titles of what each case is scored by: the published columns, then what was added."""
+        return {**self.published, **{metric.name: metric.title for metric in self.metrics.values()}}
+
+    @property
+    def averages(self) -> dict[str, tuple[str, list[str]]]:
+        """The averages by name: their titles, and the columns that they are the mean of."""
+        if not self.averaged:
+            return {}
+        found = {AVERAGE: ("Average", list(self.published))}
+        if own := [metric.name for metric in self.metrics.values() if metric.averaged]:
+            found[OWN_AVERAGE] = (f"Average with {', '.join(own)}", [*self.published, *own])
+        return found
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of all that a table shows: the published columns with their average, then what was added."""
+        averages = {name: title for name, (title, _) in self.averages.items()}
+        published = {**self.published, **{name: averages[name] for name in (AVERAGE,) if name in averages}}
+        return {**published, **self.columns, **averages}
+
+    async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
+        """Every column of one case; a metric that was added and fails is unscored, with the reason."""
+        found = await self.scored_by(case, answers, settings)
+        values, unscored = dict(found.values), dict(found.unscored)
+        for name, metric in self.metrics.items():
+            value = await metric.score(case, answers)
+            values[name] = None if isinstance(value, str) else value
+            if isinstance(value, str):
+                unscored[name] = value
+        return CaseScores(values, unscored)

@@ -4,9 +4,9 @@ from cases import Case
 from llm import ModelSettings
 from scoring.aie.export import aie_transcript
 from scoring.aie.metrics import score_aie
+from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
-from scoring.suite import CaseScores, Suite
 
 _NOT_TRACKED = "no action of this kind"
 
@@ -14,7 +14,7 @@ _NOT_TRACKED = "no action of this kind"
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
     """The metrics of one dialogue, percent except AVG_TURN and AVG_LEN; the diagnosis is `score mcq`'s."""
     found = score_aie([aie_transcript(case, answers.dialogue)], language=case.language)
-    values = {name: mean([sample.value for sample in found[name]]) for name in suite.columns}
+    values = {name: mean([sample.value for sample in found[name]]) for name in suite.published}
     return CaseScores(values, {name: _NOT_TRACKED for name, value in values.items() if value is None})
 
 
@@ -32,5 +32,7 @@ suite = Suite(
         "AVG_LEN": "Length of a turn",
     },
     score,
+    needs=frozenset({"dialogue", "actions"}),
+    neither=("AVG_TURN", "AVG_LEN"),
     notes="Percent, except turns and lengths. For the multiple-choice diagnosis: `wardround score mcq RUN`.",
 )

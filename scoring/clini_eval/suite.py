@@ -2,12 +2,12 @@
 
 from cases import Case
 from llm import AskError, ModelSettings
+from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
 from scoring.clini_eval.points import ASSESSABLE, ASSESSED, MAINS, TOTAL
 from scoring.consultation import ConsultationAnswers
-from scoring.suite import CaseScores, Suite
 
 _PARTLY = "some of its leaves were not assessed"
 
@@ -21,14 +21,14 @@ async def score(
     elif answers.reconstructed is not None:
         dialogue = answers.reconstructed
     else:
-        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, "no dialogue was written"))
+        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, "no dialogue was written"))
     try:
         found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
-        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, str(error)))
+        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, str(error)))
     except AskError as error:
         reason = f"judge failed: {error.reason}: {error}"
-        return CaseScores(dict.fromkeys(suite.columns), dict.fromkeys(suite.columns, reason))
+        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, reason))
     values = {**found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}
     return CaseScores(values, {name: _PARTLY for name, value in values.items() if value is None})
 
@@ -37,5 +37,7 @@ suite = Suite(
     "clini_eval",
     {name: name for name in (*MAINS, TOTAL, ASSESSED, ASSESSABLE)},
     score,
+    needs=frozenset({"dialogue"}),
+    neither=(ASSESSED, ASSESSABLE),
     notes="Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted.",
 )

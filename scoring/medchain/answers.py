@@ -9,8 +9,8 @@ from cases import Case
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
 from llm import AskError, ModelSettings
 from nodes.state.decisions import Referral
+from scoring.case_scores import CaseScores
 from scoring.medchain.judges import judge_diagnosis, judge_report
-from scoring.medchain.stage_scores import StageScores
 from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
 
@@ -43,7 +43,7 @@ class Answers(BaseModel):
 
 async def score_clinical_workflow(
     case: Case, answers: Answers | Mapping[str, Any], settings: ModelSettings
-) -> StageScores:
+) -> CaseScores:
     """The six scores of one case.
 
     Args:
@@ -96,4 +96,4 @@ async def score_clinical_workflow(
     await judged("examination", examination())
     await judged("diagnosis", grade())
     unscored |= {stage: NO_KEY for stage, score in scores.items() if score is None and stage not in unscored}
-    return StageScores.model_validate({**scores, "unscored": unscored})
+    return CaseScores(scores, unscored)

@@ -1,14 +1,10 @@
 """How errors of early stages carry over to later ones (MedChain, Figure 1)."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from scoring.medchain.stage_scores import StageName, StageScores
 from scoring.metrics.statistics import Estimate, estimate
-
-# The five stages, each by the score that says whether it went right.
-FIVE_STAGES: tuple[StageName, ...] = ("referral_level1", "history_taking", "examination", "diagnosis", "treatment")
 
 
 class StagePassage(BaseModel):
@@ -16,7 +12,7 @@ class StagePassage(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    stage: StageName
+    stage: str = Field(description="The score that says whether it went right.")
     entered: int = Field(ge=0, description="Cases without an error in any earlier stage.")
     unscored: int = Field(ge=0, description="Of these, cases without a score of this stage: they go on.")
     still_right: int = Field(ge=0, description="Cases without an error up to and with this stage.")
@@ -24,24 +20,24 @@ class StagePassage(BaseModel):
 
 
 def error_propagation(
-    scores: Iterable[StageScores],
+    scores: Iterable[Mapping[str, float | None]],
+    stages: Sequence[str],
     threshold: float = 0.5,
     *,
-    stages: Sequence[StageName] = FIVE_STAGES,
     cases: Iterable[Hashable] | None = None,
 ) -> list[StagePassage]:
     """Cases still right after each stage, and each stage's accuracy given that every earlier one was right.
 
-    A stage is right if the first-level department is, or if its IoU, claim recall or grade on [0, 1] is at or over the
-    threshold. Counts never rise from stage to stage; accuracy is in [0, 1], higher is better. A stage without a score
-    neither proves nor breaks a case's chain: the case goes on and is counted as unscored; cases without a score in any
-    of the stages are left out. Source: MedChain, Figure 1, which starts with 2,362 cases and states no threshold: its
-    counts are not reproducible, and are to be compared only between runs with one threshold.
+    A stage is right if its score on [0, 1] (department, IoU, claim recall or grade) is at or over the threshold. Counts
+    never rise from stage to stage; accuracy is in [0, 1], higher is better. A stage without a score neither proves nor
+    breaks a case's chain: the case goes on and is counted as unscored; cases without a score in any of the stages are
+    left out. Source: MedChain, Figure 1, which starts with 2,362 cases and states no threshold: its counts are not
+    reproducible, and are to be compared only between runs with one threshold.
 
     Args:
-        scores: of the cases, in any order.
+        scores: of the cases by name, in any order.
+        stages: the scores that say whether each stage went right, in the order of the stages.
         threshold: from which on a stage is right; over 0 and at most 1.
-        stages: in their order.
         cases: the case of each, when cases ran in several epochs; None: a case each.
 
     Raises:
@@ -51,11 +47,10 @@ def error_propagation(
         raise ValueError(f"the threshold must be over 0 and at most 1, not {threshold}")
     scores = list(scores)
     everyone = zip(scores, range(len(scores)) if cases is None else cases, strict=True)
-    right_so_far = [(score, case) for score, case in everyone if any(score[stage] is not None for stage in stages)]
+    right_so_far = [(score, case) for score, case in everyone if any(score.get(stage) is not None for stage in stages)]
     passages = []
     for stage in stages:
-        needed = 1.0 if stage == "referral_level1" else threshold
-        outcomes = [None if (value := score[stage]) is None else value >= needed for score, _ in right_so_far]
+        outcomes = [None if (value := score.get(stage)) is None else value >= threshold for score, _ in right_so_far]
         scored = [
             (float(right), case) for right, (_, case) in zip(outcomes, right_so_far, strict=True) if right is not None
         ]

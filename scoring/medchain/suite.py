@@ -2,15 +2,13 @@
 
 from cases import Case
 from llm import ModelSettings
+from scoring.case_scores import CaseScores, Suite
 from scoring.medchain.answers import Answers, score_clinical_workflow
-from scoring.suite import CaseScores, Suite
 
 
 async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseScores:
     """Score each stage; a judge that fails leaves its stage unscored."""
-    scores = await score_clinical_workflow(case, answers, settings)
-    unscored: dict[str, str] = {stage: reason for stage, reason in scores.unscored.items()}  # noqa: C416 widens the keys
-    return CaseScores(scores.model_dump(exclude={"unscored"}), unscored)
+    return await score_clinical_workflow(case, answers, settings)
 
 
 suite = Suite(
@@ -24,5 +22,8 @@ suite = Suite(
         "treatment": "Treatment",
     },
     score,
+    needs=frozenset({"decisions"}),
     averaged=True,
+    stages=("referral_level1", "history_taking", "examination", "diagnosis", "treatment"),
+    ends=(0.0, 1.0),
 )

@@ -2,12 +2,12 @@
 
 from cases import Case
 from llm import ModelSettings
+from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript
 from scoring.medpmc.metrics import METRICS, score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import mean
-from scoring.suite import CaseScores, Suite
 
 _NO_REFERENCE = "nothing to compare with"
 
@@ -33,5 +33,7 @@ suite = Suite(
         "Turns": "Turns",
     },
     score,
+    needs=frozenset({"dialogue", "report"}),
+    neither=("Lens", "Turns"),
     notes="Recall in percent (ROUGE-1), except lengths and turns.",
 )

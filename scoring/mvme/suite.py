@@ -2,11 +2,11 @@
 
 from cases import Case
 from llm import AskError, ModelSettings
+from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import LOWEST, SCORES
 from scoring.mvme.judges import grade
 from scoring.mvme.transcripts import PARTS
-from scoring.suite import CaseScores, Suite
 
 NO_KEY = "no reference in the answer key"
 
@@ -15,7 +15,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest."""
     reference = reference_parts(case)
     unscored: dict[str, str] = {part: NO_KEY for part in PARTS if not reference[part].strip()}
-    values: dict[str, float | None] = dict.fromkeys(suite.columns)
+    values: dict[str, float | None] = dict.fromkeys(suite.published)
     if answers.report is None:
         lowest = float(SCORES[LOWEST])
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
@@ -39,5 +39,7 @@ suite = Suite(
         "treatment": "Treatment",
     },
     score,
+    needs=frozenset({"report"}),
+    ends=(1.0, 4.0),
     notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
 )

@@ -14,7 +14,7 @@ from tests.support.canaries import KEY, RECORD, RESULT, canaries, leaks, planted
 from tests.support.courses import COURSES, EACH_COURSE, WRITING, Course, everybody, scored
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.fences import MARKS, obeyed
-from wardround.config.experiment import SUITES_OF
+from wardround.config.experiment import suites_of
 from wardround.run.tasks import TASKS
 
 CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
@@ -112,7 +112,7 @@ def recalling(patch: pytest.MonkeyPatch, case: Case) -> None:
 def judged(course: Course, case: Case, result: dict[str, Any]) -> list[Call]:
     """The calls of the judges of all suites that can score a course."""
     with collecting_calls() as asked:
-        for suite in SUITES_OF[course.graph]:
+        for suite in suites_of(course.graph):
             tracked = suite != "aie" or course.patient in ("saps", "patient_actor")
             if tracked and (suite != "clini_eval" or course.graph == "reconstruction" or course.patient == "clinichat"):
                 scored(suite, case, TASKS[course.graph].answers(result))

@@ -13,7 +13,7 @@ from llm.role import known_roles
 from nodes.context import Context
 from nodes.strategies import moderator
 from nodes.strategies.moderator import ComplexityCheck
-from scoring.suites import SUITES, CaseScores
+from scoring.suite import SUITES, CaseScores
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import GraphName
 from wardround.run.tasks import TASKS

@@ -12,9 +12,9 @@ from cases import Case
 from llm import ModelSettings
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
-from scoring.suites import SUITES, Suite
+from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import summarise_results
-from wardround.config.experiment import SUITES_OF, ConfigurationError, Experiment
+from wardround.config.experiment import ConfigurationError, Experiment, suites_of
 from wardround.config.preflight import check_servers
 from wardround.config.selection import select_cases
 from wardround.run.tasks import TASKS
@@ -72,9 +72,10 @@ def suite_of(experiment: Experiment, name: str | None = None) -> Suite:
         ConfigurationError: it does not fit.
     """
     chosen = name or experiment.scored_by
-    if chosen not in SUITES_OF[experiment.graph]:
-        fitting = ", ".join(SUITES_OF[experiment.graph])
-        raise ConfigurationError(f"a run of graph {experiment.graph!r} is scored by {fitting}, not by {chosen}")
+    if chosen not in (fitting := suites_of(experiment.graph)):
+        raise ConfigurationError(
+            f"a run of graph {experiment.graph!r} is scored by {', '.join(fitting)}, not by {chosen}"
+        )
     return SUITES[chosen]
 
 
@@ -108,7 +109,7 @@ async def rescore(
             settings: ModelSettings = context
             answers = result.answers or TASKS[experiment.graph].answers({})
             scores = await chosen.score(by_id[result.case_id], answers, settings)
-        return result.model_copy(update={"scores": scores.values, "unscored": scores.unscored})
+        return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored)})
 
     judged = list(await asyncio.gather(*(again(result) for result in results)))
     return judged, summarise_results(judged, chosen)

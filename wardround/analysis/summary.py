@@ -1,25 +1,22 @@
 """What a run amounts to: ``summary.json`` and the tables at its end."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from scoring.case_scores import AVERAGE, Suite
 from scoring.medchain.error_propagation import error_propagation
-from scoring.medchain.stage_scores import StageScores
-from scoring.metrics.statistics import Estimate, estimate_columns
-from scoring.suites import Suite
+from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
 from wardround.store.run_directory import LIMIT, Result
-
-AVERAGE = "average"
 
 
 def columns_of(suite: Suite) -> dict[str, str]:
-    """The titles of a suite's scores by name, with the average where there is one."""
-    return {**suite.columns, **({AVERAGE: "Average"} if suite.averaged else {})}
+    """The titles of a suite's scores by name, with the average where there is one, and what others added."""
+    return suite.titles
 
 
 def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
@@ -44,7 +41,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
         "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
         "unscored": _count_unscored(scored, suite),
-        "error_propagation": _error_propagation(scored) if suite.name == "medchain" else [],
+        "error_propagation": _error_propagation(scored, suite),
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
@@ -59,11 +56,18 @@ def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimat
     """The mean of every score over the cases that have it; ``average`` is the unweighted mean of these means.
 
     That is how MedChain's published column is made (Table 2: 0.5269 for MedChain-Agent). Epochs of a case are one
-    case to the intervals.
+    case to the intervals. What others added is estimated apart, so that the published columns never move by it.
     """
-    columns = {name: [result.scores.get(name) for result in scored] for name in suite.columns}
-    estimates = estimate_columns(columns, [result.case_id for result in scored])
-    return {**estimates.columns, **({AVERAGE: estimates.average} if suite.averaged else {})}
+    cases = [result.case_id for result in scored]
+
+    def over(names: Iterable[str]) -> ColumnEstimates:
+        return estimate_columns({name: [result.scores.get(name) for result in scored] for name in names}, cases)
+
+    published = over(suite.published)
+    found = {**published.columns, **{name: over([name]).columns[name] for name in suite.metrics}}
+    for name, (_, columns) in suite.averages.items():
+        found[name] = published.average if name == AVERAGE else over(columns).average
+    return {name: found[name] for name in columns_of(suite)}
 
 
 def _count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
@@ -75,10 +79,9 @@ def _count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[st
     return {name: dict(sorted(reasons.items())) for name, reasons in found.items() if reasons}
 
 
-def _error_propagation(scored: Sequence[Result]) -> list[dict[str, Any]]:
-    scores = [StageScores.model_validate({**result.scores, "unscored": result.unscored}) for result in scored]
-    cases = [result.case_id for result in scored]
-    return [passage.model_dump(mode="json") for passage in error_propagation(scores, cases=cases)]
+def _error_propagation(scored: Sequence[Result], suite: Suite) -> list[dict[str, Any]]:
+    scores, cases = [result.scores for result in scored], [result.case_id for result in scored]
+    return [passage.model_dump(mode="json") for passage in error_propagation(scores, suite.stages, cases=cases)]
 
 
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
@@ -106,12 +109,12 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     table.add_column("stage" if suite.averaged else "score")
     for column in ("mean", "95 % interval", "cases"):
         table.add_column(column, justify="right")
-    last = list(suite.columns)[-1]
+    last = list(suite.published)[-1], AVERAGE
     for name, title in titles.items():
         score = summary["scores"][name]
         mean = "-" if score["mean"] is None else f"{score['mean']:.4f}"
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
-        table.add_row(title, mean, interval, str(score["n"]), end_section=name == last)
+        table.add_row(title, mean, interval, str(score["n"]), end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes.append(f"{summary['attempted']} cases attempted: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
@@ -138,9 +141,10 @@ def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, 
     """Every score of every case over its epochs, by name; ``average`` is the mean of a case's own columns."""
     scores: dict[str, dict[str, list[float]]] = {name: {} for name in columns_of(suite)}
     for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
-        known = {name: value for name, value in result.scores.items() if value is not None}
-        if known and suite.averaged:
-            known[AVERAGE] = sum(known.values()) / len(known)
+        known = {name: value for name in suite.columns if (value := result.scores.get(name)) is not None}
+        for name, (_, columns) in suite.averages.items():
+            if own := [known[column] for column in columns if column in known]:
+                known[name] = sum(own) / len(own)
         for name, value in known.items():
             scores[name].setdefault(result.case_id, []).append(value)
     return scores

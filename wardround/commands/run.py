@@ -104,7 +104,7 @@ def _run(
     sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models))
 
     from llm.prices import unpriced
-    from scoring.suites import SUITES
+    from scoring.suite import SUITES
     from wardround.analysis.summary import summary_table
     from wardround.commands.tables import tables_of_sweep
     from wardround.config.experiment import ConfigurationError

@@ -1,30 +1,33 @@
 """What an experiment is: its sections, checked; reading them from a file is ``experiment_file.py``."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
 from cases.case import Split
 from cases.files import BUILTIN
+from cases.registry import NameIn
 from llm.limits import Limits
 from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
+from scoring.case_scores import Part
+from scoring.suite import SUITES
 
 GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution", "reconstruction"]
-SuiteName = Literal["medchain", "mvme", "aie", "medpmc", "clini_eval"]
 GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
 
-# The suites that can score what a graph answers; the first is taken if none is named.
-SUITES_OF: Mapping[GraphName, tuple[SuiteName, ...]] = {
-    "clinical_workflow": ("medchain",),
-    "consultation": ("mvme", "aie", "medpmc", "clini_eval"),
-    "one_step": ("mvme",),
-    "dispute_resolution": ("mvme",),
-    "reconstruction": ("clini_eval",),
+# What a course through a graph comes to, for a suite to score; actions only if the patient tracks them.
+GIVES: Mapping[GraphName, frozenset[Part]] = {
+    "clinical_workflow": frozenset({"decisions"}),
+    "consultation": frozenset({"dialogue", "actions", "report"}),
+    "one_step": frozenset({"report"}),
+    "dispute_resolution": frozenset({"report"}),
+    "reconstruction": frozenset({"dialogue"}),
 }
+TRACKING = ("saps", "patient_actor")  # patients that say by which action they took the doctor's words
 NAME = "[A-Za-z0-9._=,-]+"
 JUDGING = "evaluation"  # the stage of the roles that judge
 
@@ -107,7 +110,9 @@ class Experiment(Section):
 
     name: str = Field("clinical-workflow", pattern=f"^{NAME}$")
     graph: GraphName = Field("clinical_workflow", description="What a case goes through.")
-    suite: SuiteName | None = Field(None, description="How it is scored; the graph's own suite if not set.")
+    suite: Annotated[str, NameIn(SUITES)] | None = Field(
+        None, description="How it is scored; the graph's own suite if not set."
+    )
     data: Data = Field(default_factory=Data)
     models: dict[str, str] = Field(default_factory=lambda: {"default": "offline"})
     judges: dict[str, str] = Field(default_factory=dict, description="Models of judges; `default` is all of them.")
@@ -151,15 +156,14 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _suite_fits(self) -> Self:
-        fitting = SUITES_OF[self.graph]
+        fitting = suites_of(self.graph)
         if self.suite not in (None, *fitting):
             raise ValueError(
                 f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
             )
-        if self.suite == "aie" and self.workflow.get("patient") not in ("saps", "patient_actor"):
-            raise ValueError(
-                "suite 'aie' counts tracked actions and needs workflow.patient = 'saps' or 'patient_actor'"
-            )
+        if "actions" in SUITES[self.scored_by].needs and self.workflow.get("patient") not in TRACKING:
+            patients = " or ".join(map(repr, TRACKING))
+            raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs workflow.patient = {patients}")
         return self
 
     @model_validator(mode="after")
@@ -175,9 +179,9 @@ class Experiment(Section):
         return any(limit.cost is not None for limit in limits)
 
     @property
-    def scored_by(self) -> SuiteName:
+    def scored_by(self) -> str:
         """The suite that scores the run."""
-        return self.suite or SUITES_OF[self.graph][0]
+        return self.suite or suites_of(self.graph)[0]
 
     @property
     def context(self) -> Context:
@@ -199,6 +203,11 @@ class Experiment(Section):
     def identity(self) -> dict[str, Any]:
         """What a result depends on: the configuration without the way it is run and what the whole may cost."""
         return self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
+
+
+def suites_of(graph: GraphName) -> list[str]:
+    """The suites that can score what a graph comes to; the first is taken if none is named."""
+    return [name for name, suite in SUITES.items() if suite.needs <= GIVES[graph]]
 
 
 def judging_roles() -> list[str]:

@@ -18,7 +18,7 @@ from llm.trace import Trace
 from nodes.context import Context
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
-from scoring.suites import Suite
+from scoring.suite import Suite
 from wardround.config.experiment import JUDGING
 from wardround.run.checkpoints import is_database_error, run_thread
 from wardround.run.faults import fault, told

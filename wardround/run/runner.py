@@ -9,7 +9,7 @@ from cases import Case
 from llm.prices import unpriced
 from nodes.context import Context
 from retrieval import Memory, RememberedCase, open_memory
-from scoring.suites import SUITES
+from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_servers

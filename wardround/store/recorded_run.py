@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cases import Case
 from llm.trace import Call
 from scoring.metrics.statistics import Estimate
-from scoring.suites import SUITES, Suite
+from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases

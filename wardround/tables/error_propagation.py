@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from scoring.medchain.error_propagation import FIVE_STAGES, error_propagation
-from scoring.medchain.stage_scores import StageScores
+from scoring.medchain.error_propagation import error_propagation
 from wardround.analysis.summary import columns_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
@@ -17,14 +16,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     Raises:
         DoesNotFitError: no run is scored stage by stage.
     """
-    staged = [run for run in runs if run.suite.name == "medchain" and run.scored]
+    staged = [run for run in runs if run.suite.stages and run.scored]
     if not staged:
         raise DoesNotFitError("no run is scored stage by stage (suite medchain)")
     rows: list[list[Cell]] = []
     for run in staged:
         titles = columns_of(run.suite)
-        scores = [StageScores.model_validate({**result.scores, "unscored": result.unscored}) for result in run.scored]
-        passages = error_propagation(scores, THRESHOLD, stages=FIVE_STAGES, cases=[one.case_id for one in run.scored])
+        scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
+        passages = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)
         for passage in passages:
             accuracy = Measured(passage.accuracy)
             rows.append(

@@ -2,17 +2,11 @@
 
 from collections.abc import Sequence
 
+from scoring.case_scores import Suite
 from scoring.metrics.comparison import holm, paired_difference
-from scoring.suites import Suite
 from wardround.analysis.summary import case_scores, columns_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Cell, Column, Measured, Table
-
-# Scores of which neither more nor less is better.
-NEITHER = frozenset({"AVG_TURN", "AVG_LEN", "Lens", "Turns", "Assessed Points", "Assessed Maximum"})
-
-# The least and the most that the scores of a suite can be.
-ENDS = {"medchain": (0.0, 1.0), "mvme": (1.0, 4.0)}
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -28,7 +22,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     titles = columns_of(suite)
-    best = {score: _best(runs, score) for score in titles}
+    best = {score: None if score in suite.neither else _best(runs, score) for score in titles}
     tested = _p_values(runs, suite)
     rows: list[list[Cell]] = []
     for run, p_values in zip(runs, tested, strict=True):
@@ -44,7 +38,14 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     columns = [
         Column("run", "Run", key=True),
         *(
-            Column(score, title, digits=digits, measured=True, tested=several, ends=ENDS.get(suite.name))
+            Column(
+                score,
+                title,
+                digits=digits,
+                measured=True,
+                tested=several,
+                ends=None if score in suite.metrics else suite.ends,
+            )
             for score, title in titles.items()
         ),
         Column("scored", "Scored"),
@@ -57,7 +58,7 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
 def _best(runs: Sequence[RecordedRun], score: str) -> float | None:
     """The highest mean of a score; None where nothing is highest: of one run, or if all are the same."""
     means = {run.estimates[score].mean for run in runs} - {None}
-    return None if score in NEITHER or len(means) < 2 else max(mean for mean in means if mean is not None)
+    return None if len(means) < 2 else max(mean for mean in means if mean is not None)
 
 
 def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float | None]]:

@@ -10,10 +10,12 @@ from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases
 from llm import ModelSettings
 from llm.trace import collecting_calls
 from nodes.state.decisions import Diagnosis, Referral, Treatment
+from scoring.case_scores import CaseScores
 from scoring.medchain.answers import NO_KEY, score_clinical_workflow
-from scoring.medchain.stage_scores import STAGE_NAMES, StageScores
+from scoring.medchain.suite import suite
 from tests.support.fake_server import FakeServer
 
+STAGE_NAMES = list(suite.published)
 KEY: dict[str, Any] = {
     "department": "Surgery",
     "sub_departments": ["Urology", "General Surgery"],
@@ -49,18 +51,18 @@ def answers(**changes: Any) -> dict[str, Any]:
     return right | changes
 
 
-def score(of: Case, given: dict[str, Any], settings: ModelSettings | None = None) -> StageScores:
+def score(of: Case, given: dict[str, Any], settings: ModelSettings | None = None) -> CaseScores:
     return asyncio.run(score_clinical_workflow(of, given, settings or ModelSettings()))
 
 
 def test_a_perfect_course_scores_one_everywhere() -> None:
     scores = score(case(), answers())
-    assert [scores[stage] for stage in STAGE_NAMES] == [1.0] * 6 and scores.unscored == {}
+    assert [scores.values[stage] for stage in STAGE_NAMES] == [1.0] * 6 and scores.unscored == {}
 
 
 def test_a_course_that_decided_nothing_scores_zero_everywhere_and_is_scored() -> None:
     scores = score(case(), {})
-    assert [scores[stage] for stage in STAGE_NAMES] == [0.0] * 6
+    assert [scores.values[stage] for stage in STAGE_NAMES] == [0.0] * 6
 
 
 def test_without_a_key_nothing_is_scored_nobody_is_asked_and_each_stage_says_why() -> None:
@@ -85,7 +87,7 @@ def test_a_stage_without_a_reference_is_unscored_and_the_others_are_scored(absen
     scores = score(case(**absent), answers())
     unscored = {stage} | ({"referral_level2"} if stage == "referral_level1" else set())
     assert set(scores.unscored) == unscored
-    assert all(scores[name] == 1.0 for name in STAGE_NAMES if name not in unscored)
+    assert all(scores.values[name] == 1.0 for name in STAGE_NAMES if name not in unscored)
 
 
 @pytest.mark.parametrize("blank", ["?", "-", "。"])
@@ -114,38 +116,38 @@ def test_a_reference_report_that_claims_nothing_is_no_reference() -> None:
     ],
 )
 def test_an_error_of_a_stage_lowers_its_score(changes: dict[str, Any], stage: int, expected: float) -> None:
-    assert score(case(), answers(**changes))[STAGE_NAMES[stage]] == pytest.approx(expected)
+    assert score(case(), answers(**changes)).values[STAGE_NAMES[stage]] == pytest.approx(expected)
 
 
 def test_a_report_that_was_not_written_counts_with_all_its_claims() -> None:
     reports = {"CT": "A stone of 8 mm in the left ureter. No free fluid.", "MRI": "Normal kidneys. No oedema."}
-    assert score(case(imaging_reports=reports), answers())["examination"] == 0.5
+    assert score(case(imaging_reports=reports), answers()).values["examination"] == 0.5
 
 
 def test_a_report_beyond_the_reference_changes_nothing() -> None:
     reports = {**KEY["imaging_reports"], "MRI": "A fracture."}
-    assert score(case(), answers(reports=reports))["examination"] == 1.0
+    assert score(case(), answers(reports=reports)).values["examination"] == 1.0
 
 
 def test_names_in_the_other_language_are_the_same_items() -> None:
     chinese = Referral(urgency="routine", department="Surgery", sub_departments=["泌尿外科", "普通外科"])
-    assert score(case("zh"), answers(referral=chinese))["referral_level2"] == 1.0
+    assert score(case("zh"), answers(referral=chinese)).values["referral_level2"] == 1.0
 
 
 def test_a_judge_that_fails_leaves_its_score_missing_with_the_reason_and_the_others_stand() -> None:
     with FakeServer(faults=lambda request: "500") as server:
         settings = ModelSettings(models={"diagnosis_judge": f"openai:judge@{server.base_url}"}, max_attempts=1)
         scores = score(case(), answers(), settings)
-    assert scores["diagnosis"] is None and set(scores.unscored) == {"diagnosis"}
+    assert scores.values["diagnosis"] is None and set(scores.unscored) == {"diagnosis"}
     assert scores.unscored["diagnosis"].startswith("judge failed: model_error: ")
-    assert scores["examination"] == 1.0 and scores["treatment"] == 1.0
+    assert scores.values["examination"] == 1.0 and scores.values["treatment"] == 1.0
 
 
 def test_a_claim_judge_that_answers_beside_the_point_fails_the_examination_and_not_the_diagnosis() -> None:
     with FakeServer(answer=lambda request: "I cannot tell.") as server:
         settings = ModelSettings(models={"claim_judge": f"openai:judge@{server.base_url}"})
         scores = score(case(), answers(), settings)
-    assert set(scores.unscored) == {"examination"} and scores["diagnosis"] == 1.0
+    assert set(scores.unscored) == {"examination"} and scores.values["diagnosis"] == 1.0
     assert scores.unscored["examination"].startswith("judge failed: unparseable_answer: ")
 
 
@@ -168,6 +170,6 @@ def test_every_built_in_case_can_be_scored_against_its_own_key() -> None:
             "treatment": Treatment(items=key.treatment_items, plan=""),
         }
         scores = score(each, given)
-        assert {stage: scores[stage] for stage in STAGE_NAMES} == {
+        assert {stage: scores.values[stage] for stage in STAGE_NAMES} == {
             stage: None if stage in scores.unscored else 1.0 for stage in STAGE_NAMES
         }, each.id

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from scoring.medchain.stage_scores import STAGE_NAMES
-from scoring.suites import SUITES
+from scoring.suite import SUITES
 from wardround.analysis.summary import columns_of, summarise_results, summary_table
 from wardround.store.run_directory import Result
 
 SUITE = SUITES["medchain"]
 TITLES = columns_of(SUITE)
+STAGE_NAMES = list(SUITE.published)
 
 
 def scored(case_id: str, value: float = 1.0, missing: dict[str, str] | None = None, **fields: Any) -> Result:

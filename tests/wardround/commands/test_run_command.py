@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from scoring.suites import SUITES
+from scoring.suite import SUITES
 from tests.support.fake_server import FakeServer
 from tests.support.runs import CASES, IDS, SHORT, results, spec
 from wardround.analysis.summary import columns_of

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cases import Case
+from scoring.case_scores import CaseScores
 from scoring.medchain.answers import score_clinical_workflow
-from scoring.medchain.stage_scores import StageScores
 from tests.support import servers
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, calls, outcomes, run, short
@@ -46,7 +46,7 @@ def kept_in(database: str, experiment: Experiment) -> Experiment:
 def kill_while_scoring(patched: pytest.MonkeyPatch, case_id: str) -> None:
     """Let the run end when the doctors of a case are done."""
 
-    async def score(case: Case, *arguments: Any) -> StageScores:
+    async def score(case: Case, *arguments: Any) -> CaseScores:
         if case.id == case_id:
             raise Killed
         return await score_clinical_workflow(case, *arguments)

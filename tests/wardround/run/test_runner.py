@@ -16,8 +16,8 @@ from cases import Case, load_cases
 from llm import ModelSpecError
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
 from retrieval.shelves import ALL_DEPARTMENTS
+from scoring.case_scores import CaseScores
 from scoring.medchain.answers import score_clinical_workflow
-from scoring.medchain.stage_scores import StageScores
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, IDS, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -215,7 +215,7 @@ def _kill_second(patched: pytest.MonkeyPatch, moment: str) -> None:
     """Let the run end at a moment of its second case."""
     if moment == "after the graph":
 
-        async def score(case: Case, *arguments: Any) -> StageScores:
+        async def score(case: Case, *arguments: Any) -> CaseScores:
             if case.id == IDS[1]:
                 raise Killed
             return await score_clinical_workflow(case, *arguments)
@@ -314,7 +314,7 @@ def test_a_case_with_an_internal_error_is_recorded_and_the_others_go_on(
 ) -> None:
     run(short(), tmp_path / "whole")
 
-    async def score(case: Case, *arguments: Any) -> StageScores:
+    async def score(case: Case, *arguments: Any) -> CaseScores:
         if case.id == IDS[1]:
             raise ZeroDivisionError("a bug")
         return await score_clinical_workflow(case, *arguments)

@@ -11,16 +11,15 @@ from cases import load_cases
 from llm import Meter
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
-from scoring.suite import CaseScores
-from scoring.suites import SUITES
+from scoring.suite import SUITES, CaseScores
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, outcomes, results, run, spec
 from wardround.analysis.rescoring import rescore
-from wardround.config.experiment import GRAPHS, SUITES_OF, ConfigurationError, Experiment, GraphName, SuiteName
+from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, GraphName, suites_of
 from wardround.run.one_case import Allowance, run_case, thread_of
 from wardround.run.tasks import TASKS
 
-CONSULTATIONS = [graph for graph in GRAPHS if "mvme" in SUITES_OF[graph]]
+CONSULTATIONS = [graph for graph in GRAPHS if "mvme" in suites_of(graph)]
 
 
 def of_graph(
@@ -39,8 +38,8 @@ def of_graph(
 
 
 def test_every_graph_has_a_task_and_every_suite_a_graph() -> None:
-    assert tuple(TASKS) == GRAPHS == tuple(SUITES_OF)
-    assert {name for names in SUITES_OF.values() for name in names} == set(SUITES)
+    assert tuple(TASKS) == GRAPHS
+    assert {name for graph in GRAPHS for name in suites_of(graph)} == set(SUITES)
 
 
 @pytest.mark.parametrize("graph", CONSULTATIONS)
@@ -57,8 +56,8 @@ def test_a_graph_gives_the_same_at_any_concurrency_and_can_be_scored_again_to_th
     assert [one.scores for one in again] == [one.scores for one in results(tmp_path / "1")]
 
 
-@pytest.mark.parametrize("suite", SUITES_OF["consultation"])
-def test_a_consultation_is_scored_by_each_suite_that_fits(tmp_path: Path, suite: SuiteName) -> None:
+@pytest.mark.parametrize("suite", suites_of("consultation"))
+def test_a_consultation_is_scored_by_each_suite_that_fits(tmp_path: Path, suite: str) -> None:
     summary = run(of_graph("consultation", suite=suite), tmp_path)
     assert summary["suite"] == suite and summary["scored"] == 3
     assert list(summary["scores"]) == list(SUITES[suite].columns)
@@ -129,7 +128,7 @@ def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph:
         async for _ in graph_of_task.astream({"case": case}, config, context=context, stream_mode="checkpoints"):
             break
         outcome = await run_case(
-            TASKS[graph], graph_of_task, SUITES[SUITES_OF[graph][0]], case, 0, context, Allowance(Meter("run"))
+            TASKS[graph], graph_of_task, SUITES[suites_of(graph)[0]], case, 0, context, Allowance(Meter("run"))
         )
         return outcome.result.model_dump()
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from nodes.context import Context
-from scoring.suites import SUITES
+from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.run.checkpoints import forget_thread, open_checkpoints
 from wardround.run.engines.ray_writer import run_meter

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from llm.limits import Limits, Meter
 from nodes.context import Context
 from retrieval import open_memory
-from scoring.suites import SUITES
+from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.preflight import check_servers
 from wardround.run.checkpoints import serializer

@@ -1,0 +1,115 @@
+"""Suites by name, and columns of one's own beside the published ones."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cases import Case, load_cases
+from cases.registry import RegistryError
+from llm import ModelSettings
+from scoring.case_scores import CaseScores, Metric, Suite
+from scoring.medchain.answers import Answers
+from scoring.suite import SUITES, metric
+from tests.support.metrics import suites_given_back
+
+CASE = load_cases()[0]
+
+
+@pytest.fixture(autouse=True)
+def nobodys_metrics() -> Iterator[None]:
+    with suites_given_back():
+        yield
+
+
+def score(suite: str = "medchain") -> CaseScores:
+    return asyncio.run(SUITES[suite].score(CASE, Answers(), ModelSettings()))
+
+
+def test_a_metric_is_a_column_behind_the_published_ones_titled_from_its_name() -> None:
+    @metric("right_first", suite="medchain")
+    def right_first(case: Case, answers: Answers) -> float | None:
+        """1 if the first diagnosis is the key's."""
+        return float(case is CASE and answers == Answers())
+
+    assert right_first.__doc__ == "1 if the first diagnosis is the key's."
+    assert list(SUITES["medchain"].columns.items())[6:] == [("right_first", "Right first")]
+    assert score().values["right_first"] == 1.0 and "right_first" not in score().unscored
+
+
+def test_a_metric_may_be_a_coroutine() -> None:
+    @metric("slow", suite="medchain")
+    async def slow(case: Case, answers: Any) -> float | None:
+        await asyncio.sleep(0)
+        return 0.25
+
+    assert score().values["slow"] == 0.25
+
+
+def test_a_case_that_a_metric_gives_no_value_is_unscored_and_says_so() -> None:
+    metric("nothing", suite="medchain")(lambda case, answers: None)
+    assert score().values["nothing"] is None
+    assert score().unscored["nothing"] == "the metric gives this case no value"
+
+
+@pytest.mark.parametrize("value", ["high", float("nan"), float("inf"), [1.0], 1j])
+def test_what_is_no_finite_number_is_no_score_and_the_reason_is_recorded(value: Any) -> None:
+    metric("odd", suite="medchain")(lambda case, answers: value)
+    assert score().values["odd"] is None
+    assert score().unscored["odd"].startswith("metric failed: it gave ")
+
+
+def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
+    before = score()
+
+    @metric("broken", suite="medchain")
+    def broken(case: Case, answers: Any) -> float | None:
+        raise KeyError("urgency")
+
+    found = score()
+    assert found.unscored["broken"] == "metric failed: KeyError: 'urgency'"
+    assert {name: value for name, value in found.values.items() if name != "broken"} == before.values
+
+
+@pytest.mark.parametrize(
+    ("name", "suite", "told"),
+    [
+        ("urgency", "medchian", "unknown suite 'medchian': did you mean 'medchain'?"),
+        ("diagnosis", "medchain", "has a column of that name; try 'own_diagnosis'"),
+        ("diagnosis", "medpmc", "has a column of that name"),  # whatever the case: there it is Diagnosis
+        ("average", "medchain", "has a column of that name"),
+        ("tokens", "mvme", "has a column of that name"),
+        ("My metric", "medchain", "small letters, digits and underscores"),
+    ],
+)
+def test_a_metric_that_cannot_be_a_column_is_refused_when_it_is_registered(name: str, suite: str, told: str) -> None:
+    with pytest.raises(RegistryError, match=told.replace("?", r"\?")):
+        metric(name, suite=suite)(lambda case, answers: 1.0)
+
+
+def test_a_name_is_registered_once() -> None:
+    metric("mine", suite="medchain")(lambda case, answers: 1.0)
+    with pytest.raises(RegistryError, match="registered already"):
+        metric("mine", suite="medchain")(lambda case, answers: 0.0)
+    metric("mine", suite="mvme")(lambda case, answers: 1.0)
+
+
+def test_a_metric_cannot_be_averaged_where_there_is_no_average() -> None:
+    with pytest.raises(RegistryError, match="'mvme' has no average; one is made of medchain"):
+        metric("mine", suite="mvme", average=True)
+
+
+def test_the_published_average_stands_as_it_is_and_one_with_own_metrics_beside_it() -> None:
+    metric("mine", suite="medchain", average=True)(lambda case, answers: 1.0)
+    metric("yours", suite="medchain")(lambda case, answers: 1.0)
+    averages = SUITES["medchain"].averages
+    assert averages["average"] == ("Average", list(SUITES["medchain"].published))
+    assert averages["average_with_own"] == ("Average with mine", [*SUITES["medchain"].published, "mine"])
+    assert list(SUITES["medchain"].titles)[5:] == ["treatment", "average", "mine", "yours", "average_with_own"]
+
+
+def test_a_suite_without_metrics_shows_its_published_columns_alone() -> None:
+    suite = Suite("s", {"a": "A"}, SUITES["medchain"].scored_by, frozenset())
+    assert suite.columns == suite.titles == {"a": "A"} and suite.averages == {}
+    assert Metric("a_b", lambda case, answers: 1.0).title == "A b"

@@ -1,0 +1,116 @@
+"""Metrics of one's own, from the run over its files and tables to the data frame; the published average never moves."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from cases import Case
+from scoring.medchain.answers import Answers
+from scoring.suite import SUITES, metric
+from tests.support.metrics import suites_given_back
+from tests.support.runs import IDS, results, run, short
+from wardround import to_dataframe
+from wardround.analysis.summary import summary_table
+from wardround.cli import app
+
+BROKEN, LACKING, SCORED = sorted(IDS[:3])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """A run without and one with metrics of one's own, which stay registered while the tests of this file run."""
+    folder = tmp_path_factory.mktemp("runs")
+    with suites_given_back():
+        run(short(), folder / "without")
+
+        @metric("urgency", suite="medchain", average=True)
+        async def urgency(case: Case, answers: Answers) -> float | None:
+            if case.id == BROKEN:
+                raise ValueError("no urgency")
+            return None if case.id == LACKING else 0.75
+
+        @metric("named", suite="medchain")
+        def named(case: Case, answers: Answers) -> float | None:
+            return float(len(answers.diagnosis) > 0)
+
+        run(short(), folder / "with")
+        yield folder / "without", folder / "with"
+
+
+def summary_of(path: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((path / "summary.json").read_text("utf-8"))
+    return summary
+
+
+def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tuple[Path, Path]) -> None:
+    kept = {result.case_id: result for result in results(runs[1])}
+    assert {result.termination for result in kept.values()} == {"completed"}
+    assert kept[SCORED].scores["urgency"] == 0.75 and kept[SCORED].scores["named"] == 1.0
+    assert kept[BROKEN].unscored["urgency"] == "metric failed: ValueError: no urgency"
+    assert kept[LACKING].unscored["urgency"] == "the metric gives this case no value"
+    assert kept[BROKEN].scores["diagnosis"] is not None
+
+
+def test_the_summary_has_the_columns_and_the_published_ones_stand_to_the_last_digit(runs: tuple[Path, Path]) -> None:
+    without, having = (summary_of(path)["scores"] for path in runs)
+    assert list(having) == [*without, "urgency", "named", "average_with_own"]
+    assert {name: having[name] for name in without} == without
+    assert having["urgency"] == {"mean": 0.75, "se": None, "ci95": None, "n": 1}
+    means = [having[name]["mean"] for name in [*SUITES["medchain"].published, "urgency"]]
+    known = [mean for mean in means if mean is not None]
+    assert having["average_with_own"]["mean"] == pytest.approx(sum(known) / len(known))
+    assert summary_of(runs[1])["unscored"]["urgency"] == {
+        "metric failed: ValueError": 1,
+        "the metric gives this case no value": 1,
+    }
+    assert summary_of(runs[1])["error_propagation"] == summary_of(runs[0])["error_propagation"] != []
+
+
+def test_the_table_of_a_run_shows_the_columns_behind_the_average(runs: tuple[Path, Path]) -> None:
+    console = Console(width=120, record=True)
+    with console.capture() as capture:
+        console.print(summary_table(summary_of(runs[1]), SUITES["medchain"]))
+    text = capture.get()
+    places = [text.index(title) for title in ("Average ", "Urgency", "Named", "Average with urgency")]
+    assert places == sorted(places)
+    assert "Urgency: 1 not scored (metric failed: ValueError)" in text
+
+
+def test_a_run_of_before_is_scored_again_with_the_columns(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    for path in runs:
+        done = CliRunner().invoke(app, ["score", "medchain", str(path), "--json", str(tmp_path / "scores.json")])
+        assert done.exit_code == 0, done.output
+        assert json.loads((tmp_path / "scores.json").read_text("utf-8"))["metrics"] == summary_of(runs[1])["scores"]
+
+
+def test_runs_with_and_without_the_columns_are_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    for one, other in (runs, runs[::-1], (runs[1], runs[1])):
+        done = CliRunner().invoke(app, ["compare", str(one), str(other), "--csv", str(tmp_path / "c.csv")])
+        assert done.exit_code == 0, done.output
+        rows = {row["score"]: row for row in csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines())}
+        assert "Urgency" in rows and rows["Average"]["difference_mean"] == "0.0"
+    assert rows["Named"]["difference_mean"] == "0.0" and rows["Named"]["difference_n"] == "3"
+
+
+def test_the_data_frame_has_the_columns_and_the_reasons(runs: tuple[Path, Path]) -> None:
+    frame = to_dataframe(runs[1])
+    columns = list(frame.columns)
+    assert columns[columns.index("treatment") + 1 :][:3] == ["urgency", "named", "tokens"]
+    rows = {row["case_id"]: row for row in frame.to_dict("records")}
+    assert rows[SCORED]["urgency"] == 0.75
+    assert rows[BROKEN]["unscored.urgency"] == "metric failed: ValueError: no urgency"
+
+
+def test_a_run_is_read_where_its_metrics_are_not_registered(runs: tuple[Path, Path]) -> None:
+    with suites_given_back():
+        for suite in SUITES.values():
+            suite.metrics._entries = {}
+        done = CliRunner().invoke(app, ["compare", str(runs[1]), str(runs[0])])
+        assert done.exit_code == 0 and "Urgency" not in done.output, done.output
+        assert "urgency" in to_dataframe(runs[1])
