@@ -15,7 +15,7 @@ from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
 from cases.text.note_sections import heading
-from cases.text.prose import language_of
+from cases.text.words import language_of
 
 _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "

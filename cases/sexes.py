@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from cases.case import Case, Sex
+from cases.text.sentences import pieces
 from cases.vocabulary import Language
 
 _HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
@@ -36,7 +37,6 @@ _HIM_AFTER = re.compile(
 _MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re.IGNORECASE)
 # 他 is a sound in the names of drugs, and part of words that mean others.
 _HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
-_SENTENCE = re.compile(r"[^.!?;。！？；]*(?:\.(?=\d)[^.!?;。！？；]*)*(?:[.!?;。！？；]+|$)\s*")
 
 
 class SexBoundError(ValueError):
@@ -85,7 +85,7 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
     for place, text in _texts(case):
         for found in theirs.finditer(text):
             yield place, found[0]
-        for sentence in _SENTENCE.findall(text):  # a pregnant wife would become a pregnant husband
+        for sentence in pieces(text):  # a pregnant wife would become a pregnant husband
             if spouses.search(sentence) and (found_too := ours.search(sentence)):
                 yield place, found_too[0]
     if sex == "male" and (breast := _pattern(("female_disease",), language).search("; ".join(case.key.diagnosis))):
@@ -112,7 +112,7 @@ def _changed(text: str, section: str = "", *, sex: Sex, language: Language) -> s
             text = text.replace("她", "他") if sex == "male" else _HE_ZH.sub("她", text)
         return _replaced(text, {**words, **children}, language)
     spouses = _replacements(("spouse",), sex, language)
-    text = "".join(_replaced(_pronouns(part, sex, section, spouses), words, "en") for part in _SENTENCE.findall(text))
+    text = "".join(_replaced(_pronouns(part, sex, section, spouses), words, "en") for part in pieces(text))
     return _MY_CHILD.sub(lambda found: _replaced(found[0], children, "en"), text) if children else text
 
 

@@ -16,7 +16,9 @@ from cases.importers.agentclinic_nejm import nejm_data
 from cases.importers.findings import Findings
 from cases.importers.source import Record, Source
 from cases.text.demographics import age_phrases, demographics
-from cases.text.prose import first_sentence, label, language_of, paragraph, phrase, sentence, sentences
+from cases.text.prose import label, paragraph, phrase, prose, sentence
+from cases.text.sentences import first_sentence
+from cases.text.words import language_of
 from cases.vocabulary import normalise
 
 _ROOT = "OSCE_Examination"
@@ -91,7 +93,7 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
 
 def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
     about = phrase(actor.get("Demographics"))
-    history, symptoms = sentences(actor.get("History")), actor.get("Symptoms")
+    history, symptoms = prose(actor.get("History")), actor.get("Symptoms")
     primary, others = _symptoms(symptoms)
     if not primary:
         primary = first_sentence(history)
@@ -100,7 +102,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
         else:
             record.expected(f"{_ACTOR}.Symptoms", "a Primary_Symptom, or a History", symptoms)
     stated = demographics(about, brief=True)
-    social = sentences(actor.get("Social_History"))
+    social = prose(actor.get("Social_History"))
     return {
         "age_years": stated.age_years,
         "sex": stated.sex,
@@ -111,7 +113,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
         ),
         # Medication, and whatever else a record has of the patient, belongs to what was before.
         "past_history": paragraph(
-            sentences(actor.get("Past_Medical_History")),
+            prose(actor.get("Past_Medical_History")),
             *(
                 sentence(label(key), value)
                 for key, value in actor.items()
@@ -119,7 +121,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
             ),
         ),
         "personal_history": paragraph(_beyond_age_and_sex(about), social),
-        "family_history": sentences(actor.get("Family_History")),
+        "family_history": prose(actor.get("Family_History")),
     }
 
 
@@ -136,7 +138,7 @@ def _symptoms(value: object) -> tuple[str, object]:
 
 def _headed(name: str, value: object) -> str:
     """Text under its heading; without one if it is a sentence that needs none."""
-    return sentence(name, value) if isinstance(value, Mapping | list) else sentences(value)
+    return sentence(name, value) if isinstance(value, Mapping | list) else prose(value)
 
 
 def _occupation(about: str, social: str) -> str:

@@ -12,7 +12,9 @@ from cases.importers.findings import Findings
 from cases.importers.source import Record
 from cases.text.demographics import demographics
 from cases.text.lexicon import first_test_in
-from cases.text.prose import first_sentence, language_of, paragraph, phrase
+from cases.text.prose import paragraph, phrase
+from cases.text.sentences import first_sentence
+from cases.text.words import language_of
 
 _COMPLAINT = re.compile(r"\b(?:with|for|because of|due to|after) (?P<complaint>an? .+|.+)", re.IGNORECASE | re.DOTALL)
 _PRESENTED = re.compile(r"\b(?:present|refer|admit|evaluat|seen|brought|came|visit)\w*\b", re.IGNORECASE)

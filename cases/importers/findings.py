@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cases.text import lexicon
-from cases.text.prose import is_bland, label, paragraph, phrase, sentence, sentences
+from cases.text.prose import is_bland, label, paragraph, phrase, prose, sentence
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
 
 
@@ -91,7 +91,7 @@ class Findings:
 
     def _add(self, item: str, name: str, content: object) -> None:
         own_name = EXAMINATION_ITEMS.canonical(name) == item or is_bland(name)
-        text = sentences(content) if own_name else sentence(name, content)
+        text = prose(content) if own_name else sentence(name, content)
         if text:
             self.by_item.setdefault(item, []).append(text)
 

@@ -17,7 +17,9 @@ from cases.importers.medchain_departments import Directory, assign_departments, 
 from cases.importers.medchain_sections import Sections, is_case
 from cases.importers.source import Record, Source
 from cases.text.demographics import age_phrases, demographics
-from cases.text.prose import first_sentence, language_of, paragraph, sentences, texts
+from cases.text.prose import paragraph, prose, texts
+from cases.text.sentences import sentences
+from cases.text.words import language_of
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, TREATMENT_ITEMS
 
 _LONGEST_ID = 60
@@ -87,10 +89,8 @@ def _patient(sections: Sections) -> dict[str, Any]:
 
 def _opening(illness: str) -> str:
     """The first sentence, with the next one if the first only says who the patient is ("患者，女，45岁。")."""
-    first = first_sentence(illness)
-    if age_phrases(first) and len(first) < 20:
-        first = paragraph(first, first_sentence(illness[len(first) :]))
-    return first
+    first, *others = sentences(illness)
+    return paragraph(first, *others[:1]) if age_phrases(first) and len(first) < 20 else first
 
 
 def _images(sections: Sections) -> Iterator[dict[str, str]]:
@@ -127,7 +127,7 @@ def _imaging_reports(sections: Sections) -> dict[str, str]:
             if (item := AUXILIARY_ITEMS.canonical(name)) is None:
                 accepted = ", ".join(AUXILIARY_ITEMS.names)
                 sections.record.warn(f"{here}.{name}", f"unknown image class, left out; expected one of {accepted}")
-            elif text := sentences(report):
+            elif text := prose(report):
                 reports[item] = paragraph(reports.get(item, ""), text)
     return reports
 

@@ -6,7 +6,7 @@ from typing import Any
 from cases.importers.findings import Findings
 from cases.importers.source import Record
 from cases.text.lexicon import GENERAL
-from cases.text.prose import paragraph, sentences, texts
+from cases.text.prose import paragraph, prose, texts
 from cases.vocabulary import EXAMINATION_ITEMS, normalise
 
 # The first three kinds only hold other sections; the next three hold examination items.
@@ -86,7 +86,7 @@ class Sections:
 
     def text(self, section: str) -> str:
         """The texts of a section as one."""
-        return paragraph(*(sentences(content) for _, content in self.contents(section)))
+        return paragraph(*(prose(content) for _, content in self.contents(section)))
 
     def _walk(self, value: Mapping[str, Any], path: str, holder: str) -> None:
         for key, content in value.items():
@@ -116,7 +116,7 @@ class Sections:
                 self.record.expected(here, "an object", part)
 
     def _result(self, item: str, content: object, here: str) -> None:
-        if text := sentences(content):
+        if text := prose(content):
             self.findings.by_item.setdefault(item, []).append(text)
         else:
             self.record.warn(here, "has no text; the item is left out")

@@ -14,8 +14,9 @@ from cases.importers.findings import Findings
 from cases.importers.source import Record, Source
 from cases.notes import Note
 from cases.text.demographics import demographics
-from cases.text.note_sections import heading, read_sections, sentences
+from cases.text.note_sections import heading, read_sections
 from cases.text.prose import phrase
+from cases.text.sentences import sentences
 
 _HISTORIES = {
     "past_history": ("past_history", "medications", "allergies", "immunizations"),

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cases.text.statements import mentions, sentences
+from cases.text.statements import mentions, statements
 from cases.vocabulary import Language
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
@@ -87,7 +87,7 @@ def _facts_in(text: str, language: Language) -> Iterator[str]:
     text = _normal(text, language)
     yield from _numbers(text)
     denied = False
-    for sentence in sentences(text) or [text]:
+    for sentence in statements(text) or [text]:
         denied = denied or any(mention.negated for mention in mentions(sentence))
         for name, pattern in _terms(language):
             if pattern.search(sentence):
@@ -108,7 +108,7 @@ def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:
 
 
 def _all_facts(text: str, language: Language) -> Iterator[Any]:
-    for sentence in sentences(_normal(text, language)):
+    for sentence in statements(_normal(text, language)):
         yield from mentions(sentence)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 
 _NEVER = r"(?!)"
@@ -83,15 +84,6 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
     found["personal_history"] += own
     found["family_history"] = [line for line in mixed if line not in own]
     return {name: tuple(dict.fromkeys(lines)) for name, lines in found.items() if lines}
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text with their full stops; decimals, abbreviations and initials are not cut."""
-    parts = re.split(
-        r"\n+|(?<=[。！？；])|(?<=[.!?])(?<!\s[A-Z]\.)(?<!\.[A-Za-z]\.)(?<!\bDr\.)(?<!\bvs\.)(?<!\d\.)\s+|(?<=\d\.)\s+(?=[A-Z])",
-        text,
-    )
-    return [part.strip() for part in parts if part.strip(" .。;；")]
 
 
 def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:

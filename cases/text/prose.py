@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from cases.vocabulary import Language
+from cases.text.words import has_chinese
 
 # Labels that say nothing: "Chest CT: Findings: normal" reads better without.
 _BLAND = {"finding", "findings", "result", "results", "level", "value", "description", "report", "结果", "描述"}
@@ -18,7 +18,6 @@ _NOTHING = re.compile(
     r"|pending(?: .*)?|未提供|未提及|未记录|不详",
     re.IGNORECASE,
 )
-_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _ENDS_SENTENCE = tuple(".!?。！？;；:：")
 
 
@@ -30,12 +29,6 @@ def label(key: str) -> str:
 def is_bland(key: str) -> bool:
     """Whether a label says nothing about its value (``Findings``)."""
     return label(key).lower() in _BLAND
-
-
-def language_of(*texts: str) -> Language:
-    """Chinese if more than a quarter of the letters are."""
-    letters = [letter for text in texts for letter in text if letter.isalpha()]
-    return "zh" if 4 * sum(bool(_CHINESE.match(letter)) for letter in letters) > len(letters) else "en"
 
 
 def phrase(value: object) -> str:
@@ -58,7 +51,7 @@ def sentence(name: str, value: object) -> str:
     return paragraph(f"{name}{_colon(name)}{content}") if content else ""
 
 
-def sentences(value: object) -> str:
+def prose(value: object) -> str:
     """The entries of a value as one sentence each."""
     if isinstance(value, Mapping):
         return paragraph(
@@ -74,16 +67,10 @@ def paragraph(*parts: str) -> str:
     """Parts as sentences after each other; empty ones are left out."""
     text = ""
     for part in filter(None, (part.strip() for part in parts)):
-        chinese = bool(_CHINESE.search(part))
+        chinese = has_chinese(part)
         text += "" if not text or (chinese and not text[-1].isascii()) else " "
         text += part if part.endswith(_ENDS_SENTENCE) else part + ("。" if chinese else ".")
     return text
-
-
-def first_sentence(text: str) -> str:
-    """The text up to the end of its first sentence."""
-    match = re.match(r".*?(?:[。！？]|[.!?](?=\s|$)|$)", text.strip(), re.DOTALL)
-    return match.group().strip() if match else ""
 
 
 def texts(value: object) -> list[str]:
@@ -102,14 +89,14 @@ def _entry(key: str, value: object) -> str:
         return content
     name = label(key)
     if isinstance(value, Mapping) and len(value) > 1:
-        return f"{name}（{content}）" if _CHINESE.search(name) else f"{name} ({content})"
+        return f"{name}（{content}）" if has_chinese(name) else f"{name} ({content})"
     return f"{name}{_colon(name)}{content}"
 
 
 def _joined(parts: Iterable[str]) -> str:
     filled = [part for part in parts if part]
-    return ("；" if any(_CHINESE.search(part) for part in filled) else "; ").join(filled)
+    return ("；" if any(map(has_chinese, filled)) else "; ").join(filled)
 
 
 def _colon(name: str) -> str:
-    return "：" if _CHINESE.search(name) else ": "
+    return "：" if has_chinese(name) else ": "

@@ -1,15 +1,16 @@
 """What a text states, word by word, for the offline judges: content words with their polarity and side.
 
 Rules, no model: they know words, not meanings. ``No effusion; 15 mm nodule in the left lung`` reads as *effusion*
-(negated), *15mm*, *nodule* (left), *lung* (left). English words are stemmed (Porter), Chinese ones cut by jieba.
+(negated), *15mm*, *nodule* (left), *lung* (left). English words are stemmed, Chinese ones cut by jieba.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache, lru_cache
-from types import ModuleType
 from typing import NamedTuple
+
+from cases.text.sentences import sentences
+from cases.text.words import HAN, chinese_words, stem
 
 
 class Mention(NamedTuple):
@@ -25,7 +26,6 @@ class Mention(NamedTuple):
         return any(character in "0123456789" for character in self.word)
 
 
-_HAN = "\u3400-\u9fff"
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
 _BOTH = _LEFT | _RIGHT
 _SIDES = {
@@ -91,31 +91,25 @@ _MARKS = {
     "han_side": _HAN_MARKS["side"],
     "han_negates_after": _HAN_MARKS["negates_after"],
     "han_negates_next": _HAN_MARKS["negates_next"],
-    "han": f"(?:(?!{'|'.join(_HAN_MARKS.values())})[{_HAN}])+",
-    "word": f"(?:[^\\W_{_HAN}])+",
+    "han": f"(?:(?!{'|'.join(_HAN_MARKS.values())})[{HAN}])+",
+    "word": f"(?:[^\\W_{HAN}])+",
     "comma": "[,，]",
 }
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MARKS.items()), re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _POSSESSIVE = re.compile(r"(?<=[a-z])'s\b", re.IGNORECASE)
 _PREFIX_NON = re.compile(r"\bnon[- ](?=[a-z])", re.IGNORECASE)
-_ABBREVIATION = re.compile(
-    r"\b(?i:e\.g|i\.e|approx|vs|dr|mr|mrs|ms|prof|st|figs?|cf|resp|incl|no(?=\.\s*[0-9]))\.|\b[A-Z]\.(?=\s+[a-z])"
-)
-_SENTENCE_END = re.compile(rf"[。！？!?；;\n\r]+|\.+(?=\s|\Z|[{_HAN}])|(?<=[{_HAN}])\.")
-_LIST_MARK = re.compile(r"^\s*(?:[(（]?[0-9]{1,2}[)）、．]|[-•*·①-⑳])\s*")
-_ONE_DOT_LEADER = "\u2024"  # stands for the full stop of an abbreviation while sentences are cut
+_LIST_MARK = re.compile(r"^\s*(?:[(（]?[0-9]{1,2}[)）、．.](?![0-9])|[-•*·①-⑳])\s*")
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, cut at full stops, semicolons and line ends (English and Chinese).
+def statements(text: str) -> list[str]:
+    """What a text states, one by one: its sentences, cut at semicolons too, without list marks and full stops.
 
-    Decimals and abbreviations are left whole; list marks, headings (what ends in a colon) and sentences without a
-    letter are dropped.
+    Headings (what ends in a colon) and what has no letter are dropped.
     """
-    protected = _ABBREVIATION.sub(lambda found: found[0].replace(".", _ONE_DOT_LEADER), text)
-    parts = (_LIST_MARK.sub("", part.replace(_ONE_DOT_LEADER, ".")).strip() for part in _SENTENCE_END.split(protected))
-    return [part for part in parts if not part.endswith((":", "：")) and any(character.isalpha() for character in part)]
+    parts = (part for sentence in sentences(text) for part in re.split("[;；]", sentence))
+    bare = (_LIST_MARK.sub("", part).strip().rstrip("。！？!?.").rstrip() for part in parts)
+    return [part for part in bare if not part.endswith((":", "：")) and any(map(str.isalpha, part))]
 
 
 def mentions(sentence: str) -> list[Mention]:
@@ -164,7 +158,7 @@ class _Reader:
                 for measure in _measures(found[0]):
                     self._add(measure)
             case "han":
-                for part in _chinese_words(found[0]):
+                for part in chinese_words(found[0]):
                     self._add_unless_empty(part)
             case "word":
                 word = found[0].casefold()
@@ -179,7 +173,7 @@ class _Reader:
     def _add_unless_empty(self, word: str) -> None:
         if word not in _EMPTY:
             word, turned = _SAME_AS.get(word, (word, False))
-            self._add(_stem(word), turned=turned)
+            self._add(stem(word), turned=turned)
 
     def _add(self, word: str, *, turned: bool = False) -> None:
         self._clause.append((word, (self._negating or self._negating_next) != turned))
@@ -198,28 +192,3 @@ def _measures(text: str) -> Iterator[str]:
     """The numbers of a measure, lengths in millimetres: ``3 x 4.5 cm`` gives 30mm and 45mm."""
     factor, unit = next((scale for name, scale in _UNITS.items() if text.casefold().endswith(name)), (1, ""))
     return (f"{float(number) * factor:.10g}{unit}" for number in _NUMBER.findall(text))
-
-
-@lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    if not (word.isascii() and word.isalpha()):
-        return word
-    import snowballstemmer
-
-    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
-    stem: str = snowballstemmer.stemmer("porter").stemWord(word.casefold())
-    return stem
-
-
-@cache
-def _jieba() -> ModuleType:
-    import jieba
-
-    jieba.setLogLevel(60)  # it reports on loading its dictionary
-    module: ModuleType = jieba
-    return module
-
-
-def _chinese_words(run: str) -> list[str]:
-    words: list[str] = _jieba().lcut(run, HMM=False)
-    return words

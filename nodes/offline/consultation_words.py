@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from cases.text.words import stem
+from cases.text.words import words as cut
 from cases.vocabulary import Language
 
 _NEVER = re.compile(r"(?!)")
@@ -90,7 +92,7 @@ def named_in(advice: str, language: Language) -> list[str]:
 def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]:
     kept: list[str] = []
     joined = False
-    for word in _cut(words, language):
+    for word in cut(words):
         if _is_empty(word, language, empty):
             joined = False
         elif joined and len(word) == 1:  # neighbours that jieba left apart are one word of ours
@@ -117,27 +119,6 @@ def _weightless(language: Language) -> frozenset[str]:
 @cache
 def _generic(language: Language) -> frozenset[str]:
     return _weightless(language) | frozenset(_words()["advice"][f"{language}_generic"].split())
-
-
-def _cut(words: str, language: Language) -> list[str]:
-    if language == "zh":
-        import jieba
-
-        jieba.setLogLevel(60)  # it reports on loading its dictionary
-        return [word.casefold() for word in jieba.cut(words) if any(map(str.isalnum, word))]
-    return re.findall(r"[a-z0-9]+(?:['’-][a-z0-9]+)*", words.casefold().replace("’", "'"))
-
-
-@cache
-def stem(word: str) -> str:
-    """An English word without its ending; other words as they are."""
-    if not word.isascii():
-        return word
-    import snowballstemmer
-
-    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
-    stemmed: str = snowballstemmer.stemmer("english").stemWord(word)
-    return stemmed
 
 
 def _compiled(source: str, language: Language) -> re.Pattern[str]:

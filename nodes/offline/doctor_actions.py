@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cases.text.record_sentences import RecordSentence
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import pattern
 from nodes.offline.relevance import answering, is_specific, topic_of
 
 Kind = Literal["inquiry", "advice", "demand", "other_topic", "conclusion"]
 
-_SENTENCE = re.compile(r"[^.!?。！？；;]*(?:\.(?=\d)[^.!?。！？；;]*)*[.!?。！？；;]*")
 # Where an order can begin: at the start of a clause, after words of politeness.
 _CLAUSE_START = {
     "en": re.compile(
@@ -44,7 +44,7 @@ def kind_of(words: str, language: Language, facts: Sequence[RecordSentence] = ()
         proposes = pattern("advice", "", language).search(words) is not None
         if not (proposes and is_specific(words, language)):
             return "conclusion"
-    if any(_advises(sentence, language) for sentence in _sentences(words)):
+    if any(_advises(sentence, language) for sentence in sentences(words)):
         return "advice"
     if _is_small_talk(words, language, facts, asks):
         return "other_topic"
@@ -67,10 +67,6 @@ def names_nothing(words: str, language: Language) -> bool:
     return not is_specific(words, language)
 
 
-def _sentences(words: str) -> list[str]:
-    return [part.strip() for part in _SENTENCE.findall(words) if part.strip()]
-
-
 def _asks(words: str, language: Language) -> bool:
     if re.search(r"[?？]", words):
         return True
@@ -81,7 +77,7 @@ def _demands(words: str, language: Language) -> bool:
     if pattern("demand", "anywhere", language).search(words):
         return True
     verbs = pattern("demand", "", language)
-    for sentence in _sentences(words):
+    for sentence in sentences(words):
         if language == "en" and sentence.endswith("?") and not _POLITE_ORDER.search(sentence):
             continue
         for start in _CLAUSE_START[language].finditer(sentence):

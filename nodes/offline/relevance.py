@@ -12,8 +12,10 @@ from functools import lru_cache
 
 from cases.text.named_tests import named_tests, occurs
 from cases.text.record_sentences import RecordSentence
+from cases.text.words import stem
+from cases.text.words import words as cut
 from cases.vocabulary import EXAMINATION_ITEMS, Language
-from nodes.offline.consultation_words import Concept, concepts, matters_in, named_in, orders, pattern, stem
+from nodes.offline.consultation_words import Concept, concepts, matters_in, named_in, orders, pattern
 
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
 
@@ -228,5 +230,5 @@ def _sentences_with(word: str, facts: Sequence[RecordSentence]) -> int:
 
 def _words_in(text: str, words: Sequence[str]) -> int:
     folded = text.casefold()
-    stems = {stem(word) for word in re.findall(r"[a-z0-9]+(?:['’-][a-z0-9]+)*", folded)}
+    stems = {stem(word) for word in cut(folded)}
     return sum(word in stems if word.isascii() else word in folded for word in words)

@@ -13,8 +13,8 @@ from typing import Any
 from cases.notes import Note
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
+from cases.text.words import stem
 from cases.vocabulary import Language
-from nodes.offline.consultation_words import stem
 from nodes.reconstruction.exchanges import Exchange, WrittenSection
 from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.lay_speech import spoken

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cases.text.prose import language_of
+from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.aie.metrics import coverage, data_set_language, diagnosis_is_right
 from scoring.aie.transcripts import AieTranscript

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from cases.text.prose import language_of
+from cases.text.words import language_of
 from cases.vocabulary import Language
 from llm import AskError, ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript

@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
-from cases.text.prose import language_of
+from cases.text.words import has_chinese, language_of
 from cases.vocabulary import Language
 from scoring.aie.transcripts import ADVICE, INQUIRIES, TELLING, AieTranscript, AieTurn
 from scoring.metrics.samples import Definition, Sample, mean
 from scoring.metrics.text_overlap import (
     distinct_bigrams,
-    has_chinese,
     jieba_words,
     levenshtein_ratio,
     rouge_1,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cases.text.prose import language_of
+from cases.text.words import language_of
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import Definition, Sample
 from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, words

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from cases.dialogues import PHYSICIAN, Dialogue
+from cases.text.words import has_chinese
 from cases.vocabulary import Language
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
-from scoring.metrics.text_overlap import has_chinese
 
 POINTS = 100.0
 TOTAL = "Total Score"

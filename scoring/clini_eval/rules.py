@@ -13,9 +13,10 @@ from typing import NamedTuple
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.sentences import sentences
+from cases.text.words import has_chinese
 from cases.vocabulary import Language
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
-from scoring.metrics.text_overlap import has_chinese, levenshtein_ratio, rouge_1, words
+from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
 
 BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, up to which a turn is brief; the paper's mean is 18.5
 _SAME = 0.85  # similarity from which two questions are one

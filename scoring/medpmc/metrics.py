@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from cases.text.prose import language_of
+from cases.text.words import has_chinese, language_of
 from cases.vocabulary import normalise
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
 from scoring.metrics.recall import Recall, RecallName, recall
 from scoring.metrics.samples import Definition, Sample, mean
-from scoring.metrics.text_overlap import has_chinese, without_punctuation
+from scoring.metrics.text_overlap import without_punctuation
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column

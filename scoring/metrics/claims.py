@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.text.statements import Mention, mentions, sentences
+from cases.text.statements import Mention, mentions, statements
 from cases.vocabulary import normalise
 
 MAX_CLAIMS = 30
@@ -60,7 +60,7 @@ def split_claims(report: str) -> list[str]:
     A sentence that states several things stays one claim, where an LLM would make several: the offline recall is
     coarser, and stricter on long sentences.
     """
-    distinct = {normalise(sentence): sentence for sentence in reversed(sentences(report))}
+    distinct = {normalise(sentence): sentence for sentence in reversed(statements(report))}
     return list(distinct.values())[::-1][:MAX_CLAIMS]
 
 
@@ -83,8 +83,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     fracture, mild swelling" is read rightly, "no fracture and mild swelling" is not). Good for plumbing and for
     ranking similar systems; use an LLM judge for numbers to publish.
     """
-    stated = [normalise(sentence) for sentence in sentences(report)]
-    read = [mentions(sentence) for sentence in sentences(report)]
+    stated = [normalise(sentence) for sentence in statements(report)]
+    read = [mentions(sentence) for sentence in statements(report)]
     windows = [
         _by_word(mention for sentence in read[start : start + WINDOW] for mention in sentence)
         for start in range(max(1, len(read) - WINDOW + 1))

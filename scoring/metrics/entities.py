@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from cases.text.statements import mentions, sentences
+from cases.text.statements import mentions, statements
+from cases.text.words import HAN, chinese_words, has_chinese
 from scoring.metrics.samples import MissingBackendError
-from scoring.metrics.text_overlap import has_chinese, jieba_words
 
 _LONGEST = 6  # words of a phrase
 
@@ -33,8 +33,7 @@ _FUNCTION_WORDS = frozenset(
         """,
     )
 )
-_HAN = "\u3400-\u9fff"
-_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:[./^%×*+'’-]+[^\W_{_HAN}]+)*%?")
+_TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:[./^%×*+'’-]+[^\W_{HAN}]+)*%?")
 _CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
 # With the colon before it, so that what the image shows is not taken for a heading.
 _IMAGE_MARK = re.compile(r"[:：]?\s*[<‹]\\+image[^>›]*[>›]")
@@ -50,7 +49,7 @@ class Entity(NamedTuple):
 def entities(text: str) -> list[Entity]:
     """The different phrases of a text in order, each with its polarity."""
     found: dict[Entity, None] = {}
-    for sentence in sentences(_IMAGE_MARK.sub(" ", text)):
+    for sentence in statements(_IMAGE_MARK.sub(" ", text)):
         for clause in _CLAUSE_END.split(sentence):
             denied = {mention.word for mention in mentions(clause) if mention.negated}
             for phrase in _phrases(clause):
@@ -80,7 +79,7 @@ def _phrases(clause: str) -> Iterator[str]:
 
 def _tokens(clause: str) -> Iterator[str]:
     for token in _TOKEN.findall(clause):
-        yield from jieba_words(token) if has_chinese(token) else (token,)
+        yield from chinese_words(token) if has_chinese(token) else (token,)
 
 
 def _joined(run: list[str]) -> str:

@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from types import ModuleType
 from typing import Any, NamedTuple
 
-from cases.text.prose import language_of
+from cases.text.words import jieba, language_of
 
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 # rouge-chinese ends a sentence here (a closing quotation mark belongs to it).
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
@@ -67,11 +65,6 @@ def distinct_bigrams(tokens: Sequence[str]) -> int:
     return len(set(pairwise(tokens)))
 
 
-def has_chinese(text: str) -> bool:
-    """Whether there is any Chinese character."""
-    return _CHINESE.search(text) is not None
-
-
 def without_punctuation(text: str) -> str:
     """The text without all that is neither a word character nor white space."""
     return _NEITHER_WORD_NOR_SPACE.sub("", text)
@@ -87,7 +80,7 @@ def words(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def jieba_words(text: str) -> tuple[str, ...]:
     """All pieces that jieba cuts a text into, punctuation and spaces too."""
-    return tuple(_jieba().cut(text))
+    return tuple(jieba().cut(text))
 
 
 def rouge_words(text: str) -> list[str]:
@@ -105,15 +98,6 @@ def rouge_chinese_words(text: str) -> list[str]:
     """
     lines = _CHINESE_SENTENCE_END.sub(r"\1\n\2", " ".join(jieba_words(text))).rstrip().split("\n")
     return sorted({word for line in lines if line for word in line.split() or [""]})
-
-
-@cache
-def _jieba() -> ModuleType:
-    import jieba
-
-    jieba.setLogLevel(60)  # it reports on loading its dictionary
-    module: ModuleType = jieba
-    return module
 
 
 class _Stemmer:

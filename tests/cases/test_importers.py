@@ -11,7 +11,9 @@ from cases import load_cases, save_cases
 from cases.importers import IMPORTERS, ImportResult, UnknownFormatError, import_cases
 from cases.text import lexicon
 from cases.text.demographics import demographics
-from cases.text.prose import first_sentence, language_of, paragraph, phrase
+from cases.text.prose import paragraph, phrase
+from cases.text.sentences import first_sentence
+from cases.text.words import language_of
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
 
 

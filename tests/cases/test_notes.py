@@ -9,7 +9,8 @@ import pytest
 from cases import CaseFileError, load_cases
 from cases.note_files import read_notes
 from cases.notes import note_of
-from cases.text.note_sections import note_sections, read_sections, sentences
+from cases.text.note_sections import note_sections, read_sections
+from cases.text.sentences import sentences
 
 DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
 NOTE = (

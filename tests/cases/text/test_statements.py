@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.text.statements import mentions, sentences
+from cases.text.statements import mentions, statements
 
 
 def read(sentence: str) -> dict[str, tuple[bool, str]]:
@@ -31,7 +31,7 @@ def read(sentence: str) -> dict[str, tuple[bool, str]]:
     ],
 )
 def test_sentences_are_cut_at_their_ends_and_not_at_decimals_or_abbreviations(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert statements(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_the_letter_of_a_type_is_no_article() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
-    for sentence in [text, *sentences(text)]:
+    for sentence in [text, *statements(text)]:
         mentions(sentence)

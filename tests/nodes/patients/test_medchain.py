@@ -111,8 +111,3 @@ def test_over_a_whole_interview_every_sentence_is_of_the_record_and_none_is_said
     said = [sentence for reply in replies for sentence in sentences(reply) if reply not in DENIALS[language]]
     assert set(said) <= set(known)
     assert all(said.count(sentence) <= known.count(sentence) for sentence in said)
-
-
-@given(st.lists(st.text(alphabet="ab 3.。!?；\n", max_size=8), max_size=6).map("".join))
-def test_cutting_a_text_into_sentences_loses_nothing_but_white_space(text: str) -> None:
-    assert "".join("".join(sentences(text)).split()) == "".join(text.split())

@@ -56,7 +56,7 @@ async def _judge(cases: "Sequence[MedPmcTranscript]", judges: Sequence[str], rol
     """A verdict for each case; None where there is nothing to judge (no persona's words)."""
     import anyio
 
-    from cases.text.prose import language_of
+    from cases.text.words import language_of
     from llm import ModelSettings
     from scoring.medpmc.judges import persona_judge, view
     from scoring.panel import ask_panel

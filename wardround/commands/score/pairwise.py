@@ -63,7 +63,7 @@ def aie_pairwise(
 async def _duels(view: "View", pairs: "list[tuple[AieTranscript, AieTranscript]]", judge: str) -> "list[Duel]":
     import anyio
 
-    from cases.text.prose import language_of
+    from cases.text.words import language_of
     from llm import ModelSettings
     from scoring.aie.pairwise import ROLES, compare
     from scoring.aie.pairwise_rules import Consultation

@@ -55,7 +55,7 @@ class ReportCase:
     @property
     def language(self) -> "Language":
         """The language that the case is written in; guessed from the reference where nothing says it."""
-        from cases.text.prose import language_of
+        from cases.text.words import language_of
 
         return self.written_in or language_of(*self.reference.values())
 

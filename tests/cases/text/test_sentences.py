@@ -1,0 +1,57 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases.text.sentences import clauses, first_sentence, pieces, sentences
+
+TEXTS = st.lists(
+    st.sampled_from(["Dr", "No", "e.g", "E", "p.m", "mm", "5", "12", "肺", "清", " ", "\n", "\u2028"])
+    | st.text(alphabet="ab 3.。!?；，)”\"'-:\n", max_size=4)
+).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Pulse 72.5, RR 18. Seen by Dr. Wu vs. Dr. Li.", ["Pulse 72.5, RR 18.", "Seen by Dr. Wu vs. Dr. Li."]),
+        ("Tylenol No. 3 p.r.n. for pain. No. She left.", ["Tylenol No. 3 p.r.n. for pain.", "No.", "She left."]),
+        ("E. coli, e.g. in urine. Hepatitis C. He drinks.", ["E. coli, e.g. in urine.", "Hepatitis C.", "He drinks."]),
+        ("Fell at 5 p.m. today. It was 6 p.m. He slept.", ["Fell at 5 p.m. today.", "It was 6 p.m.", "He slept."]),
+        ("1. Asthma. 2. Gout\n- Spur\nA. Scar", ["1. Asthma.", "2. Gout", "- Spur", "A. Scar"]),
+        ("Plan: 1. rest; 2. fluids.", ["Plan: 1. rest; 2. fluids."]),
+        ('He said "ouch." Then he left.', ['He said "ouch."', "Then he left."]),
+        ("1.双肺清.2.心影正常.", ["1.双肺清.", "2.心影正常."]),
+        ("体温37.5℃；咳嗽。疼吗?疼！", ["体温37.5℃；", "咳嗽。", "疼吗?", "疼！"]),
+        ("回声团（黄体？），大小1.2cm。他说“痛。”走了", ["回声团（黄体？），大小1.2cm。", "他说“痛。”", "走了"]),
+        ("?Pneumonia... today.", ["?Pneumonia...", "today."]),
+        ("...", ["..."]),
+        (" \n", []),
+    ],
+)
+def test_sentences_end_at_their_stops_and_lines_but_not_within_numbers_and_abbreviations(
+    text: str, expected: list[str]
+) -> None:
+    assert sentences(text) == expected
+    assert first_sentence(text) == (expected or [""])[0]
+
+
+@given(TEXTS | st.text(max_size=60))
+def test_cutting_a_text_into_sentences_loses_nothing_but_white_space(text: str) -> None:
+    assert "".join(pieces(text)) == text
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@given(TEXTS | st.text(max_size=60))
+def test_a_sentence_is_not_cut_again(text: str) -> None:
+    assert all(sentences(sentence) == [sentence] for sentence in sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("No fever, 1,000 mg; at 5:30 but cough", ["No fever", "1,000 mg", "at 5:30", "but cough"]),
+        ("无发热、咳嗽，但头晕；查体：清", ["无发热、咳嗽", "但头晕", "查体", "清"]),
+    ],
+)
+def test_clauses_end_at_commas_and_before_but_and_not_within_numbers(sentence: str, expected: list[str]) -> None:
+    assert clauses(sentence) == expected
