@@ -1,10 +1,8 @@
-from itertools import permutations
-
 import pytest
 
 from cases.text.record_sentences import HISTORIES
 from cases.vocabulary import EXAMINATION_ITEMS, Language
-from nodes.offline.consultation_words import concepts, matters_in, named_in, orders, pattern, stem
+from nodes.offline.consultation_words import concepts, matters_in, named_in, orders, pattern
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -54,26 +52,3 @@ def test_words_without_weight_are_left_out_whole_or_made_of_others() -> None:
 def test_advice_names_what_not_every_advice_speaks_of() -> None:
     assert named_in("I recommend treatment and further tests.", "en") == []
     assert named_in("I recommend melatonin.", "en") == ["melatonin"]
-
-
-def test_only_english_words_have_their_endings_cut() -> None:
-    assert stem("spreading") == stem("spreads") == "spread"
-    assert stem("疼痛") == "疼痛"
-
-
-def test_stems_are_right_from_many_threads_at_once() -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    from nodes.offline.consultation_words import stem
-
-    numbered = [f"{word}{ending}" for word in ("consolidat", "hypertens", "run", "swell") for ending in _endings()]
-    alone = [stem(word) for word in numbered]
-    stem.cache_clear()
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(stem, numbered)) == alone
-
-
-def _endings() -> list[str]:
-    return [
-        f"{letters}{ending}" for letters in map("".join, permutations("abcdef", 3)) for ending in ("ing", "ions", "ed")
-    ]
