@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from graphs.interview import build_interview
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
+from nodes.patients.systems import PATIENTS
 from nodes.state.graph_states import ClinicalInput, ConsultationState
 from nodes.workflow.admission import admit
 from nodes.workflow.case_retrieval import recall, refine
@@ -25,8 +26,9 @@ def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal
 def examine_first(
     state: ConsultationState, runtime: Runtime[Context]
 ) -> Literal["examined afterwards", "with retrieval", "without"]:
-    """MedChain's patient has no examiner at hand: what the doctor suggested is done after the dialogue."""
-    return "examined afterwards" if context_of(runtime).patient == "medchain" else refine_first(state, runtime)
+    """With a patient who has no examiner at hand, what the doctor suggested is done after the dialogue."""
+    examined = PATIENTS[context_of(runtime).patient].examines
+    return refine_first(state, runtime) if examined else "examined afterwards"
 
 
 def build_consultation(admitted: bool = False) -> StateGraph[Any, Context, Any, Any]:

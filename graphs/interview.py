@@ -1,36 +1,25 @@
 """The dialogue: the doctor asks, the patient's side answers, until somebody ends it or the turns are used up."""
 
-from collections.abc import Hashable
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from graphs.patients.ai_hospital import graph as ai_hospital
-from graphs.patients.medpmc import graph as patient_actor
-from graphs.patients.saps import graph as saps
+from graphs.seats import chosen
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of
-from nodes.patients.ai_hospital.profile import introduce
-from nodes.patients.clinichat import converse
-from nodes.patients.medchain import answer
+from nodes.patients.systems import PATIENTS
 from nodes.state.graph_states import InterviewOutput, InterviewState
+from nodes.state.patient_side import PatientSideState, turn_number
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stages import PHYSICAL
 
-# The patient systems, by the name under which the context asks for them: a node each.
-PATIENTS: dict[str, Any] = {
-    "medchain": answer,
-    "ai_hospital": ai_hospital,
-    "saps": saps,
-    "patient_actor": patient_actor,
-    "clinichat": converse,
-}
+patients_side = chosen(lambda context: PATIENTS[context.patient].graph)
 
 
-def introduce_first(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """AI Hospital's patient gets a profile and speaks first."""
-    return "with a profile" if context_of(runtime).patient == "ai_hospital" else recall_first(state, runtime)
+def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
+    """Some patients speak first."""
+    return "patient opens" if PATIENTS[context_of(runtime).patient].opens else recall_first(state, runtime)
 
 
 def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
@@ -38,14 +27,16 @@ def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["w
     return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
-def ended_or_answer(state: InterviewState, runtime: Runtime[Context]) -> str:
+def ended_or_answer(state: InterviewState) -> Literal["asked", "concluded, or turns used up"]:
     """Two ends: the doctor concluded, or the turns are used up (the last question stays unanswered)."""
-    return "concluded, or turns used up" if state["dialogue_ended"] else context_of(runtime).patient
+    return "concluded, or turns used up" if state["dialogue_ended"] else "asked"
 
 
-def ended_or_question(state: InterviewState) -> Literal["patient ended", "answered"]:
-    """A third end: the patient has nothing more to talk about."""
-    return "patient ended" if state["dialogue_ended"] else "answered"
+def ended_or_question(state: InterviewState, runtime: Runtime[Context]) -> str:
+    """A third end: the patient has nothing more to talk about. After the patient's opening the doctor comes in."""
+    if state.get("dialogue_ended"):
+        return "patient ended"
+    return "answered" if turn_number(state["dialogue"]) else recall_first(state, runtime)
 
 
 def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any, Any]:
@@ -55,20 +46,20 @@ def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any,
         consultation: whether the doctor asks for examinations in the dialogue, and not after it.
     """
     builder = StateGraph(InterviewState, context_schema=Context, output_schema=InterviewOutput)
-    builder.add_node(introduce)  # the author of the patient's profile
     builder.add_node(recall.at(stage=PHYSICAL))
     builder.add_node(question.at(consultation=consultation))  # the doctor
+    builder.add_node("patient", patients_side, input_schema=PatientSideState)  # one of graphs/patients/
 
-    memory: dict[Hashable, str] = {"with retrieval": "recall", "without": "question"}
-    builder.add_conditional_edges(START, introduce_first, {"with a profile": "introduce", **memory})
-    builder.add_conditional_edges("introduce", recall_first, memory)
+    builder.add_conditional_edges(
+        START, open_first, {"patient opens": "patient", "with retrieval": "recall", "without": "question"}
+    )
     builder.add_edge("recall", "question")
-    systems: dict[Hashable, str] = {}
-    for name, system in PATIENTS.items():
-        systems[name] = "answer" if name == "medchain" else name
-        builder.add_node(systems[name], system)
-        builder.add_conditional_edges(systems[name], ended_or_question, {"answered": "question", "patient ended": END})
-    builder.add_conditional_edges("question", ended_or_answer, {**systems, "concluded, or turns used up": END})
+    builder.add_conditional_edges("question", ended_or_answer, {"asked": "patient", "concluded, or turns used up": END})
+    builder.add_conditional_edges(
+        "patient",
+        ended_or_question,
+        {"answered": "question", "patient ended": END, "with retrieval": "recall", "without": "question"},
+    )
     return builder
 
 

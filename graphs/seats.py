@@ -1,4 +1,4 @@
-"""How several members of a group are set to work at once: by a message to each, or by a whole graph for each."""
+"""Whole graphs in one node: for each member of a group, or one that the run has chosen by name."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,3 +41,24 @@ def seated(
         return update(state, await graph.ainvoke(state, context=own))
 
     return RunnableLambda(run, arun)
+
+
+def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -> RunnableLambda[Any, dict[str, Any]]:
+    """A node in which the graph is run that the run's context chooses, so that what a plug-in brings can be chosen.
+
+    Args:
+        graph: gives the graph; what comes out of it is written to the state as it stands.
+    """
+
+    def run(state: Any) -> dict[str, Any]:
+        return graph(context_of(get_runtime(Context))).invoke(_findings(state))
+
+    async def arun(state: Any) -> dict[str, Any]:
+        return await graph(context_of(get_runtime(Context))).ainvoke(_findings(state))
+
+    return RunnableLambda(run, arun)
+
+
+def _findings(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state without the trace so far: what comes out is the calls of the chosen graph alone."""
+    return {key: value for key, value in state.items() if key != "trace"}

@@ -1,11 +1,13 @@
 """How to run the clinical workflow: the context of its graphs, drawn as a form by Studio."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from cases.registry import NameIn
 from llm import ModelSettings
+from nodes.patients.systems import PATIENTS
 
 
 def _at(*nodes: str) -> dict[str, Any]:
@@ -14,6 +16,9 @@ def _at(*nodes: str) -> dict[str, Any]:
 
 
 _STAGES = _at("referral", "history_taking", "examination", "diagnosis", "treatment")
+
+
+_FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files
 
 
 def _with_made_defaults(schema: dict[str, Any], settings: type[BaseModel]) -> None:
@@ -54,10 +59,10 @@ class Context(ModelSettings):
         description="Questions at most in the dialogue with the patient.",
         json_schema_extra=_at("history_taking"),
     )
-    patient: Literal["medchain", "ai_hospital", "saps", "patient_actor", "clinichat"] = Field(
+    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(name, name))] = Field(
         "medchain",
-        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's patient-actor, or "
-        "CliniChat's, whose doctor also tells the patient the diagnosis.",
+        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
+        "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
@@ -200,9 +205,10 @@ class Context(ModelSettings):
             raise ValueError(
                 "orders = 'dialogue' needs interactive = true: without a dialogue there is nothing to extract"
             )
-        for name in ("patient_profession", "actor", "pictures_in_dialogue"):
-            if self.patient != "patient_actor" and getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{name} is a setting of Med-PMC's patient and needs patient = 'patient_actor'")
+        for name in self.model_fields_set:
+            owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
+            if owners and name not in PATIENTS[self.patient].settings:
+                raise ValueError(f"{name} is no setting of patient {self.patient!r}; it needs {' or '.join(owners)}")
         return self
 
 

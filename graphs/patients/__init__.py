@@ -1,4 +1,5 @@
-"""The patient systems of the papers: one subgraph a file, which answers one turn of the doctor.
+"""The patient systems, one graph per file: one reply per invocation. Importing them registers them."""
 
-Its state is `PatientSideState`, its output `PatientSideOutput`; ``graphs/interview.py`` names it in ``PATIENTS``.
-"""
+from graphs.patients import medchain, ai_hospital, saps, medpmc, clinichat  # isort: skip  (in the order of the form)
+
+__all__ = ["ai_hospital", "clinichat", "medchain", "medpmc", "saps"]

@@ -7,6 +7,8 @@ from langgraph.graph import END, START, StateGraph
 from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
 from nodes.patients.ai_hospital.patient import relay, reply
+from nodes.patients.ai_hospital.profile import introduce
+from nodes.patients.systems import PATIENTS, patient
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
@@ -19,18 +21,30 @@ def spoken_to(state: AiHospitalState) -> Literal["to the doctor", "to the examin
     return "to the examiner" if state["dialogue"][-1].addressee == "examiner" else "to the doctor"
 
 
-builder = StateGraph(
-    AiHospitalState, context_schema=Context, input_schema=PatientSideState, output_schema=PatientSideOutput
-)
-builder.add_node(reply)  # the patient
-builder.add_node(parse_request)  # the examiner, first step: which examinations are named
-builder.add_node(report_outcomes)  # the examiner, second step: the results of these
-builder.add_node(relay)  # the patient again
+def opened(state: AiHospitalState) -> Literal["not yet", "spoken to"]:
+    """The patient's first words come with the profile, before the doctor has said anything."""
+    return "spoken to" if state.get("dialogue") else "not yet"
 
-builder.add_edge(START, "reply")
-builder.add_conditional_edges("reply", spoken_to, {"to the examiner": "parse_request", "to the doctor": END})
-builder.add_edge("parse_request", "report_outcomes")
-builder.add_edge("report_outcomes", "relay")
-builder.add_edge("relay", END)
 
-graph = builder.compile(name="AI Hospital patient")
+@patient("ai_hospital", examines=True, opens=True)
+def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState, PatientSideOutput]:
+    """One reply of AI Hospital's patient, or the opening of the dialogue."""
+    builder = StateGraph(
+        AiHospitalState, context_schema=Context, input_schema=PatientSideState, output_schema=PatientSideOutput
+    )
+    builder.add_node(introduce)  # the author of the patient's profile
+    builder.add_node(reply)  # the patient
+    builder.add_node(parse_request)  # the examiner, first step: which examinations are named
+    builder.add_node(report_outcomes)  # the examiner, second step: the results of these
+    builder.add_node(relay)  # the patient again
+
+    builder.add_conditional_edges(START, opened, {"not yet": "introduce", "spoken to": "reply"})
+    builder.add_edge("introduce", END)
+    builder.add_conditional_edges("reply", spoken_to, {"to the examiner": "parse_request", "to the doctor": END})
+    builder.add_edge("parse_request", "report_outcomes")
+    builder.add_edge("report_outcomes", "relay")
+    builder.add_edge("relay", END)
+    return builder
+
+
+graph = PATIENTS["ai_hospital"].graph

@@ -16,6 +16,7 @@ from nodes.patients.medpmc.technician import report_results, search_files, take_
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.systems import PATIENTS, patient
 from nodes.state.chart import Ended, Picture, Presentation, Turn
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
@@ -85,40 +86,51 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     return "said" if context_of(runtime).actor else "plain"
 
 
-plain_builder = StateGraph(
-    PlainPatientState, context_schema=Context, input_schema=PlainPatientInput, output_schema=PlainPatientOutput
+@patient(
+    "medpmc",
+    examines=True,
+    tracks=True,
+    speaker="response_generator",
+    settings=("patient_profession", "actor", "pictures_in_dialogue"),
 )
-plain_builder.add_node(track_coverage)  # the state tracker, step 3
-plain_builder.add_node(release)  # what the action opens of the patient's record
-plain_builder.add_node(respond)
+def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
+    """One reply of the patient, in the manner of the actor, or of the technician."""
+    plain_builder = StateGraph(
+        PlainPatientState, context_schema=Context, input_schema=PlainPatientInput, output_schema=PlainPatientOutput
+    )
+    plain_builder.add_node(track_coverage)  # the state tracker, step 3
+    plain_builder.add_node(release)  # what the action opens of the patient's record
+    plain_builder.add_node(respond)
 
-plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "release", "still open": "track_coverage"})
-plain_builder.add_edge("track_coverage", "release")
-plain_builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
-plain_builder.add_edge("respond", END)
+    plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "release", "still open": "track_coverage"})
+    plain_builder.add_edge("track_coverage", "release")
+    plain_builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+    plain_builder.add_edge("respond", END)
 
-builder = StateGraph(PatientActorState, context_schema=Context, output_schema=PatientSideOutput)
-builder.add_node(track_kind.at(demands=False))  # the state tracker, step 1
-builder.add_node(track_specificity)  # step 2
-builder.add_node("patient", plain_builder.compile(name="Plain patient"))
-builder.add_node(take_order)  # the technician: is an examination asked for, and which
-builder.add_node(search_files)  # is it on record
-builder.add_node(report_results)  # its result
-builder.add_node(act)  # the actor
+    builder = StateGraph(PatientActorState, context_schema=Context, output_schema=PatientSideOutput)
+    builder.add_node(track_kind.at(demands=False))  # the state tracker, step 1
+    builder.add_node(track_specificity)  # step 2
+    builder.add_node("patient", plain_builder.compile(name="Plain patient"))
+    builder.add_node(take_order)  # the technician: is an examination asked for, and which
+    builder.add_node(search_files)  # is it on record
+    builder.add_node(report_results)  # its result
+    builder.add_node(act)  # the actor
 
-builder.add_edge(START, "track_kind")
-builder.add_conditional_edges(
-    "track_kind", patient_or_on, {"for the patient": "patient", "still open": "track_specificity"}
-)
-builder.add_conditional_edges(
-    "track_specificity", patient_or_technician, {"for the patient": "patient", "specific advice": "take_order"}
-)
-builder.add_conditional_edges(
-    "take_order", asked_for_or_not, {"examinations": "search_files", "no examination": "patient"}
-)
-builder.add_edge("search_files", "report_results")
-builder.add_edge("report_results", END)
-builder.add_conditional_edges("patient", act_or_not, {"said": "act", "plain": END, "concluded": END})
-builder.add_edge("act", END)
+    builder.add_edge(START, "track_kind")
+    builder.add_conditional_edges(
+        "track_kind", patient_or_on, {"for the patient": "patient", "still open": "track_specificity"}
+    )
+    builder.add_conditional_edges(
+        "track_specificity", patient_or_technician, {"for the patient": "patient", "specific advice": "take_order"}
+    )
+    builder.add_conditional_edges(
+        "take_order", asked_for_or_not, {"examinations": "search_files", "no examination": "patient"}
+    )
+    builder.add_edge("search_files", "report_results")
+    builder.add_edge("report_results", END)
+    builder.add_conditional_edges("patient", act_or_not, {"said": "act", "plain": END, "concluded": END})
+    builder.add_edge("act", END)
+    return builder
 
-graph = builder.compile(name="Patient-actor")
+
+graph = PATIENTS["medpmc"].graph

@@ -9,6 +9,7 @@ from nodes.offline.doctor_actions import Kind
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.systems import PATIENTS, patient
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
@@ -31,20 +32,27 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     return "concluded" if state["action"] == "Conclusion" else "to be answered"
 
 
-builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSideOutput)
-builder.add_node(track_kind)  # the state tracker, step 1
-builder.add_node(track_specificity)  # step 2
-builder.add_node(track_coverage)  # step 3
-builder.add_node(release)  # the memory bank
-builder.add_node(respond)  # the response generator
+@patient("saps", examines=True, tracks=True, speaker="response_generator")
+def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
+    """One reply of the state-aware patient."""
+    builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSideOutput)
+    builder.add_node(track_kind)  # the state tracker, step 1
+    builder.add_node(track_specificity)  # step 2
+    builder.add_node(track_coverage)  # step 3
+    builder.add_node(release)  # the memory bank
+    builder.add_node(respond)  # the response generator
 
-builder.add_edge(START, "track_kind")
-builder.add_conditional_edges("track_kind", tracked_or_on, {"tracked": "release", "still open": "track_specificity"})
-builder.add_conditional_edges(
-    "track_specificity", tracked_or_on, {"tracked": "release", "still open": "track_coverage"}
-)
-builder.add_edge("track_coverage", "release")
-builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
-builder.add_edge("respond", END)
+    builder.add_edge(START, "track_kind")
+    builder.add_conditional_edges(
+        "track_kind", tracked_or_on, {"tracked": "release", "still open": "track_specificity"}
+    )
+    builder.add_conditional_edges(
+        "track_specificity", tracked_or_on, {"tracked": "release", "still open": "track_coverage"}
+    )
+    builder.add_edge("track_coverage", "release")
+    builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+    builder.add_edge("respond", END)
+    return builder
 
-graph = builder.compile(name="SAPS")
+
+graph = PATIENTS["saps"].graph

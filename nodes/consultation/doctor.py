@@ -19,6 +19,7 @@ from nodes.node import node
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, read_chart
 from nodes.state.stage import Options
 from nodes.workflow.stages import AUXILIARY, PHYSICAL
@@ -186,10 +187,10 @@ thinking_clinichat_doctor = Role(
 async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
     """The doctor's next turn; in a consultation examinations may be asked for.
 
-    MedChain's patient has no examiner at hand: what the doctor suggests to that patient is done after the dialogue.
+    With a patient who has no examiner at hand, what the doctor suggests is done after the dialogue.
     """
     context = runtime.context
-    afterwards = context.patient == "medchain"
+    patient = PATIENTS[context.patient]
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
@@ -204,9 +205,9 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )
     at_once, thinking = doctor, thinking_doctor
-    if consultation and context.patient == "clinichat":  # here the doctor also tells the patient the diagnosis
+    if consultation and patient.told:  # here the doctor also tells the patient the diagnosis
         at_once, thinking = clinichat_doctor, thinking_clinichat_doctor
-    elif consultation and not afterwards:
+    elif consultation and patient.examines:
         at_once, thinking = consulting_doctor, thinking_consulting_doctor
     how: dict[str, Any] = {
         "language": chart.presentation.language,

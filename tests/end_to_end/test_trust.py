@@ -113,7 +113,7 @@ def judged(course: Course, case: Case, result: dict[str, Any]) -> list[Call]:
     """The calls of the judges of all suites that can score a course."""
     with collecting_calls() as asked:
         for suite in suites_of(course.graph):
-            tracked = suite != "aie" or course.patient in ("saps", "patient_actor")
+            tracked = suite != "aie" or course.patient in ("saps", "medpmc")
             if tracked and (suite != "clini_eval" or course.graph == "reconstruction" or course.patient == "clinichat"):
                 scored(suite, case, TASKS[course.graph].answers(result))
     return asked

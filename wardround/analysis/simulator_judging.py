@@ -29,7 +29,7 @@ from scoring.mvme.reply_judges import (
     relevance_judge,
     reply_view,
 )
-from wardround.analysis.simulator_trial import System, play_all
+from wardround.analysis.simulator_trial import play_all
 
 WITH, WITHOUT = "w", "w/o"
 _AT_ONCE = 8  # questions before a judge at a time
@@ -51,7 +51,7 @@ async def judge_patient_actor(
 
     Without the tracker MedChain's patient answers, which holds the record and tracks nothing.
     """
-    tracked, failures = await play_all(items, cases, context, "patient_actor")
+    tracked, failures = await play_all(items, cases, context, "medpmc")
     untracked, more = await play_all(items, cases, context, "medchain")
     failures |= {f"{item} without tracker": reason for item, reason in more.items()}
     samples: dict[str, list[Sample]] = {}
@@ -78,7 +78,7 @@ async def judge_patient_actor(
 
 
 async def judge_replies(
-    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: System
+    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: str
 ) -> Judgements:
     """Relevance, consistency and examination accuracy of a patient's replies (AI Hospital, Table 4)."""
     played, failures = await play_all([item for item in items if is_answered(item)], cases, context, patient)

@@ -1,26 +1,22 @@
 """A patient system put to labelled items: one turn each, on the graphs that consultations use."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, Literal
 
 import anyio
-from langgraph.graph import END, START, StateGraph
 
 from cases import Case
-from graphs.interview import PATIENTS
 from llm.errors import AskError
 from nodes.context import Context
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Presentation, Turn
-from nodes.state.patient_side import PatientSideOutput, PatientSideState
+from nodes.state.patient_side import PatientSideState
 from scoring.aie.simulator_set import Played, SimulatorItem
 
-System = Literal["saps", "ai_hospital", "patient_actor", "medchain"]
 _AT_ONCE = 8  # items before the models at a time
 
 
 async def play_all(
-    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: System = "saps"
+    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: str = "saps"
 ) -> tuple[list[Played], dict[str, str]]:
     """Play every item; what got no answer is told by item, with the reason, and left out."""
     played: list[Played | None] = [None] * len(items)
@@ -40,7 +36,7 @@ async def play_all(
     return [done for done in played if done], failures
 
 
-async def play(item: SimulatorItem, case: Case, context: Context, patient: System = "saps") -> Played:
+async def play(item: SimulatorItem, case: Case, context: Context, patient: str = "saps") -> Played:
     """Have the patient answer one item: in words, pictures being told by their written findings."""
     before = [*item.dialogue, Turn(speaker="doctor", text=item.doctor)]
     state: PatientSideState = {
@@ -56,18 +52,9 @@ async def play(item: SimulatorItem, case: Case, context: Context, patient: Syste
         "dialogue": before,
     }
     in_words = context.model_copy(update={"patient": patient, "send_pictures": False})
-    dialogue: list[Turn] = (await _system(patient).ainvoke(state, context=in_words))["dialogue"]
+    dialogue: list[Turn] = (await PATIENTS[patient].graph.ainvoke(state, context=in_words))["dialogue"]
     doctor, *after = dialogue[len(before) - 1 :]
     # What patient and examiner say to each other is not for the doctor's ears.
     said = [turn for turn in after if turn.addressee in (None, "doctor")]
     reply = said[-1] if said else Turn(speaker="patient", text="")
     return Played(item=item, action=doctor.action or "", reply=reply.text, plain=reply.plain)
-
-
-@cache
-def _system(patient: System) -> Any:
-    builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
-    builder.add_node("patient", PATIENTS[patient])
-    builder.add_edge(START, "patient")
-    builder.add_edge("patient", END)
-    return builder.compile(name=patient)

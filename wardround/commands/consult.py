@@ -105,6 +105,7 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
 
 
 def _context(models: list[str], settings: list[str], seat: str, source: str) -> "Context":
+    from nodes.patients.systems import PATIENTS
     from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
 
@@ -119,10 +120,11 @@ def _context(models: list[str], settings: list[str], seat: str, source: str) -> 
     if foreign := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
         raise ConfigurationError(f"--set {foreign[0]}: no setting of a consultation")
     context = read_experiment(None, overrides, {"default": "offline", **parsed}).context
-    # In SAPS and Med-PMC the generator speaks for the patient; nobody says a person's words in another manner.
-    generated = seat == "patient" and context.patient in ("saps", "patient_actor")
-    role, actor = ("response_generator", False) if generated else (seat, context.actor)
-    return context.model_copy(update={"models": {**context.models, role: "human"}, "actor": actor})
+    if seat == "doctor":
+        return context.model_copy(update={"models": {**context.models, seat: "human"}})
+    # The person speaks for the patient whoever else would; nobody says a person's words in another manner.
+    speaker = PATIENTS[context.patient].speaker
+    return context.model_copy(update={"models": {**context.models, speaker: "human"}, "actor": False})
 
 
 def _folder(case: str) -> str:

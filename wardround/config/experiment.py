@@ -13,6 +13,7 @@ from llm.limits import Limits
 from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
+from nodes.patients.systems import PATIENTS
 from scoring.case_scores import Part
 from scoring.suite import SUITES
 
@@ -27,7 +28,6 @@ GIVES: Mapping[GraphName, frozenset[Part]] = {
     "dispute_resolution": frozenset({"report"}),
     "reconstruction": frozenset({"dialogue"}),
 }
-TRACKING = ("saps", "patient_actor")  # patients that say by which action they took the doctor's words
 NAME = "[A-Za-z0-9._=,-]+"
 JUDGING = "evaluation"  # the stage of the roles that judge
 
@@ -161,8 +161,8 @@ class Experiment(Section):
             raise ValueError(
                 f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
             )
-        if "actions" in SUITES[self.scored_by].needs and self.workflow.get("patient") not in TRACKING:
-            patients = " or ".join(map(repr, TRACKING))
+        if "actions" in SUITES[self.scored_by].needs and not PATIENTS[self.context.patient].tracks:
+            patients = " or ".join(repr(system.name) for system in PATIENTS.values() if system.tracks)
             raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs workflow.patient = {patients}")
         return self
 

@@ -63,7 +63,7 @@ def with_manners(view: ActorView) -> Rewriting:
     return Rewriting(text=view.persona.in_manner(view.plain, view.language))
 
 
-actor = Role("actor", "patient_actor", "medpmc/actor", Rewriting, offline=with_manners)
+actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, offline=with_manners)
 
 
 @node

@@ -57,8 +57,8 @@ class _Found:
     pictures: tuple[Picture, ...] = ()
 
 
-order_desk = Role("technician", "patient_actor.order", "medpmc/order", ParsedRequest, offline=items_by_name)
-technician = Role("technician", "patient_actor.results", "medpmc/results", Outcomes, offline=read_out)
+order_desk = Role("technician", "medpmc.order", "medpmc/order", ParsedRequest, offline=items_by_name)
+technician = Role("technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out)
 
 _ABSENT: dict[Language, dict[str, str]] = {
     "en": {
@@ -152,9 +152,9 @@ def _search(item: str, state: FilesState, context: Context, language: Language) 
 def _file(action: Action, released: list[str], pictures: list[Picture], turn: int, context: Context) -> None:
     """Put what the order opened of the files into the trace."""
     entry = Call(
-        id=f"patient_actor/released_results/turn{turn}",
+        id=f"medpmc/released_results/turn{turn}",
         role="released_results",
-        stage="patient_actor",
+        stage="medpmc",
         model=OFFLINE,  # nobody is asked
         prompt="",
         prompt_hash="",

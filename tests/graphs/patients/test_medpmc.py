@@ -7,14 +7,14 @@ from cases import Case
 from cases.case import ExaminationRecord, Image
 from cases.text.sentences import sentences
 from graphs import consultation
-from graphs.patients import medpmc as patient_actor
+from graphs.patients import medpmc
 from nodes.context import Context
 from nodes.state.chart import Presentation, Turn
 from tests.graphs.patients.test_ai_hospital import ATTACKS
 from tests.graphs.scripting import builtin, calls, pictures_in
 from tests.support.fake_server import ChatRequest, FakeServer
 
-GRAPH: Any = patient_actor.graph
+GRAPH: Any = medpmc.graph
 CONSULTATION: Any = consultation
 EN, ZH = builtin("dentistry-01"), builtin("surgery-06")  # the English one has a picture
 CASES = {"en": EN, "zh": ZH}
@@ -33,7 +33,7 @@ def answer_to(question: str, case: Case = EN, first: bool = False, **context: An
         "reference_reports": dict(case.key.imaging_reports),
         "dialogue": [asked] if first else [*FIRST, asked],
     }
-    settings: Any = {"retrieval": False, "patient": "patient_actor", **context}
+    settings: Any = {"retrieval": False, "patient": "medpmc", **context}
     result: dict[str, Any] = GRAPH.invoke(given, context=settings)
     return result
 
@@ -223,7 +223,7 @@ def _doctor(request: ChatRequest) -> dict[str, Any] | None:
 def consult(**context: Any) -> tuple[dict[str, Any], list[ChatRequest]]:
     """A consultation under that doctor, everybody else by rule; and what the doctor was asked."""
     with FakeServer(answer=_doctor) as server:
-        settings = {"retrieval": False, "patient": "patient_actor", "max_turns": 4, **context}
+        settings = {"retrieval": False, "patient": "medpmc", "max_turns": 4, **context}
         models = {"doctor": f"openai:any@{server.base_url}"}
         result = CONSULTATION.invoke({"case": EN}, context={"models": models, **settings})
     return result, [request for request in server.requests if request.name in ("DoctorTurn", "ReasonedTurn")]
@@ -276,7 +276,7 @@ def test_the_modes_leave_the_rule_as_it_is(mode: str) -> None:
 @pytest.mark.parametrize("profession", ["farmer", "student", "worker", "office_worker", "doctor"])
 @pytest.mark.parametrize("case", [EN, builtin("surgery-05")], ids=["man", "other"])
 def test_a_consultation_runs_with_every_persona(profession: str, case: Case) -> None:
-    settings: Any = {"retrieval": False, "patient": "patient_actor", "patient_profession": profession}
+    settings: Any = {"retrieval": False, "patient": "medpmc", "patient_profession": profession}
     result = CONSULTATION.invoke({"case": case}, context=settings)
     told = [turn for turn in result["dialogue"] if turn.speaker == "patient"]
     assert told and all(turn.plain and turn.plain in turn.text for turn in told)
@@ -286,7 +286,7 @@ def test_a_consultation_runs_with_every_persona(profession: str, case: Case) -> 
 def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
     with FakeServer(answer=_doctor) as server:
         models = {"doctor": f"openai:any@{server.base_url}", "actor": f"openai:any@{server.base_url}"}
-        settings: Any = {"retrieval": False, "patient": "patient_actor", "patient_sex": "female", "max_turns": 3}
+        settings: Any = {"retrieval": False, "patient": "medpmc", "patient_sex": "female", "max_turns": 3}
         result = CONSULTATION.invoke({"case": EN}, context={"models": models, **settings})
     assert result["presentation"].sex == result["patient_record"].sex == "female"
     assert "years, female, delivery van driver" in server.requests[0].text
@@ -296,7 +296,9 @@ def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
 
 def test_med_pmcs_settings_with_another_patient_are_refused_and_not_ignored() -> None:
     for setting in ({"patient_profession": "farmer"}, {"actor": False}, {"pictures_in_dialogue": "none"}):
-        with pytest.raises(ValidationError, match=f"{next(iter(setting))} is a setting of Med-PMC's patient"):
+        with pytest.raises(
+            ValidationError, match=f"{next(iter(setting))} is no setting of patient 'saps'; it needs 'medpmc'"
+        ):
             Context.model_validate({"patient": "saps", **setting})
 
 

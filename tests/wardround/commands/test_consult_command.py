@@ -120,7 +120,7 @@ def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
 
 
 @pytest.mark.parametrize("mode", ["direct", "zero_shot_cot"])
-@pytest.mark.parametrize("system", ["medchain", "ai_hospital", "saps", "patient_actor", "clinichat"])
+@pytest.mark.parametrize("system", ["medchain", "ai_hospital", "saps", "medpmc", "clinichat"])
 def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:
     settings = (f"--set=patient={system}", f"--set=doctor_mode={mode}", "--set=max_turns=3")
     doctor = consult(["Hello.", "Do you smoke?", "/end", *REPORT], tmp_path / "doctor", *settings)

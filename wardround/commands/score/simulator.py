@@ -30,7 +30,7 @@ _JUDGES = {
     "medpmc": ("patient_judge", "persona_judge"),
     "ai_hospital": ("relevance_judge", "consistency_judge", "examination_judge"),
 }
-Patient = Literal["saps", "ai_hospital", "patient_actor", "medchain"]
+Patient = Literal["saps", "ai_hospital", "medpmc", "medchain"]
 
 
 def simulator(
@@ -75,7 +75,7 @@ def simulator(
 
     definition: Definition = mode.value
     if judged == "medpmc" and patient is not None:
-        refuse("--judged medpmc plays its own patients, patient_actor and medchain: leave out --patient")
+        refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
     default: Patient = "ai_hospital" if judged else "saps"
     if page is not None and patient not in (None, default):
         refuse(f"--page shows the figures of {default}: leave out --patient {patient}")
@@ -130,7 +130,7 @@ def _notes(patient: "Patient | None", judged: str | None, context: "Context") ->
         rules = [role for role in _JUDGES[judged] if model_of(role, "evaluation", context.models) == OFFLINE]
         names = ", ".join(rules)
         return [f"By rules that compare words and facts, for ranking similar systems only: {names}."] if rules else []
-    if patient == "patient_actor":
+    if patient == "medpmc":
         return ["Med-PMC's tracker knows no demands: what is to be done on the spot is advice to it."]
     return []
 

@@ -85,7 +85,7 @@ def test_an_answer_that_is_none_gives_way_to_the_plain_words_too() -> None:
 
 
 def test_the_actor_is_shown_the_persona_and_the_plain_words_and_no_more() -> None:
-    _, _, requests = said(lambda request: {"text": FAITHFUL}, patient_profession="doctor", patient="patient_actor")
+    _, _, requests = said(lambda request: {"text": FAITHFUL}, patient_profession="doctor", patient="medpmc")
     assert "You are a woman." in requests[0].text and "You are a doctor yourself." in requests[0].text
     assert PLAIN in requests[0].text and "What is it?" not in requests[0].text and "A fever." not in requests[0].text
 
@@ -97,5 +97,5 @@ def test_outside_of_a_rewriting_the_type_takes_any_words() -> None:
 def test_the_persona_is_set_or_follows_the_record() -> None:
     door = Presentation(language="zh", sex="male", occupation="会计", chief_complaint="咳嗽")
     assert persona_of(door, Context()).profession == "office_worker"
-    assert persona_of(door, Context(patient="patient_actor", patient_profession="student")).profession == "student"
+    assert persona_of(door, Context(patient="medpmc", patient_profession="student")).profession == "student"
     assert persona_of(door, Context()).sex == "male"

@@ -64,13 +64,13 @@ def items(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("patient", ["saps", "ai_hospital", "patient_actor", "medchain"])
+@pytest.mark.parametrize("patient", ["saps", "ai_hospital", "medpmc", "medchain"])
 def test_any_patient_can_be_tried_and_one_that_tracks_nothing_has_no_matrix(items: Path, patient: str) -> None:
     out = items.with_name("out.json")
     result = run(items, "--patient", patient, "--json", out)
     assert result.exit_code == 0, result.output
     metrics = json.loads(out.read_text("utf-8"))["metrics"]
-    tracks = patient in ("saps", "patient_actor")
+    tracks = patient in ("saps", "medpmc")
     assert metrics["TRACKING"]["n"] == (20 if tracks else 0)
     assert ("Tracked actions" in result.stdout) == tracks
     assert metrics["ACCURACY"]["n"] == 4

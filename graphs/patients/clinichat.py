@@ -1,0 +1,21 @@
+"""CliniChat's patient: brings the whole clinical note, and reacts to each step of the diagnosis (CliniChat, F)."""
+
+from langgraph.graph import END, START, StateGraph
+
+from nodes.context import Context
+from nodes.patients.clinichat import converse
+from nodes.patients.systems import PATIENTS, patient
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
+
+
+@patient("clinichat", examines=True, told=True)
+def build_clinichat() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
+    """One reply of the patient."""
+    builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
+    builder.add_node(converse)
+    builder.add_edge(START, "converse")
+    builder.add_edge("converse", END)
+    return builder
+
+
+graph = PATIENTS["clinichat"].graph

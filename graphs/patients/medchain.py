@@ -1,0 +1,21 @@
+"""MedChain's patient: answers from the patient record; examinations are done after the dialogue (MedChain, A.2.2)."""
+
+from langgraph.graph import END, START, StateGraph
+
+from nodes.context import Context
+from nodes.patients.medchain import answer
+from nodes.patients.systems import PATIENTS, patient
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
+
+
+@patient("medchain", examines=False)
+def build_medchain() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
+    """One reply of the patient."""
+    builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
+    builder.add_node(answer)
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", END)
+    return builder
+
+
+graph = PATIENTS["medchain"].graph

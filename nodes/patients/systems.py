@@ -1,0 +1,69 @@
+"""Patient systems by name: what each can do is declared where it is registered, never inferred from its name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from cases.registry import Registry, RegistryError
+
+Build = Callable[[], StateGraph[Any, Any, Any, Any]]
+
+
+@dataclass(frozen=True)
+class PatientSystem:
+    """Who answers the doctor.
+
+    Attributes:
+        name: the value of the setting ``patient``.
+        graph: one reply of the patient's side per invocation; it takes and gives `PatientSideState`.
+        examines: whether results of examinations are told in the dialogue; if not, they are done after it.
+        opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
+        tracks: whether the doctor's actions are tracked, turn by turn.
+        told: whether the doctor is to tell this patient the diagnosis in the dialogue.
+        speaker: the role that speaks for the patient.
+        settings: settings of the dialogue that this system obeys and others do not.
+    """
+
+    name: str
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+    examines: bool
+    opens: bool = False
+    tracks: bool = False
+    told: bool = False
+    speaker: str = "patient"
+    settings: tuple[str, ...] = ()
+
+
+PATIENTS: Registry[PatientSystem] = Registry("patient")
+
+
+def patient(
+    name: str,
+    *,
+    examines: bool,
+    opens: bool = False,
+    tracks: bool = False,
+    told: bool = False,
+    speaker: str = "patient",
+    settings: tuple[str, ...] = (),
+) -> Callable[[Build], Build]:
+    """Register a patient system; the arguments are those of `PatientSystem`.
+
+    The decorated function builds the graph of one reply. It is called once, at registration.
+
+    Raises:
+        RegistryError: the name is taken, or the function gives no `StateGraph`.
+    """
+
+    def register(build: Build) -> Build:
+        builder = build()
+        if not isinstance(builder, StateGraph):
+            raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        graph = builder.compile(name=f"{name} patient")
+        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, tracks, told, speaker, settings))
+        return build
+
+    return register
