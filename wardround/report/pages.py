@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cases import Case, CaseFileError
-from scoring.metrics.statistics import Estimate
 from wardround.analysis.summary import columns_of
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section
@@ -22,7 +22,8 @@ from wardround.store.run_directory import Result
 from wardround.tables.figures import as_svg
 from wardround.tables.making import Made, make_tables
 from wardround.tables.roles import roles_table
-from wardround.tables.table import Cell, Column, Measured, Table
+from wardround.tables.scores import score_form
+from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -135,38 +136,33 @@ def _key(result: Result) -> Key:
 
 def _of_one_run(table: Table) -> Table:
     """The table without its first column, which names the run."""
-    return replace(table, columns=table.columns[1:], rows=[row[1:] for row in table.rows])
+    return replace(table, columns=table.columns[1:])
 
 
 def _scores_table(run: RecordedRun) -> Table:
-    """The scores of one run, a row each."""
-    digits = 3 if run.suite.averaged else 2
-    titles = columns_of(run.suite)
-    rows: list[list[Cell]] = []
-    for name, title in titles.items():
-        found = run.estimates.get(name, Estimate(n=0))
-        low, high = found.ci95 or (None, None)
-        rows.append([title, Measured(found), low, high, found.n])
+    """The scores of one run, one per row."""
+    titles, form = columns_of(run.suite), score_form(run.suite)
     columns = [
         Column("score", "Score", key=True),
-        Column("mean", "Mean", digits=digits, measured=True),
-        Column("low", "From", "95 % interval", digits=digits),
-        Column("high", "To", "95 % interval", digits=digits),
-        Column("n", "Cases"),
+        Column("score", "Mean", form=form, mean=True),
+        Column("score_low", "From", "95 % interval", form),
+        Column("score_high", "To", "95 % interval", form),
+        Column("score_n", "Cases"),
     ]
+    rows = [{"score": title, **measured({"score": run.estimates[name]})} for name, title in titles.items()]
     return Table("scores", "Scores", columns, rows, [run.suite.notes] if run.suite.notes else [])
 
 
 def _unscored_table(run: RecordedRun) -> Table | None:
     """How many scores are missing, and why."""
-    counts: dict[tuple[str, str], int] = {}
     titles = columns_of(run.suite)
-    for result in run.scored:
-        for name, reason in result.unscored.items():
-            key = (titles.get(name, name), ": ".join(reason.split(": ")[:2]))
-            counts[key] = counts.get(key, 0) + 1
+    counted = Counter(
+        (titles.get(name, name), ": ".join(reason.split(": ")[:2]))
+        for result in run.scored
+        for name, reason in result.unscored.items()
+    )
     columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
-    rows: list[list[Cell]] = [[*key, count] for key, count in sorted(counts.items())]
+    rows = [{"score": score, "reason": reason, "cases": count} for (score, reason), count in sorted(counted.items())]
     return Table("unscored", "Not scored", columns, rows) if rows else None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scoring.mvme.consensus import share_in_consensus, share_of_end
 from wardround.analysis.discussions import discussions_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 AFTER = "after_"
 
@@ -25,24 +25,20 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     limit = max(run.experiment.context.max_rounds for run in discussed)
     columns = [
         Column("run", "Run", key=True),
-        *(
-            Column(f"{AFTER}{number}", str(number), "After round", digits=3, measured=True)
-            for number in range(limit + 1)
-        ),
-        Column("agreed", "Agreed", "In the end", digits=3, measured=True),
-        Column("gave_up", "Gave up", "In the end", digits=3, measured=True),
+        *(Column(f"{AFTER}{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
+        Column("agreed", "Agreed", "In the end", ".3f", mean=True),
+        Column("gave_up", "Gave up", "In the end", ".3f", mean=True),
         Column("discussed", "With discussion", "Cases"),
         Column("without", "Without", "Cases"),
     ]
-    rows: list[list[Cell]] = [
-        [
-            run.name,
-            *(Measured(share_in_consensus(found, number)) for number in range(limit + 1)),
-            Measured(share_of_end(found, "agreed")),
-            Measured(share_of_end(found, "gave_up")),
-            len(found),
-            without,
-        ]
+    rows = [
+        {
+            "run": run.name,
+            **measured({f"{AFTER}{number}": share_in_consensus(found, number) for number in range(limit + 1)}),
+            **measured({"agreed": share_of_end(found, "agreed"), "gave_up": share_of_end(found, "gave_up")}),
+            "discussed": len(found),
+            "without": without,
+        }
         for run, (found, without) in of_runs
     ]
     notes = [

@@ -1,21 +1,14 @@
 """Paired differences between runs of the same cases: what ``wardround compare`` prints and writes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from scoring.metrics.comparison import PairedDifference, holm, paired_difference
+from scoring.metrics.comparison import holm, paired_difference
 from wardround.analysis.summary import case_scores, columns_of
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, Measured, Table
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One run's score minus the first run's; ``corrected`` is the permutation test's p by Holm."""
-
-    found: PairedDifference
-    corrected: float | None
+from wardround.tables.scores import score_form
+from wardround.tables.table import Column, Table, measured
 
 
 def check_comparable(runs: Sequence[RecordedRun]) -> None:
@@ -33,50 +26,54 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
         raise ConfigurationError(f"only runs of one suite can be compared: {scored}")
 
 
-def differences(run: RecordedRun, first: RecordedRun) -> dict[str, Difference]:
-    """The difference of every score, case by case over the cases that both runs scored."""
-    one, other = case_scores(run.results, run.suite), case_scores(first.results, first.suite)
-    found = {name: paired_difference(one[name], other[name]) for name in columns_of(run.suite)}
-    corrected = holm({name: difference.permutation_p for name, difference in found.items()})
-    return {name: Difference(difference, corrected[name]) for name, difference in found.items()}
-
-
-def differences_table(runs: Sequence[RecordedRun], found: Sequence[dict[str, Difference]]) -> Table:
-    """All differences to the first run in one table, a row a score.
-
-    Args:
-        runs: the first is the baseline.
-        found: of each of the others.
-    """
+def differences_table(runs: Sequence[RecordedRun]) -> Table:
+    """Every score of each run minus the first run's, case by case over the cases that both scored, one per row."""
     first = runs[0]
-    titles = columns_of(first.suite)
-    digits = 3 if first.suite.averaged else 2
-    rows: list[list[Cell]] = []
-    for run, of_run in zip(runs[1:], found, strict=True):
-        for name, difference in of_run.items():
-            cells = (
-                Measured(first.estimates[name]),
-                Measured(run.estimates[name]),
-                Measured(difference.found.difference),
-            )
-            p_values = (difference.found.permutation_p, difference.corrected, difference.found.wilcoxon_p)
-            rows.append([run.name, titles[name], *cells, *p_values])
+    form = score_form(first.suite)
     columns = [
         Column("run", "Run", key=True),
         Column("score", "Score", key=True),
-        Column("baseline", first.name, digits=digits, measured=True),
-        Column("value", "Run", digits=digits, measured=True),
-        Column("difference", "Difference", digits=digits, measured=True),
-        Column("p", "p", digits=3),
-        Column("p_holm", "p (Holm)", digits=3),
-        Column("p_wilcoxon", "p (Wilcoxon)", digits=3),
+        Column("baseline", first.name, form=form, mean=True),
+        Column("value", "Run", form=form, mean=True),
+        Column("difference", "Difference", form=form, mean=True),
+        Column("p", "p", form=".3f"),
+        Column("p_holm", "p (Holm)", form=".3f"),
+        Column("p_wilcoxon", "p (Wilcoxon)", form=".3f"),
     ]
     notes = [
         "Differences are paired over the cases that both have; ± is half the width of the 95 % bootstrap interval.",
         "p: paired permutation test; Holm's correction is over the scores of a run.",
         *(f"{run.name}: {counts(run)}." for run in runs),
     ]
+    rows = [row for run in runs[1:] for row in _differences(run, first)]
     return Table("comparison", f"Differences to {first.name}", columns, rows, notes)
+
+
+def brief_tables(runs: Sequence[RecordedRun], differences: Table) -> Iterator[Table]:
+    """The same for a terminal: the means side by side, then each run's differences with their intervals."""
+    titles = columns_of(runs[0].suite)
+    means = [
+        {"score": title, **{str(place): run.estimates[name].mean for place, run in enumerate(runs)}}
+        for name, title in titles.items()
+    ]
+    columns = [
+        Column("score", "score", key=True),
+        *(Column(str(place), run.name, form=".4f") for place, run in enumerate(runs)),
+    ]
+    yield Table("means", "Means", columns, means, [f"{run.name}: {counts(run)}" for run in runs])
+    columns = [
+        Column("score", "score", key=True),
+        Column("difference_mean", "difference", form="+.4f"),
+        Column("difference_low", "from", "95 % interval", "+.3f"),
+        Column("difference_high", "to", "95 % interval", "+.3f"),
+        Column("difference_n", "cases"),
+        Column("p", "p", form=".3g"),
+        Column("p_holm", "p (Holm)", form=".3g"),
+        Column("p_wilcoxon", "p (Wilcoxon)", form=".3g"),
+    ]
+    for place, run in enumerate(runs[1:]):
+        rows = differences.rows[place * len(titles) : (place + 1) * len(titles)]
+        yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows)
 
 
 def counts(run: RecordedRun) -> str:
@@ -84,3 +81,19 @@ def counts(run: RecordedRun) -> str:
     limited = sum(result.limited for result in run.results)
     failed = len(run.results) - len(run.scored)
     return f"{len(run.results)} attempted, {len(run.scored)} scored ({limited} stopped at a limit), {failed} failed"
+
+
+def _differences(run: RecordedRun, first: RecordedRun) -> Iterator[dict[str, Any]]:
+    one, other = case_scores(run.results, run.suite), case_scores(first.results, first.suite)
+    titles = columns_of(run.suite)
+    found = {name: paired_difference(one[name], other[name]) for name in titles}
+    corrected = holm({name: difference.permutation_p for name, difference in found.items()})
+    for name, difference in found.items():
+        means = {"baseline": first.estimates[name], "value": run.estimates[name], "difference": difference.difference}
+        p_values = (difference.permutation_p, corrected[name], difference.wilcoxon_p)
+        yield {
+            "run": run.name,
+            "score": titles[name],
+            **measured(means),
+            **dict(zip(("p", "p_holm", "p_wilcoxon"), p_values, strict=True)),
+        }

@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
 
 from scoring.metrics.statistics import estimate
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import unfinished_notes
-from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -16,7 +19,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     Raises:
         DoesNotFitError: no case has ended.
     """
-    rows = [[run.name, *row] for run in runs for row in _ends(run.results)]
+    rows = [{"run": run.name, **row} for run in runs for row in _rows(run.results)]
     if not rows:
         raise DoesNotFitError("no case has ended yet")
     columns = [
@@ -24,8 +27,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("part", "Part", key=True),
         Column("end", "Ended", key=True),
         Column("cases", "Cases"),
-        Column("share", "Share", digits=3, measured=True),
-        Column("rounds", "Rounds", measured=True),
+        Column("share", "Share", form=".3f", mean=True),
+        Column("rounds", "Rounds", mean=True),
     ]
     notes = [
         "Rounds: decisions of a stage, turns of a dialogue, revisions of a discussion.",
@@ -35,26 +38,23 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     return [Table("ends", "Ends and rounds", columns, rows, notes, caption)]
 
 
-def _ends(results: Sequence[Result]) -> Iterator[list[Cell]]:
-    """The rows of a run: of its cases, then of every part of them."""
-    cases = [result.case_id for result in results]
-    for end, count in _counted(result.termination for result in results):
-        share = estimate((float(result.termination == end) for result in results), cases)
-        yield ["case", end, count, Measured(share), None]
-    for part in dict.fromkeys(part.split(":")[0] for result in results for part in result.stages):
-        ended = [
-            (end, result.rounds.get(name), result.case_id)
-            for result in results
-            for name, end in result.stages.items()
-            if name.split(":")[0] == part
-        ]
-        of_cases = [case for _, _, case in ended]
-        for end, count in _counted(end for end, _, _ in ended):
-            share = estimate((float(one == end) for one, _, _ in ended), of_cases)
-            taken = [(float(rounds), case) for one, rounds, case in ended if one == end and rounds is not None]
-            rounds = estimate((value for value, _ in taken), (case for _, case in taken))
-            yield [part.replace("_", " "), end.replace("_", " "), count, Measured(share), Measured(rounds)]
+def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+    """The rows of a run: of its cases, then of every part of them; the most frequent end first."""
+    ended = pd.DataFrame(
+        [end for result in results for end in _ends(result)], columns=["part", "end", "rounds", "case"], dtype=object
+    )
+    for part, of_part in ended.groupby("part", sort=False):
+        counts = Counter(of_part["end"])
+        for end in sorted(counts, key=lambda end: (-counts[end], end)):
+            share = estimate((of_part["end"] == end).astype(float), of_part["case"])
+            counted = of_part[of_part["end"] == end].dropna(subset="rounds")
+            rounds = estimate(counted["rounds"].astype(float), counted["case"])
+            yield {"part": part, "end": end, "cases": counts[end], **measured({"share": share, "rounds": rounds})}
 
 
-def _counted(ends: Iterator[str]) -> list[tuple[str, int]]:
-    return sorted(Counter(ends).items(), key=lambda item: (-item[1], item[0]))
+def _ends(result: Result) -> Iterator[tuple[str, str, int | None, str]]:
+    """How a case and each of its parts ended, and after how many rounds."""
+    yield "case", result.termination, None, result.case_id
+    for name, end in result.stages.items():
+        part = name.split(":")[0].replace("_", " ")
+        yield part, end.replace("_", " "), result.rounds.get(name), result.case_id

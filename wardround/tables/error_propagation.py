@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scoring.medchain.error_propagation import error_propagation
 from wardround.analysis.summary import columns_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 THRESHOLD = 0.5
 
@@ -19,23 +19,27 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     staged = [run for run in runs if run.suite.stages and run.scored]
     if not staged:
         raise DoesNotFitError("no run is scored stage by stage (suite medchain)")
-    rows: list[list[Cell]] = []
+    rows = []
     for run in staged:
         titles = columns_of(run.suite)
         scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
         passages = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)
-        for passage in passages:
-            accuracy = Measured(passage.accuracy)
-            rows.append(
-                [run.name, titles[passage.stage], passage.entered, passage.unscored, passage.still_right, accuracy]
-            )
+        rows += [
+            {
+                "run": run.name,
+                "stage": titles[passage.stage],
+                **passage.model_dump(include={"entered", "unscored", "still_right"}),
+                **measured({"accuracy": passage.accuracy}),
+            }
+            for passage in passages
+        ]
     columns = [
         Column("run", "Run", key=True),
         Column("stage", "Stage", key=True),
         Column("entered", "Right before"),
         Column("unscored", "Of these unscored"),
         Column("still_right", "Still right"),
-        Column("accuracy", "Accuracy given that", digits=3, measured=True),
+        Column("accuracy", "Accuracy given that", form=".3f", mean=True),
     ]
     notes = [
         f"A stage is right if the department is, or if its score is {THRESHOLD} or more; "

@@ -2,11 +2,13 @@
 
 import io
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from wardround.tables.consensus import AFTER
-from wardround.tables.table import Measured, Table
+from wardround.tables.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,21 +36,25 @@ _ACROSS = 4  # panels side by side
 
 def draw_scores(table: Table) -> "Figure":
     """A panel for each score: every run's mean and interval."""
-    measured = [place for place, column in enumerate(table.columns) if column.measured]
-    names = [str(row[0]) for row in table.rows]
-    down = math.ceil(len(measured) / _ACROSS)
-    across = math.ceil(len(measured) / down)
+    scores = [column for column in table.columns if column.mean]
+    names = table.frame["run"].tolist()
+    down = math.ceil(len(scores) / _ACROSS)
+    across = math.ceil(len(scores) / down)
     figure, panels = _panels(down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True)
-    for panel, place in zip(panels, measured, strict=False):
-        panel.set_title(table.columns[place].title, loc="left")
+    for panel, score in zip(panels, scores, strict=False):
+        panel.set_title(score.title, loc="left")
         panel.grid(axis="y", visible=False)
         panel.margins(x=0.12)
-        if ends := table.columns[place].ends:
-            room = 0.05 * (ends[1] - ends[0])
-            panel.set_xlim(ends[0] - room, ends[1] + room)
-        for row, name in enumerate(names):
-            _interval(panel, table.rows[row][place], row, _colour(row), MARKERS[row % len(MARKERS)], name)
-    for panel in panels[len(measured) :]:
+        if score.ends:
+            room = 0.05 * (score.ends[1] - score.ends[0])
+            panel.set_xlim(score.ends[0] - room, score.ends[1] + room)
+        points = table.points(score.name)
+        for row in points.index:
+            point = points.loc[[row]]
+            panel.errorbar(
+                point["mean"], [row], xerr=_whiskers(point), **_look(row), markersize=5, capsize=2.5, label=names[row]
+            )
+    for panel in panels[len(scores) :]:
         panel.set_visible(False)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(len(names) - 0.5, -0.5)
@@ -56,14 +62,15 @@ def draw_scores(table: Table) -> "Figure":
 
 
 def draw_consensus(table: Table) -> "Figure":
-    """The share of cases in consensus by round, a line a run (AI Hospital, Figure 4)."""
-    rounds = [(place, int(column.title)) for place, column in enumerate(table.columns) if column.name.startswith(AFTER)]
+    """The share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
+    rounds = {int(column.title): column.name for column in table.columns if column.name.startswith(AFTER)}
     figure, (panel,) = _panels(1, 1, (4.8, 3.0))
-    for number, row in enumerate(table.rows):
-        known = [point for place, at in rounds if (point := _points(row[place], at)) is not None]
-        if known:
-            _line(panel, known, number, str(row[0]), shift=0.04 * (number - (len(table.rows) - 1) / 2))
-    panel.set_xticks([at for _, at in rounds])
+    by_round = {number: table.points(name) for number, name in rounds.items()}
+    for place, name in enumerate(table.frame["run"]):
+        known = pd.DataFrame({number: found.loc[place] for number, found in by_round.items() if place in found.index}).T
+        if len(known):
+            _line(panel, known, place, name, 0.04 * (place - (len(table.rows) - 1) / 2))
+    panel.set_xticks(list(rounds))
     panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(-0.03, 1.03))
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
@@ -73,27 +80,24 @@ def draw_error_propagation(table: Table) -> "Figure":
     """Cases still right after each stage, and the accuracy of each stage given that (MedChain, Figure 1)."""
     from matplotlib.ticker import MaxNLocator
 
-    names = list(dict.fromkeys(str(row[0]) for row in table.rows))
-    stages = list(dict.fromkeys(str(row[1]) for row in table.rows))
+    stages = table.frame["stage"].unique()
+    runs = table.frame.groupby("run", sort=False)
     figure, (left, right) = _panels(1, 2, (8.6, 3.2))
-    width = 0.8 / len(names)
-    for number, name in enumerate(names):
-        rows = [row for row in table.rows if row[0] == name]
-        shift = (number - (len(names) - 1) / 2) * width
-        counts = [int(row[4]) for row in rows if isinstance(row[4], int)]
-        bars = left.bar(
-            [at + shift for at in range(len(counts))], counts, width * 0.92, color=_colour(number), label=name
-        )
+    width = 0.8 / len(runs)
+    accuracy = table.points("accuracy")
+    for number, (name, rows) in enumerate(runs):
+        beside = number - (len(runs) - 1) / 2
+        at = np.arange(len(rows))
+        bars = left.bar(at + beside * width, rows["still_right"], width * 0.92, color=_colour(number), label=name)
         left.bar_label(bars, fontsize=7, padding=1)
-        points = [point for at, row in enumerate(rows) if (point := _points(row[5], at)) is not None]
-        _line(right, points, number, name, shift=0.05 * (number - (len(names) - 1) / 2))
+        _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * beside)
     for panel, title in ((left, "Cases still right after the stage"), (right, "Accuracy, all earlier stages right")):
         panel.set_title(title, loc="left")
         panel.set_xticks(range(len(stages)), stages, rotation=30, ha="right", rotation_mode="anchor")
         panel.grid(axis="x", visible=False)
     left.yaxis.set_major_locator(MaxNLocator(integer=True))
     right.set_ylim(-0.03, 1.03)
-    if len(names) > 1:
+    if len(runs) > 1:
         right.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -132,36 +136,19 @@ def _colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-Point = tuple[float, float, float, float]  # place, mean, and the ends of the interval
+def _look(number: int) -> dict[str, Any]:
+    """The colour and the sign of a run."""
+    return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)]}
 
 
-def _points(cell: Any, at: float) -> Point | None:
-    if not isinstance(cell, Measured) or cell.estimate.mean is None:
-        return None
-    mean = cell.estimate.mean
-    low, high = cell.estimate.ci95 or (mean, mean)
-    return at, mean, low, high
-
-
-def _line(panel: "Axes", points: list[Point], number: int, label: str, shift: float = 0.0) -> None:
+def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:
     """Means joined by a line, with their intervals; runs stand a little apart, so that none hides another."""
-    places = [at + shift for at, *_ in points]
-    means = [mean for _, mean, _, _ in points]
-    errors = list(zip(*_whiskers(points), strict=True))
     panel.errorbar(
-        places, means, yerr=errors or None, color=_colour(number), marker=MARKERS[number % len(MARKERS)],
+        points.index + shift, points["mean"], yerr=_whiskers(points), **_look(number),
         markersize=4.5, linewidth=1.3, elinewidth=1, capsize=2, label=label,
     )  # fmt: skip
 
 
-def _interval(panel: "Axes", cell: Any, row: int, colour: str, marker: str, label: str) -> None:
-    if (point := _points(cell, row)) is not None:
-        errors = list(zip(*_whiskers([point]), strict=True))
-        panel.errorbar(
-            [point[1]], [row], xerr=errors, color=colour, marker=marker, markersize=5, capsize=2.5, label=label
-        )
-
-
-def _whiskers(points: list[Point]) -> Iterator[tuple[float, float]]:
+def _whiskers(points: pd.DataFrame) -> Any:
     """How far each interval reaches to both sides of its mean, which rounding must not put outside of it."""
-    return ((max(0.0, mean - low), max(0.0, high - mean)) for _, mean, low, high in points)
+    return np.maximum(0, [points["mean"] - points["low"], points["high"] - points["mean"]])

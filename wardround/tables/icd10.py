@@ -7,7 +7,7 @@ from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entiti
 from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
 from scoring.mvme.disease_entities import split_diseases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, DoesNotFitError, Measured, Table
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
 
@@ -26,24 +26,22 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             "all cases are Chinese, and no Chinese list of terms comes along; name one with --set data.terms=FILE, "
             "or use `wardround score icd10 RUN --terms FILE`"
         )
-    rows: list[list[Cell]] = []
+    rows = []
     chinese = 0
     for run in reporting:
         terms = _terms(run.experiment.data.terms or ICD10CM)
         cases = diseases_of(run, terms)
         chinese = max(chinese, len(run.cases) - len(linkable(run)))
-        found = [agreement(cases, terms, rule) for rule in TITLES]
-        measured = [Measured(one) for rule in found for one in (rule.recall, rule.precision, rule.f1)]
-        rows.append([run.name, len(cases), Measured(predicted_entities(cases)), *measured])
+        found = {"entities": predicted_entities(cases)}
+        for rule in TITLES:
+            agreed = agreement(cases, terms, rule)
+            found |= {f"{rule}_R": agreed.recall, f"{rule}_P": agreed.precision, f"{rule}_F1": agreed.f1}
+        rows.append({"run": run.name, "cases": len(cases), **measured(found)})
     columns = [
         Column("run", "Run", key=True),
         Column("cases", "Cases"),
-        Column("entities", "#", measured=True),
-        *(
-            Column(f"{rule}_{part}", part, title, measured=True)
-            for rule, title in TITLES.items()
-            for part in ("R", "P", "F1")
-        ),
+        Column("entities", "#", mean=True),
+        *(Column(f"{rule}_{part}", part, TITLES[rule], mean=True) for rule in TITLES for part in ("R", "P", "F1")),
     ]
     notes = [
         "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",

@@ -1,8 +1,10 @@
 """Tables as LaTeX, in the layout of the papers (package booktabs)."""
 
+import pandas as pd
+
 from wardround.tables.table import Shown, Table
 
-_ESCAPED = {
+_ESCAPED = str.maketrans({
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -13,52 +15,53 @@ _ESCAPED = {
     "±": r"$\pm$",
     "\n": " ",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-}
+})  # fmt: skip
+
+# What pandas' own environment has no place for: a width that fits the page, and the notes.
+_LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
+\begin{{table}}[t]
+\centering
+\caption{{{caption}}}
+\label{{tab:{label}}}
+\resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
+{body}}}
+{notes}\end{{table}}
+"""
 
 
 def as_latex(table: Table) -> str:
     """A ``table`` environment that compiles as it stands, given the packages that its first line names."""
-    layout = "".join("l" if column.key else "r" for column in table.columns)
-    lines = [
-        r"% \usepackage{booktabs,graphicx} \usepackage[T1]{fontenc}",
-        r"\begin{table}[t]",
-        r"\centering",
-        rf"\caption{{{escape(table.caption or table.title)}}}",
-        rf"\label{{tab:{table.name.replace('_', '-')}}}",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{{layout}}}",
-        r"\toprule",
-        *_group_lines(table),
-        _line([escape(column.title) for column in table.columns]),
-        r"\midrule",
-        *(_line([_cell(cell) for cell in line]) for line in table.lines),
-        r"\bottomrule",
-        r"\end{tabular}}",
-    ]
-    if table.notes:
-        lines += [r"\par\smallskip\footnotesize", *(escape(note) for note in table.notes)]
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
+    heads = [(escape(column.group), escape(column.title)) for column in table.columns]
+    grouped = any(group for group, _ in heads)
+    cells = pd.DataFrame([[_cell(cell) for cell in line] for line in table.lines])
+    cells.columns = pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([title for _, title in heads])
+    body = cells.style.hide(axis="index").to_latex(
+        hrules=True, multicol_align="c", column_format="".join("l" if column.key else "r" for column in table.columns)
+    )
+    if grouped:
+        above, below = body.split("\\\\\n", 1)
+        body = f"{above}\\\\\n{_rules(table)}\n{below}"
+    return _LAYOUT.format(
+        caption=escape(table.caption or table.title),
+        label=table.name.replace("_", "-"),
+        body=body.rstrip(),
+        notes="\n".join([r"\par\smallskip\footnotesize", *map(escape, table.notes), ""]) if table.notes else "",
+    )
 
 
 def escape(text: str) -> str:
     """Text without any sign that LaTeX would obey."""
-    return "".join(_ESCAPED.get(letter, letter) for letter in text if letter.isprintable() or letter == "\n")
+    return "".join(letter for letter in text if letter.isprintable() or letter == "\n").translate(_ESCAPED)
 
 
-def _group_lines(table: Table) -> list[str]:
-    if not any(column.group for column in table.columns):
-        return []
-    heads, rules, place = [], [], 1
+def _rules(table: Table) -> str:
+    """The lines under the titles of groups, which pandas does not draw."""
+    rules, last = [], 0
     for title, span in table.groups:
-        heads.append(rf"\multicolumn{{{span}}}{{c}}{{{escape(title)}}}" if title else "")
+        first, last = last + 1, last + span
         if title:
-            rules.append(rf"\cmidrule(lr){{{place}-{place + span - 1}}}")
-        place += span
-    return [_line(heads), " ".join(rules)]
-
-
-def _line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+            rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
+    return " ".join(rules)
 
 
 def _cell(cell: Shown) -> str:

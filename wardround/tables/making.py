@@ -10,7 +10,6 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import consensus, ends, error_propagation, figures, icd10, roles, scores
-from wardround.tables.csv_file import as_csv
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES
 from wardround.tables.table import DoesNotFitError, Table
@@ -72,7 +71,7 @@ def write_tables(made: Sequence[Made], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for one in made:
         for table in one.tables:
-            write_whole(folder / f"{table.name}.csv", as_csv(table))
+            write_whole(folder / f"{table.name}.csv", table.csv)
             write_whole(folder / f"{table.name}.tex", as_latex(table))
         for name, figure in one.figures():
             write_whole(folder / f"{name}.svg", figures.as_svg(figure))

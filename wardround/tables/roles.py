@@ -1,12 +1,19 @@
 """What each role took: calls, tokens, cost and time."""
 
+import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from llm.trace import Call
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, DoesNotFitError, Table
+from wardround.tables.table import Column, DoesNotFitError, Table
+
+_SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cached")
 
 
 @dataclass
@@ -15,45 +22,32 @@ class RoleTally:
 
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
     models: set[str] = field(default_factory=set)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    attempts: int = 0
-    repaired: int = 0
-    cached: int = 0
-    errors: int = 0
+    sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, call: Call) -> None:
-        """Count one more call."""
+        """Count one more call; a sum that one of unknown cost is in is no number."""
         self.seconds.append(call.seconds)
         self.models.add(call.model)
-        self.input_tokens += call.input_tokens
-        self.output_tokens += call.output_tokens
-        self.cost = None if self.cost is None or call.cost is None else self.cost + call.cost
-        self.attempts += call.attempts
-        self.repaired += call.repaired
-        self.cached += call.cached
-        self.errors += call.error is not None
+        for name in _SUMMED:
+            value = getattr(call, name)
+            self.sums[name] += math.nan if value is None else value
+        self.sums["errors"] += call.error is not None
 
-    def row(self) -> list[Cell]:
-        """The cells after the role's name."""
-        import numpy as np
-
+    @property
+    def row(self) -> dict[str, Any]:
+        """What stands in the table after the role's name."""
         median, late = np.percentile(self.seconds, [50, 95])
-        return [
-            ", ".join(sorted(self.models)),
-            len(self.seconds),
-            self.input_tokens,
-            self.output_tokens,
-            self.cost,
-            sum(self.seconds) / len(self.seconds),
-            float(median),
-            float(late),
-            self.attempts,
-            self.repaired,
-            self.cached,
-            self.errors,
-        ]
+        return {
+            "model": ", ".join(sorted(self.models)),
+            "calls": len(self.seconds),
+            "input_tokens": self.sums["input_tokens"],
+            "output_tokens": self.sums["output_tokens"],
+            "cost": float(self.sums["cost"]),
+            "seconds_mean": sum(self.seconds) / len(self.seconds),
+            "seconds_p50": float(median),
+            "seconds_p95": float(late),
+            **{name: self.sums[name] for name in ("attempts", "repaired", "cached", "errors")},
+        }
 
 
 Tallies = dict[str, RoleTally]
@@ -80,14 +74,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     return [roles_table(tallied)]
 
 
-def roles_table(tallied: Sequence[tuple[str, Tallies]]) -> Table:
+def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table:
     """The table of runs that have been gone through.
 
     Raises:
         DoesNotFitError: no call is on record.
     """
-    rows: list[list[Cell]] = [
-        [name, role, *one.row()] for name, tallies in tallied for role, one in sorted(tallies.items())
+    rows = [
+        {"run": name, "role": role, **one.row} for name, tallies in tallied for role, one in sorted(tallies.items())
     ]
     if not rows:
         raise DoesNotFitError("no call is on record")
@@ -98,10 +92,10 @@ def roles_table(tallied: Sequence[tuple[str, Tallies]]) -> Table:
         Column("calls", "Calls"),
         Column("input_tokens", "In", "Tokens"),
         Column("output_tokens", "Out", "Tokens"),
-        Column("cost", "Cost ($)", digits=4),
-        Column("seconds_mean", "Mean", "Seconds", digits=3),
-        Column("seconds_p50", "p50", "Seconds", digits=3),
-        Column("seconds_p95", "p95", "Seconds", digits=3),
+        Column("cost", "Cost ($)", form=".4f"),
+        Column("seconds_mean", "Mean", "Seconds", ".3f"),
+        Column("seconds_p50", "p50", "Seconds", ".3f"),
+        Column("seconds_p95", "p95", "Seconds", ".3f"),
         Column("attempts", "Requests"),
         Column("repaired", "Repaired"),
         Column("cached", "Cached"),

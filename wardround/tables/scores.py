@@ -6,7 +6,7 @@ from scoring.case_scores import Suite
 from scoring.metrics.comparison import holm, paired_difference
 from wardround.analysis.summary import case_scores, columns_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Cell, Column, Measured, Table
+from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -21,32 +21,28 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
-    titles = columns_of(suite)
-    best = {score: None if score in suite.neither else _best(runs, score) for score in titles}
-    tested = _p_values(runs, suite)
-    rows: list[list[Cell]] = []
-    for run, p_values in zip(runs, tested, strict=True):
-        measured = [
-            Measured(
-                found := run.estimates[score], found.mean is not None and found.mean == best[score], p_values.get(score)
-            )
-            for score in titles
-        ]
-        rows.append([run.name, *measured, len(run.scored), len(run.results) - len(run.scored)])
-    digits = 3 if suite.averaged else 2
-    several = len(runs) > 1
+    tested = [{"p": p_values} if len(runs) > 1 else {} for p_values in _p_values(runs, suite)]
+    rows = [
+        {
+            "run": run.name,
+            **measured(run.estimates, **more),
+            "scored": len(run.scored),
+            "failed": len(run.results) - len(run.scored),
+        }
+        for run, more in zip(runs, tested, strict=True)
+    ]
     columns = [
         Column("run", "Run", key=True),
         *(
             Column(
                 score,
                 title,
-                digits=digits,
-                measured=True,
-                tested=several,
+                form=score_form(suite),
+                mean=True,
+                ranked=score not in suite.neither,
                 ends=None if score in suite.metrics else suite.ends,
             )
-            for score, title in titles.items()
+            for score, title in columns_of(suite).items()
         ),
         Column("scored", "Scored"),
         Column("failed", "Failed"),
@@ -55,10 +51,9 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     return Table(name, f"Scores ({suite.name})", columns, rows, _notes(runs, suite), caption)
 
 
-def _best(runs: Sequence[RecordedRun], score: str) -> float | None:
-    """The highest mean of a score; None where nothing is highest: of one run, or if all are the same."""
-    means = {run.estimates[score].mean for run in runs} - {None}
-    return None if len(means) < 2 else max(mean for mean in means if mean is not None)
+def score_form(suite: Suite) -> str:
+    """How the scores of a suite are written: those on [0, 1] with a third digit."""
+    return ".3f" if suite.averaged else ".2f"
 
 
 def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float | None]]:

@@ -1,114 +1,63 @@
-"""A table before it is drawn: typed cells, so that terminal, CSV, LaTeX and HTML say the same."""
+"""A table of results: its numbers in a data frame, as CSV has them, and how people read them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
 
 from scoring.metrics.statistics import Estimate
 
 NOTHING = "-"
-LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
+_LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
+_FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet takes a cell for that begins so
 
 
 class DoesNotFitError(ValueError):
     """A table that cannot be made of these runs; the message says why."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A mean in a table, with its interval.
+def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Means as they stand in a row of a frame: each with the ends of its interval and its number of cases.
 
-    Attributes:
-        estimate: the mean, its interval and the number of cases.
-        best: whether no other of its column is better.
-        p: of the difference to the first row, corrected; None if it was not tested.
+    Args:
+        estimates: by the name of their column.
+        **more: further parts of each, such as ``p``.
     """
-
-    estimate: Estimate
-    best: bool = False
-    p: float | None = None
-
-    @property
-    def mark(self) -> str:
-        """Stars for a significant difference."""
-        return next((mark for level, mark in LEVELS if self.p is not None and self.p < level), "")
-
-
-Cell = str | int | float | Measured | None
+    row: dict[str, float | None] = {}
+    for name, found in estimates.items():
+        low, high = found.ci95 or (None, None)
+        parts = {"mean": found.mean, "low": low, "high": high, "n": found.n}
+        parts |= {part: values.get(name) for part, values in more.items()}
+        row |= {f"{name}_{part}": value for part, value in parts.items()}
+    return row
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """What people see of a frame.
 
     Attributes:
-        name: in a CSV file; without blanks.
+        name: of the frame's column, or of a mean that ``measured`` has put there.
         title: for people.
         group: a title over several columns that stand side by side.
-        digits: after the point.
+        form: how numbers are written that are not whole, as ``format`` takes it.
         key: whether it says what a row is about; drawn left, and not said again in the rows below.
-        measured: whether its cells are means with intervals.
-        tested: whether they also have p-values.
+        mean: whether it is a mean with its interval, and with stars where it has a p.
+        ranked: whether the highest mean is marked.
         ends: the least and the most that its numbers can be; None if not known.
     """
 
     name: str
     title: str
     group: str = ""
-    digits: int = 2
+    form: str = ".2f"
     key: bool = False
-    measured: bool = False
-    tested: bool = False
+    mean: bool = False
+    ranked: bool = False
     ends: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of results.
-
-    Attributes:
-        name: of its files.
-        title: what it shows, in a few words.
-        columns: in their order, those that say what a row is about first.
-        rows: a cell for each column.
-        notes: what a reader must know to read the numbers, one sentence each.
-        caption: a sentence under or over it in print.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-    notes: Sequence[str] = ()
-    caption: str = ""
-
-    def __post_init__(self) -> None:
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"table {self.name}: a row has not one cell for each of {len(self.columns)} columns")
-
-    @property
-    def groups(self) -> list[tuple[str, int]]:
-        """The titles over the columns with the number of columns that each spans, from left to right."""
-        spans: list[tuple[str, int]] = []
-        for column in self.columns:
-            if spans and column.group and spans[-1][0] == column.group:
-                spans[-1] = (column.group, spans[-1][1] + 1)
-            else:
-                spans.append((column.group, 1))
-        return spans
-
-    @property
-    def lines(self) -> list[list["Shown"]]:
-        """The rows as they are drawn: what a row is about is not said again where the row above said it."""
-        lines, above = [], None
-        for row in self.rows:
-            cells = [shown(cell, column) for cell, column in zip(row, self.columns, strict=True)]
-            for place, column in enumerate(self.columns):
-                if not column.key or above is None or row[place] != above[place]:
-                    break
-                cells[place] = Shown("")
-            lines.append(cells)
-            above = row
-        return lines
 
 
 @dataclass(frozen=True)
@@ -121,14 +70,93 @@ class Shown:
     best: bool = False
 
 
-def shown(cell: Cell, column: Column) -> Shown:
-    """A cell as people read it; ± is half the width of the 95 % interval, as the papers print it."""
-    if isinstance(cell, Measured):
-        found = cell.estimate
-        if found.mean is None:
-            return Shown(NOTHING)
-        spread = "" if found.ci95 is None else f"{(found.ci95[1] - found.ci95[0]) / 2:.{column.digits}f}"
-        return Shown(f"{found.mean:.{column.digits}f}", spread, cell.mark, cell.best)
-    if cell is None:
-        return Shown(NOTHING)
-    return Shown(f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell))
+@dataclass(frozen=True)
+class Table:
+    """A table of results.
+
+    Attributes:
+        name: of its files.
+        title: what it shows, in a few words.
+        columns: what people see, in its order, what a row is about first.
+        rows: the numbers by the name of their column, in the order of a CSV file.
+        notes: what a reader must know to read the numbers, one sentence each.
+        caption: a sentence under or over it in print.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = ()
+    caption: str = ""
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a data frame; whole numbers stay whole beside what has no value."""
+        return pd.DataFrame(list(self.rows), dtype=object)
+
+    @property
+    def csv(self) -> str:
+        """The table as CSV: plain numbers at full precision, an empty cell where there is none.
+
+        A text that a spreadsheet would take for a formula gets an apostrophe before it.
+        """
+        rows = [{name: _no_formula(value) for name, value in row.items()} for row in self.rows]
+        return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """The titles over the columns with the number of columns that each spans, from left to right."""
+        return [(title, len(list(same))) for title, same in groupby(column.group for column in self.columns)]
+
+    @property
+    def lines(self) -> list[list[Shown]]:
+        """The rows as they are drawn: what a row is about is not said again where the row above said it."""
+        columns = [self._shown(column) for column in self.columns]
+        lines = [list(line) for line in zip(*columns, strict=True)]
+        keys = self.frame[[column.name for column in self.columns if column.key]]
+        for line, again in zip(lines, keys.eq(keys.shift()).cumprod(axis=1).sum(axis=1), strict=True):
+            line[: int(again)] = [Shown("")] * int(again)
+        return lines
+
+    def points(self, name: str) -> pd.DataFrame:
+        """The known means of a column, each with the ends of its interval (itself if it has none), by row."""
+        parts = self.frame[[f"{name}_mean", f"{name}_low", f"{name}_high"]].astype(float)
+        parts.columns = pd.Index(["mean", "low", "high"])
+        return parts.dropna(subset="mean").ffill(axis=1)
+
+    def _shown(self, column: Column) -> list[Shown]:
+        if not column.mean:
+            return [Shown(_said(value, column.form)) for value in self.frame[column.name]]
+        means = self.frame[f"{column.name}_mean"]
+        widths: Any = self.frame[f"{column.name}_high"] - self.frame[f"{column.name}_low"]
+        # Nothing is highest of one row, or if all are the same.
+        best = means.max() if column.ranked and means.nunique() > 1 else None
+        p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
+        return [
+            Shown(
+                _said(mean, column.form),
+                "" if pd.isna(width) else _said(width / 2, column.form),
+                _stars(p),
+                best is not None and mean == best,
+            )
+            for mean, width, p in zip(means, widths, p_values, strict=True)
+        ]
+
+
+def _said(value: Any, form: str) -> str:
+    """A value as people read it."""
+    if pd.isna(value):
+        return NOTHING
+    return f"{value:{form}}" if isinstance(value, float) else str(value)
+
+
+def _stars(p: float | None) -> str:
+    return next((mark for level, mark in _LEVELS if p is not None and p < level), "")
+
+
+def _no_formula(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", " ")  # which csv does not quote, and some take for the end of a row
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,22 +1,18 @@
 """Tables on a terminal."""
 
 import sys
-from typing import TYPE_CHECKING
+
+import rich.table
+from rich.console import Console
+from rich.measure import Measurement
+from rich.text import Text
 
 from wardround.commands.printing import printable
 from wardround.tables.table import Shown, Table
 
-if TYPE_CHECKING:
-    import rich.table
-    from rich.text import Text
-
 
 def print_table(table: Table) -> None:
     """Print a table and its notes; away from a terminal as wide as it is, so that no number is broken."""
-    from rich.console import Console
-    from rich.measure import Measurement
-    from rich.text import Text
-
     console = Console(highlight=False)
     drawn = rich_table(table)
     if not sys.stdout.isatty():
@@ -27,12 +23,9 @@ def print_table(table: Table) -> None:
         console.print(Text(printable(note)))
 
 
-def rich_table(table: Table) -> "rich.table.Table":
+def rich_table(table: Table) -> rich.table.Table:
     """The table as Rich draws it."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(title=Text(printable(table.title)), title_justify="left")
+    drawn = rich.table.Table(title=Text(printable(table.title)), title_justify="left")
     for column in table.columns:
         heading = f"{column.group}\n{column.title}" if column.group else column.title
         drawn.add_column(Text(printable(heading)), justify="left" if column.key else "right", vertical="middle")
@@ -41,9 +34,7 @@ def rich_table(table: Table) -> "rich.table.Table":
     return drawn
 
 
-def _text(cell: Shown) -> "Text":
-    from rich.text import Text
-
+def _text(cell: Shown) -> Text:
     text = Text(printable(cell.text), style="bold" if cell.best else "")
     text.append(f" ± {cell.spread}" if cell.spread else "", style="not bold")
     text.append(cell.mark, style="not bold")

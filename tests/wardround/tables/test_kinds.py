@@ -8,16 +8,11 @@ from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
 from wardround.tables import consensus, ends, error_propagation, icd10, roles, scores
-from wardround.tables.table import Cell, DoesNotFitError, Measured, Table
+from wardround.tables.table import DoesNotFitError, Shown, Table
 
 
-def cells(table: Table, row: int = 0) -> dict[str, Cell]:
-    return {column.name: cell for column, cell in zip(table.columns, table.rows[row], strict=True)}
-
-
-def mean(cell: Cell) -> float | None:
-    assert isinstance(cell, Measured)
-    return cell.estimate.mean
+def shown(table: Table, row: int) -> dict[str, Shown]:
+    return {column.name: cell for column, cell in zip(table.columns, table.lines[row], strict=True)}
 
 
 def runs_of(folder: Path, **results: list[Result]) -> list[RecordedRun]:
@@ -28,8 +23,7 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     names = [f"c{number}" for number in range(20)]
     runs = runs_of(tmp_path, low=[graded(name, 1.0) for name in names], high=[graded(name, 3.0) for name in names])
     (table,) = scores.build(runs)
-    low, high = cells(table, 0)["diagnosis"], cells(table, 1)["diagnosis"]
-    assert isinstance(low, Measured) and isinstance(high, Measured)
+    low, high = shown(table, 0)["diagnosis"], shown(table, 1)["diagnosis"]
     assert (low.best, low.mark, high.best, high.mark) == (False, "", True, "**")
     assert any("low with p < 0.05" in note for note in table.notes)
 
@@ -38,7 +32,7 @@ def test_nothing_is_best_where_all_are_the_same_or_alone(tmp_path: Path) -> None
     same = runs_of(tmp_path, one=[graded("a")], two=[graded("a")])
     for found in (same, same[:1]):
         (table,) = scores.build(found)
-        assert not any(cell.best for row in table.rows for cell in row if isinstance(cell, Measured))
+        assert not any(cell.best for line in table.lines for cell in line)
 
 
 def test_neither_long_nor_short_is_best(tmp_path: Path) -> None:
@@ -50,8 +44,7 @@ def test_neither_long_nor_short_is_best(tmp_path: Path) -> None:
         [write_run(tmp_path / str(n), [one], graph="consultation", suite="medpmc") for n, one in enumerate(found)]
     )
     (table,) = scores.build(runs)
-    best = {name for name, cell in cells(table, 1).items() if isinstance(cell, Measured) and cell.best}
-    assert best == {"Inquiry"}
+    assert {name for name, cell in shown(table, 1).items() if cell.best} == {"Inquiry"}
 
 
 def test_runs_of_several_suites_have_a_table_for_each(tmp_path: Path) -> None:
@@ -70,10 +63,9 @@ def test_roles_that_were_rules_are_named(tmp_path: Path) -> None:
 def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discussion(tmp_path: Path) -> None:
     found = [discussed("a", 0), discussed("b", 2), discussed("c", 4), discussed("d", 4, "rounds_used_up")]
     (table,) = consensus.build(runs_of(tmp_path, one=[*found, discussed("e", 0, "no_discussion"), graded("f")]))
-    row = cells(table)
-    shares = [mean(row[f"after_{number}"]) for number in range(5)]
-    assert shares == [0.25, 0.25, 0.5, 0.5, 0.75]
-    assert (mean(row["agreed"]), mean(row["gave_up"]), row["discussed"], row["without"]) == (0.75, 0.25, 4, 2)
+    (row,) = table.rows
+    assert [row[f"after_{number}_mean"] for number in range(5)] == [0.25, 0.25, 0.5, 0.5, 0.75]
+    assert (row["agreed_mean"], row["gave_up_mean"], row["discussed"], row["without"]) == (0.75, 0.25, 4, 2)
 
 
 def test_runs_without_a_discussion_have_no_consensus(tmp_path: Path) -> None:
@@ -89,18 +81,17 @@ def test_error_propagation_counts_the_cases_still_right_after_each_stage(tmp_pat
     ]
     run = write_run(tmp_path / "run", found, graph="clinical_workflow")
     (table,) = error_propagation.build(find_runs([run]))
-    assert [cells(table, row)["still_right"] for row in range(5)] == [2, 1, 1, 1, 1]
-    assert [mean(cells(table, row)["accuracy"]) for row in range(3)] == [2 / 3, 0.5, 1.0]
+    assert [row["still_right"] for row in table.rows] == [2, 1, 1, 1, 1]
+    assert [row["accuracy_mean"] for row in table.rows[:3]] == [2 / 3, 0.5, 1.0]
 
 
 def test_ends_count_terminations_and_the_rounds_of_each_end(tmp_path: Path) -> None:
     failed = Result(case_id="z", epoch=0, termination="model_error")
     (table,) = ends.build(runs_of(tmp_path, one=[discussed("a", 1), discussed("b", 3), discussed("c", 4), failed]))
-    rows = [cells(table, row) for row in range(len(table.rows))]
-    assert [(row["part"], row["end"], row["cases"]) for row in rows] == [
+    assert [(row["part"], row["end"], row["cases"]) for row in table.rows] == [
         ("case", "completed", 3), ("case", "model_error", 1), ("discussion", "agreed", 3)
     ]  # fmt: skip
-    assert mean(rows[1]["share"]) == 0.25 and mean(rows[2]["rounds"]) == 8 / 3
+    assert table.rows[1]["share_mean"] == 0.25 and table.rows[2]["rounds_mean"] == 8 / 3
 
 
 def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path) -> None:
@@ -109,9 +100,9 @@ def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path
     unpriced = [call("p", role="patient", cached=True)]
     path = write_run(tmp_path / "run", [], {("a", 0): fast, ("b", 0): slow + unpriced})
     (table,) = roles.build(find_runs([path]))
-    doctor, patient = cells(table, 0), cells(table, 1)
+    doctor, patient = table.rows
     assert (doctor["calls"], doctor["input_tokens"], doctor["output_tokens"]) == (20, 57, 19)
-    assert doctor["cost"] == pytest.approx(2.0) and patient["cost"] is None
+    assert doctor["cost"] == pytest.approx(2.0) and shown(table, 1)["cost"].text == "-"
     assert (doctor["seconds_mean"], doctor["seconds_p50"]) == (2.0, 1.0) and doctor["seconds_p95"] == pytest.approx(2.0)
     assert (doctor["attempts"], doctor["repaired"], doctor["errors"], patient["cached"]) == (39, 1, 1, 1)
 
@@ -153,7 +144,7 @@ def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path
     (tmp_path / "terms.csv").write_text(f"A00.001,{chinese.key.diagnosis[0]}\nB00.001,另一种病\n", "utf-8")
     data = {"case_ids": [chinese.id], "terms": str(tmp_path / "terms.csv")}
     (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
-    assert table.rows[0][1] == 1 and any("terms.csv" in note for note in table.notes)
+    assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
 
 
 def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> None:
@@ -163,6 +154,6 @@ def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> N
     report = {"symptoms": "", "examinations": "", "diagnosis": case.key.diagnosis, "basis": "", "treatment": ""}
     path = write_run(tmp_path / "run", [graded(case.id, answers={"report": report})], data={"case_ids": [case.id]})
     (table,) = icd10.build(find_runs([path]))
-    row = cells(table)
+    (row,) = table.rows
     assert row["cases"] == 1
-    assert [mean(row[f"{rule}_F1"]) for rule in ("published", "code", "category")] == [100.0, 100.0, 100.0]
+    assert [row[f"{rule}_F1_mean"] for rule in ("published", "code", "category")] == [100.0, 100.0, 100.0]
