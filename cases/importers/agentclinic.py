@@ -14,6 +14,7 @@ from typing import Any
 from cases.case import Case, PatientRecord
 from cases.importers.agentclinic_nejm import nejm_data
 from cases.importers.findings import Findings
+from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.text.demographics import age_phrases, demographics
 from cases.text.prose import label, paragraph, phrase, prose, sentence
@@ -38,6 +39,7 @@ _NO_OCCUPATION = re.compile(
 )
 
 
+@importer("agentclinic")
 def import_agentclinic(source: Source) -> Iterator[Case]:
     """Read AgentClinic records of either flavour."""
     if source.departments:

@@ -15,6 +15,7 @@ from typing import Any
 from cases.case import Case
 from cases.importers.medchain_departments import Directory, assign_departments, read_departments
 from cases.importers.medchain_sections import Sections, is_case
+from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.text.demographics import age_phrases, demographics
 from cases.text.prose import paragraph, prose, texts
@@ -25,6 +26,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, TREATMENT_ITEMS
 _LONGEST_ID = 60
 
 
+@importer("medchain")
 def import_medchain(source: Source) -> Iterator[Case]:
     """Read MedChain cases; one object may hold many titles."""
     directory = read_departments(source) if source.departments else None

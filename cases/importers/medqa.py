@@ -11,6 +11,7 @@ from typing import Any
 
 from cases.case import Case
 from cases.importers.findings import Findings
+from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.notes import Note
 from cases.text.demographics import demographics
@@ -36,6 +37,7 @@ _ASKS_DIAGNOSIS = re.compile(
 _ASKS_PLAN = re.compile(r"\b(?:treatment|management|therapy|pharmacotherapy|next step|test|study|evaluation)\b", re.I)
 
 
+@importer("medqa")
 def import_medqa(source: Source) -> Iterator[Case]:
     """Read the case study questions as cases."""
     if source.departments:

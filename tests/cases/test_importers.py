@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import load_cases, save_cases
-from cases.importers import IMPORTERS, ImportResult, UnknownFormatError, import_cases
+from cases.importers import IMPORTERS, ImportResult, import_cases
+from cases.registry import RegistryError
 from cases.text import lexicon
 from cases.text.demographics import demographics
 from cases.text.prose import paragraph, phrase
@@ -41,8 +42,10 @@ def osce(**changes: object) -> dict[str, object]:
 
 
 def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_path: Path) -> None:
-    with pytest.raises(UnknownFormatError, match=r"agentclinic, medchain.*did you mean 'medchain'"):
+    with pytest.raises(RegistryError, match=r"unknown format 'medchian': did you mean 'medchain'"):
         import_cases("medchian", tmp_path)
+    with pytest.raises(RegistryError, match=r"unknown format 'xml': known are agentclinic, medchain, medqa"):
+        import_cases("xml", tmp_path)
 
 
 @pytest.mark.parametrize("format", IMPORTERS)

@@ -37,11 +37,12 @@ def import_(
 ) -> None:
     """Read a foreign file and write its cases; nothing is written if any record is faulty."""
     from cases import save_cases
-    from cases.importers import UnknownFormatError, import_cases
+    from cases.importers import import_cases
+    from cases.registry import RegistryError
 
     try:
         result = import_cases(format, source, departments=departments)
-    except UnknownFormatError as error:
+    except RegistryError as error:
         _fail(str(error))
     if any(out.resolve() == file.resolve() for file in (source, departments) if file):
         _fail(f"{out} would be overwritten while it is read; name another file with -o")

@@ -1,0 +1,102 @@
+"""Importers by the name of their format: ours, and those of plug-ins."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases.case import Case
+from cases.files import validation_problems
+from cases.importers.source import Source, describe
+from cases.registry import Registry, RegistryError
+
+Importer = Callable[[Source], Iterable[Case]]
+Read = Callable[[Path], Iterable[Case]]
+
+IMPORTERS: Registry[Importer] = Registry("format")
+
+
+def importer(name: str) -> Callable[[Any], Any]:
+    """Register a function that reads the cases of a foreign file.
+
+    It is called with the file's path; one whose parameter is annotated as a :class:`Source` is called with that, which
+    reads JSON records and takes note of each fault. What is wrong with a case of another's making is named by the
+    record's place among those that were read, and the faulty field.
+
+    Raises:
+        RegistryError: the name is taken, or the function does not take a source alone.
+    """
+
+    def register(read: Any) -> Any:
+        try:
+            inspect.signature(read).bind(object())
+        except (TypeError, ValueError) as error:
+            raise RegistryError(f"format {name!r}: expected a function of the source, read(source): {error}") from error
+        IMPORTERS.add(name, read if _takes_an_open_source(read) else _of_the_path(read))
+        return read
+
+    return register
+
+
+def _takes_an_open_source(read: Callable[..., Any]) -> bool:
+    try:
+        hints = list(inspect.signature(read, eval_str=True).parameters.values())
+    except NameError:  # an annotation that is imported for type checkers only
+        return False
+    return hints[0].annotation is Source
+
+
+def _of_the_path(read: Read) -> Importer:
+    """An importer of somebody else's function: whatever it does becomes cases or problems."""
+
+    def import_(source: Source) -> Iterator[Case]:
+        if source.departments:
+            source.error("this importer knows no second-level departments; expected no departments file")
+        number = 0
+        try:
+            found = read(source.path)
+            if not isinstance(found, Iterable):
+                source.error(f"the importer gave {describe(found)}; expected cases")
+                return
+            for number, case in enumerate(found, start=1):
+                if (sound := _checked(source, f"case {number}", case)) is not None:
+                    yield sound
+        except ValidationError as error:
+            for problem in validation_problems(source.path, f"case {number + 1}", error):
+                source.error(f"{problem.message}{_place(error, read)}", problem.record, problem.field)
+        except Exception as error:  # of a stranger's code
+            source.error(f"{type(error).__name__}: {error}{_place(error, read)}", f"case {number + 1}")
+
+    return import_
+
+
+def _checked(source: Source, record: str, case: object) -> Case | None:
+    """The case, with the source's folder, if nothing is wrong with it."""
+    if not isinstance(case, Case):
+        source.error(f"expected a Case, found {describe(case)}", record)
+        return None
+    record = f"{record} ({case.id})"
+    try:  # again: a copy with changes was not checked
+        case = Case.model_validate({**case.model_dump(warnings=False), "folder": case.folder or str(source.path.parent.resolve())})
+    except ValidationError as error:
+        for problem in validation_problems(source.path, record, error):
+            source.error(problem.message, record, problem.field)
+        return None
+    if case.id in source.ids:
+        source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
+        return None
+    source.ids.add(case.id)
+    for index, image in enumerate(case.examinations.images):
+        if not Path(case.folder, image.file).is_file():
+            source.error(f"no picture at {image.file!r}", record, f"examinations.images.{index}.file")
+    return case
+
+
+def _place(error: Exception, read: Read) -> str:
+    """Where in the importer's own file it went wrong."""
+    file = inspect.getsourcefile(read)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""

@@ -1,0 +1,112 @@
+"""Importers of other people: their faults are named like those of a file, and never end in a traceback."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case, load_cases
+from cases.importers import IMPORTERS, Record, Source, import_cases, importer
+from cases.registry import RegistryError
+
+
+@pytest.fixture(autouse=True)
+def _forget_what_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IMPORTERS, "_entries", dict(IMPORTERS))
+
+
+def case(number: int = 1, **changes: Any) -> Case:
+    return Case.model_validate(
+        {
+            "id": f"ward-{number}",
+            "patient": {"chief_complaint": "Cough"},
+            "provenance": {"source": "a ward"},
+            **changes,
+        }
+    )
+
+
+def problems(read: Callable[[Path], Any], tmp_path: Path) -> list[str]:
+    importer("ward")(read)
+    source = tmp_path / "ward.txt"
+    source.write_text("", "utf-8")
+    return [str(problem).removeprefix(f"{source}, ") for problem in import_cases("ward", source).errors]
+
+
+def test_a_function_of_a_path_is_an_importer(tmp_path: Path) -> None:
+    @importer("ward")
+    def read(source: Path) -> Iterable[Case]:
+        yield from (case(number, key={"diagnosis": [line]}) for number, line in enumerate(source.open(), start=1))
+
+    (tmp_path / "ward.txt").write_text("Gallstones\nAsthma\n", "utf-8")
+    result = import_cases("ward", tmp_path / "ward.txt")
+    assert not result.problems and [one.key.diagnosis for one in result.cases] == [["Gallstones"], ["Asthma"]]
+    assert {one.folder for one in result.cases} == {str(tmp_path.resolve())}
+
+
+def test_one_that_takes_an_open_source_reads_json_records_and_notes_faults_itself(tmp_path: Path) -> None:
+    @importer("ward")
+    def read(source: Source) -> Iterator[Case]:
+        for record in source.records():
+            assert isinstance(record, Record)
+            record.warn("age", "is odd")
+            yield case(record.number)
+
+    (tmp_path / "ward.json").write_text(json.dumps([{"age": 200}]), "utf-8")
+    result = import_cases("ward", tmp_path / "ward.json")
+    assert len(result.cases) == 1 and [problem.field for problem in result.warnings] == ["age"]
+
+
+def test_what_is_no_case_is_named_by_its_place(tmp_path: Path) -> None:
+    assert problems(lambda source: [case(1), {"id": "x"}], tmp_path) == ["case 2: expected a Case, found an object"]
+    assert len(IMPORTERS) == 4
+
+
+def test_an_importer_that_gives_nothing_back_is_told(tmp_path: Path) -> None:
+    assert "the importer gave nothing; expected cases" in problems(lambda source: None, tmp_path)[0]
+
+
+def test_an_exception_is_named_by_the_record_and_the_line_of_the_importer(tmp_path: Path) -> None:
+    def read(source: Path) -> Iterator[Case]:
+        yield case(1)
+        raise KeyError("diagnosis")
+
+    line = read.__code__.co_firstlineno + 2
+    assert problems(read, tmp_path) == [f"case 2: KeyError: 'diagnosis' ({Path(__file__).name}, line {line})"]
+
+
+def test_an_unknown_department_is_named_by_record_and_field(tmp_path: Path) -> None:
+    def read(source: Path) -> Iterator[Case]:
+        yield case(1)
+        yield case(2, key={"department": "Chest Pain Unit"})
+
+    (found,) = problems(read, tmp_path)
+    assert found.startswith("case 2, key.department: ") and "Chest Pain Unit" in found
+
+
+def test_a_copy_with_changes_that_no_case_may_have_is_found(tmp_path: Path) -> None:
+    changed = case(1)
+    changed = changed.model_copy(update={"patient": changed.patient.model_copy(update={"sex": "f"})})
+    (found,) = problems(lambda source: [changed], tmp_path)
+    assert found.startswith("case 1 (ward-1), patient.sex: ")
+
+
+def test_an_id_that_stands_twice_and_a_picture_that_is_not_there_are_named(tmp_path: Path) -> None:
+    pictured = case(2, examinations={"images": [{"file": "ct.png", "item": "CT"}]})
+    assert problems(lambda source: [case(1), case(1), pictured], tmp_path) == [
+        "case 2 (ward-1), id: 'ward-1' is the id of an earlier case; expected an id of its own",
+        "case 3 (ward-2), examinations.images.0.file: no picture at 'ct.png'",
+    ]
+
+
+@pytest.mark.parametrize("read", [lambda: [], lambda source, more: [], 3], ids=["none", "two", "no function"])
+def test_a_function_of_another_signature_is_refused_when_it_is_registered(read: Any) -> None:
+    with pytest.raises(RegistryError, match=r"format 'ward': expected a function of the source, read\(source\)"):
+        importer("ward")(read)
+
+
+def test_a_name_of_ours_is_taken() -> None:
+    with pytest.raises(RegistryError, match="format 'medchain' is registered already"):
+        importer("medchain")(lambda source: load_cases())
