@@ -2,7 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -46,6 +47,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         if name in self._entries:
             raise RegistryError(f"{self.kind} {name!r} is registered already; choose another name")
         self._entries[name] = entry
+        _additions.append((self, name))
         return entry
 
     def __getitem__(self, name: str) -> Entry:
@@ -70,6 +72,26 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def __len__(self) -> int:
         """How many there are."""
         return len(self._entries)
+
+
+_additions: list[tuple[Registry[Any], str]] = []  # of all registries, in their order
+
+
+@contextmanager
+def registering() -> Iterator[Callable[[], list[str]]]:
+    """Watch what is registered, in whatever registry; an exception takes it back, so that it can be tried again.
+
+    Yields:
+        A function that tells what has been registered since, such as ``metric urgency``.
+    """
+    before = len(_additions)
+    try:
+        yield lambda: [f"{registry.kind} {name}" for registry, name in _additions[before:]]
+    except BaseException:
+        for registry, name in _additions[before:]:
+            registry._entries.pop(name, None)
+        del _additions[before:]
+        raise
 
 
 class NameIn:

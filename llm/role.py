@@ -11,6 +11,7 @@ from cases.dialogues import Message
 Answer = TypeVar("Answer", bound=BaseModel)
 
 _stages_of_role: dict[str, set[str]] = {}
+_prompts: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,17 @@ class Role(Generic[Answer]):
     def __post_init__(self) -> None:
         for name in (self.name, *(f"{self.name}{seat + 1}" for seat in range(self.seats))):
             _stages_of_role.setdefault(name, set()).add(self.stage)
+        _prompts.add(self.prompt)
 
 
 def known_roles() -> dict[str, set[str]]:
     """The stages of every declared role, by role name; a numbered seat has a name of its own."""
     return _stages_of_role
+
+
+def prompts_of_roles() -> set[str]:
+    """The names of the prompts of every declared role."""
+    return _prompts
 
 
 def variables(view: Any) -> dict[str, Any]:

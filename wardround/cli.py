@@ -11,6 +11,7 @@ from wardround.commands.cases import cases_app
 from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import dev
+from wardround.commands.doors import open_doors
 from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph
 from wardround.commands.memory import memory_app
@@ -62,6 +63,7 @@ app.command()(reconstruct)
 app.command()(tune)
 app.command()(graph)
 app.command()(dev)
+open_doors(app)
 
 
 def main() -> None:

@@ -79,8 +79,9 @@ def _checked(source: Source, record: str, case: object) -> Case | None:
         source.error(f"expected a Case, found {describe(case)}", record)
         return None
     record = f"{record} ({case.id})"
+    folder = case.folder or str(source.path.parent.resolve())
     try:  # again: a copy with changes was not checked
-        case = Case.model_validate({**case.model_dump(warnings=False), "folder": case.folder or str(source.path.parent.resolve())})
+        case = Case.model_validate({**case.model_dump(warnings=False), "folder": folder})
     except ValidationError as error:
         for problem in validation_problems(source.path, record, error):
             source.error(problem.message, record, problem.field)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from wardround.commands.doors import names_in_help
 from wardround.commands.printing import printable
 
 if TYPE_CHECKING:
@@ -24,10 +25,16 @@ cases_app = typer.Typer(
 )
 
 
-@cases_app.command("import")
+def _formats() -> "Iterable[str]":
+    from cases.importers import IMPORTERS
+
+    return IMPORTERS
+
+
+@cases_app.command("import", cls=names_in_help("Formats", _formats))
 def import_(
     format: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="The format, such as medchain or agentclinic.", show_default=False)
+        str, typer.Argument(metavar="FORMAT", help="The format: one of those below.", show_default=False)
     ],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="The file to read.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],

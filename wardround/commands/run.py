@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wardround.commands.doors import PluginOption, PromptsOption
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,6 +49,8 @@ def run(
         str | None,
         typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own"),
     ] = None,
+    plugin: PluginOption = None,
+    prompts: PromptsOption = None,
 ) -> None:
     """Run an experiment, or the built-in test cases offline, and print its scores.
 
@@ -70,10 +74,11 @@ def run(
         "run.engine": engine or ("ray" if address else None),
         "run.address": address,
         "epochs": epochs,
+        "prompts": prompts,
     }
     overrides = {key: value for key, value in options.items() if value is not None}
     try:
-        failed = _run(experiment, overrides, models or [], set_ or [], out, Console(stderr=True))
+        failed = _run(experiment, overrides, models or [], set_ or [], plugin or [], out, Console(stderr=True))
     except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from None
@@ -92,6 +97,7 @@ def _run(
     options: "Mapping[str, Any]",
     models: "Sequence[str]",
     settings: "Sequence[str]",
+    plugins: "Sequence[str]",
     out: Path | None,
     console: "Console",
 ) -> int:
@@ -101,7 +107,7 @@ def _run(
     from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
     from wardround.library import find_file
 
-    sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models))
+    sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models), plugins)
 
     from llm.prices import unpriced
     from scoring.suite import SUITES

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
 from cases.case import Split
@@ -16,6 +16,8 @@ from nodes.context import Context
 from nodes.patients.systems import PATIENTS
 from scoring.case_scores import Part
 from scoring.suite import SUITES
+from wardround.config.overlay import check_overlay
+from wardround.plugins import load_plugins
 
 GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution", "reconstruction"]
 GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
@@ -105,9 +107,20 @@ class Run(Section):
     address: str | None = Field(None, description="Of a Ray cluster; one is started on this machine if not set.")
 
 
+def _loaded(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(plugin.source for plugin in load_plugins(names)))
+
+
 class Experiment(Section):
     """One experiment: a graph over cases, with a model for each role, scored by one suite."""
 
+    # These two are read first: what they bring may be named by what follows.
+    plugins: Annotated[list[str], AfterValidator(_loaded)] = Field(
+        default_factory=list, validate_default=True, description="Files or modules of plug-ins, loaded in this order."
+    )
+    prompts: Annotated[str, AfterValidator(check_overlay)] | None = Field(
+        None, description="A folder of prompts, LANGUAGE/NAME.md, that is laid over ours name by name."
+    )
     name: str = Field("clinical-workflow", pattern=f"^{NAME}$")
     graph: GraphName = Field("clinical_workflow", description="What a case goes through.")
     suite: Annotated[str, NameIn(SUITES)] | None = Field(
@@ -202,7 +215,8 @@ class Experiment(Section):
     @property
     def identity(self) -> dict[str, Any]:
         """What a result depends on: the configuration without the way it is run and what the whole may cost."""
-        return self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
+        identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
+        return {key: value for key, value in identity.items() if value or key not in ("plugins", "prompts")}
 
 
 def suites_of(graph: GraphName) -> list[str]:

@@ -17,12 +17,13 @@ from llm.specs import check_models
 from nodes.context import Context
 from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, flat
 from wardround.library import library_files
+from wardround.plugins import PluginError, locate
 from wardround.tables.names import TABLE_NAMES
 
 COMMAND_LINE = "command line"
 _MODEL_MAPS = ("models", "judges")
 _SWEEPING = ("extends", "grid", "variants", "tables")
-_BARE = {"name", "graph", "suite", "epochs", "seed"}  # keys of `--set` that are not the workflow's
+_BARE = {"name", "graph", "suite", "epochs", "seed", "prompts"}  # keys of `--set` that are not the workflow's
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
@@ -81,7 +82,12 @@ class _Tree:
         return str(self.file or COMMAND_LINE)
 
 
-def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[str, str] | None = None) -> Sweep:
+def read_sweep(
+    file: Path | None,
+    overrides: Mapping[str, Any],
+    models: Mapping[str, str] | None = None,
+    plugins: Sequence[str] = (),
+) -> Sweep:
     """Every run of an experiment file, with the command line's options laid over each.
 
     ``extends`` names a file whose settings hold where this one says nothing. ``[variants.NAME]`` holds the settings of
@@ -91,6 +97,7 @@ def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[
         file: a TOML file; the defaults (the built-in test cases, offline) if None.
         overrides: values by dotted key, such as ``data.limit`` or ``workflow.feedback``.
         models: entries laid over the file's model map.
+        plugins: to be loaded besides those that the file names.
 
     Raises:
         ConfigurationError: a file cannot be read, or a key or value is not known; names file and key.
@@ -100,6 +107,8 @@ def read_sweep(file: Path | None, overrides: Mapping[str, Any], models: Mapping[
     except ModelSpecError as error:
         raise ConfigurationError(f"{COMMAND_LINE}: {error}") from error
     base = _read(file, ())
+    if isinstance(listed := base.values.get("plugins", []), list):
+        base.values["plugins"] = [*listed, *plugins]
     sweeping = {key: base.values.pop(key, None) for key in _SWEEPING}
     tables = _names(sweeping["tables"], f"{file}: tables")
     if unknown := [name for name in tables if name not in TABLE_NAMES]:
@@ -191,6 +200,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
     for name in _MODEL_MAPS:
         if isinstance(values.get(name), dict):
             values[name] = flat(values[name])
+    _find_beside(values, file)
     extended = values.get("extends")
     if extended is None:
         return _Tree(file, values)
@@ -206,6 +216,26 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
         if value != {} or not tree.has(place):  # an empty section takes nothing away
             tree.lay(place, value, str(file))
     return tree
+
+
+def _find_beside(settings: dict[str, Any], file: Path) -> None:
+    """Plug-ins and prompts that a file names lie beside it, wherever the command is run."""
+    if isinstance(plugins := settings.get("plugins"), list):
+        try:
+            settings["plugins"] = [locate(str(name), file.parent) for name in plugins]
+        except PluginError as error:
+            raise ConfigurationError(f"{file}: plugins: {error}") from error
+    if isinstance(folder := settings.get("prompts"), str):
+        settings["prompts"] = str(file.parent / folder)
+    elif isinstance(folder, list):  # of a grid
+        settings["prompts"] = [str(file.parent / str(name)) for name in folder]
+    for inner in (settings.get("grid"), *_sections(settings.get("variants"))):
+        if isinstance(inner, dict):
+            _find_beside(inner, file)
+
+
+def _sections(variants: Any) -> list[Any]:
+    return list(variants.values()) if isinstance(variants, dict) else []
 
 
 def _place(key: str) -> Place:

@@ -8,6 +8,7 @@ from typing import Any
 from cases import Case
 from llm.prices import unpriced
 from nodes.context import Context
+from prompts import laid_over
 from retrieval import Memory, RememberedCase, open_memory
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
@@ -42,6 +43,11 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
         EmbeddingModelError: the embedding model cannot be loaded.
         RunStoppedError: the run directory could no longer be written; run it again to go on.
     """
+    with laid_over(experiment.prompts):
+        return await _run(experiment, out, on_result)
+
+
+async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) -> dict[str, Any]:
     selected = select(experiment.data)
     context = experiment.context
     if context.sub_departments is None:

@@ -9,6 +9,7 @@ from cases import Case
 from llm.prices import price_source
 from prompts.folders import prompt_files, prompt_folders
 from wardround.config.experiment import Experiment
+from wardround.plugins import record_plugins
 from wardround.store.provenance import git_state, versions
 
 _PACKAGES = (
@@ -25,7 +26,7 @@ _PACKAGES = (
 def manifest_of(
     experiment: Experiment, cases: Sequence[Case], remembered: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """What a result rests on: configuration, versions, prompts and data.
+    """What a result rests on: configuration, versions, prompts, plug-ins and data.
 
     Args:
         experiment: what is run.
@@ -37,6 +38,7 @@ def manifest_of(
         "data": {"cases": len(cases), "fingerprint": _fingerprint(cases)},
         "memory": dict(remembered) if remembered is not None else None,
         "prompts": prompt_hashes(),
+        "plugins": record_plugins(),
         "prices": price_source(),
         "seed": experiment.seed,
         "versions": versions(_PACKAGES),

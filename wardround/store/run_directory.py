@@ -194,7 +194,7 @@ class RunDirectory:
             self.run = before["run"]
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigurationError(f"{path}: is not a manifest ({error!r}); choose another --out") from error
-        fixed = ("configuration", "data", "memory", "prompts")
+        fixed = ("configuration", "data", "memory", "prompts", "plugins")
         changes = [change for part in fixed for change in differences(before.get(part), manifest[part], part)]
         if changes:
             listed = "\n".join(f"  {change}" for change in changes[:12])

@@ -12,10 +12,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from llm.limits import Limits, Meter
 from nodes.context import Context
+from prompts import add_prompts
 from retrieval import open_memory
 from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.preflight import check_servers
+from wardround.plugins import load_plugins, record_plugins
 from wardround.run.checkpoints import serializer
 from wardround.run.engines.ray_writer import SharedMeter
 from wardround.run.engines.work import Attempt, context_of_attempt
@@ -64,6 +66,9 @@ class Worker:
     """
 
     def __init__(self, experiment: Experiment, context: Context, desk: Any) -> None:
+        load_plugins(experiment.plugins)
+        if experiment.prompts is not None:
+            add_prompts(experiment.prompts)
         self._experiment = experiment
         self._context = context
         self._desk = desk
@@ -158,7 +163,7 @@ def _find(pictures: Sequence[str]) -> None:
 
 def environment() -> dict[str, Any]:
     """What results depend on besides the experiment; the same on every machine of a run."""
-    return {"versions": versions(_PACKAGES), "prompts": prompt_hashes()}
+    return {"versions": versions(_PACKAGES), "prompts": prompt_hashes(), "plugins": record_plugins()}
 
 
 def _bring_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> None:

@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from prompts import PromptError
+from prompts.folders import OURS
+from wardround.config.overlay import check_overlay
+
+
+def lay(root: Path, place: str, *change: str) -> Path:
+    """A folder with one of our prompts in it, changed in one place."""
+    text = (OURS / "en" / place.partition("/")[2]).read_text("utf-8")
+    assert not change or change[0] in text
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).write_text(text.replace(*change) if change else text, "utf-8")
+    return root
+
+
+def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path: Path) -> None:
+    lay(tmp_path, "en/medchain/general.md", "Think for yourself", "Think twice")
+    lay(tmp_path, "en/medchain/stages/diagnosis.md")
+    assert check_overlay(lay(tmp_path, "fr/judges/claims.md")) == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "reason"),
+    [
+        ("en/medchain/general.md", ("{{ chart", "{{ charts"), r"uses what it does not declare: charts"),
+        ("en/medchain/general.md", ("[seat, ", "[seat, pulse, "), r"declares what it does not use: pulse"),
+        ("en/medchain/general.md", ("# system", "# systems"), r"general \(en\) lacks the section system"),
+        ("en/medchain/stages/diagnosis.md", ("# task", "# tasks"), r"diagnosis \(en\) lacks the section task"),
+        ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% if %}"), r"is not a valid template"),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_would_not_do_is_refused_by_file_and_fault(
+    place: str, change: tuple[str, str], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PromptError, match=rf"prompts .*: .*{reason}"):
+        check_overlay(lay(tmp_path, place, *change))
+
+
+def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "en/judges/claims.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nvariables: [pulse]\n---\n# system\n# user\n{{ pulse }}\n", "utf-8")
+    with pytest.raises(PromptError, match=r"claims \(en\) uses what it is not given: pulse"):
+        check_overlay(tmp_path)
+
+
+def test_a_misplaced_prompt_is_refused_with_the_nearest_right_place(tmp_path: Path) -> None:
+    file = tmp_path / "en/medchain/genral.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("", "utf-8")
+    with pytest.raises(PromptError, match=r"genral.md is the place of no prompt: did you mean 'medchain/gen"):
+        check_overlay(tmp_path)
+
+
+def test_a_folder_that_is_not_there_or_holds_no_prompt_is_refused(tmp_path: Path) -> None:
+    for folder, reason in ((tmp_path / "absent", "there is no such folder"), (tmp_path, "holds no prompt")):
+        with pytest.raises(PromptError, match=reason):
+            check_overlay(folder)

@@ -1,0 +1,179 @@
+"""Plug-ins of strangers: found, loaded once, hashed; refused by name and reason before anything is run."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases.importers import IMPORTERS
+from wardround import plugins
+from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
+
+IMPORTER = "from cases.importers import importer\n\n@importer('{name}')\ndef read(source):\n    return []\n"
+
+
+@pytest.fixture(autouse=True)
+def _forget_what_is_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(IMPORTERS, "_entries", dict(IMPORTERS))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+
+def write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
+def command(*arguments: object, **more: str) -> "subprocess.CompletedProcess[str]":
+    main = [sys.executable, "-c", "from wardround.cli import main; main()"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **more}
+    return subprocess.run([*main, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+
+
+def test_a_file_is_loaded_by_its_path_or_by_its_name_and_only_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
+    found = load_plugin("our_ward")
+    assert load_plugin(file) is load_plugin("./our_ward.py") is load_plugin("our_ward", tmp_path) is found
+    assert found.adds == ("format ward",) and "ward" in IMPORTERS
+    assert found.sha256 == hashlib.sha256(file.read_bytes()).hexdigest() and found.version is None
+
+
+def test_a_folder_is_loaded_with_its_own_modules_and_hashed_as_a_whole(tmp_path: Path) -> None:
+    write(tmp_path / "our_clinic/__init__.py", "from our_clinic import inner\n")
+    inner = write(tmp_path / "our_clinic/inner.py", IMPORTER.format(name="clinic"))
+    first = load_plugin(tmp_path / "our_clinic").sha256
+    write(inner, inner.read_text("utf-8") + "# more\n")
+    assert plugins._sha256(sorted((tmp_path / "our_clinic").glob("*.py"))) != first
+
+
+def test_an_installed_module_is_loaded_by_its_name_and_the_manifest_tells_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    write(site / "ward_package.py", IMPORTER.format(name="package"))
+    write(site / "ward_package-2.5.dist-info/METADATA", "Metadata-Version: 2.1\nName: ward-package\nVersion: 2.5\n")
+    write(site / "ward_package-2.5.dist-info/RECORD", "ward_package.py,,\n")
+    monkeypatch.syspath_prepend(site)
+    load_plugin("ward_package")
+    assert record_plugins() == {
+        "ward_package": {
+            "sha256": hashlib.sha256((site / "ward_package.py").read_bytes()).hexdigest(),
+            "version": "2.5",
+            "adds": ["format package"],
+        }
+    }
+
+
+def test_what_an_installation_brings_along_is_loaded_without_being_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    write(site / "ward_brought.py", IMPORTER.format(name="brought"))
+    information = "Metadata-Version: 2.1\nName: ward-brought\nVersion: 1.0\n"
+    write(site / "ward_brought-1.0.dist-info/METADATA", information)
+    entry = write(site / "ward_brought-1.0.dist-info/entry_points.txt", "[wardround.plugins]\nward = ward_brought\n")
+    monkeypatch.syspath_prepend(site)
+    load_plugins([])
+    assert "brought" in IMPORTERS
+    write(entry, "[wardround.plugins]\nward = ward_lost\n")
+    with pytest.raises(PluginError, match=r"ward_lost: .* no such module installed \(installed by ward-brought"):
+        load_plugins([])
+
+
+FAULTS = {
+    "syntax": ("def read(:\n", r"it is not Python: invalid syntax \(stranger.py, line 1\)"),
+    "import": ("import no_such_package\n", r"No module named 'no_such_package' \(stranger.py, line 1\)"),
+    "error": ("\nratio = 1 / 0\n", r"ZeroDivisionError: division by zero \(stranger.py, line 2\)"),
+    "exit": ("raise SystemExit\n", r"SystemExit: no reason is given \(stranger.py, line 1\)"),
+    "nothing": ("ward = 1\n", "it registers nothing; see docs/extending.md"),
+    "taken": (IMPORTER.format(name="medqa"), r"format 'medqa' is registered already.*\(stranger.py, line 3\)"),
+    "name": (IMPORTER.format(name="My Ward"), "format 'My Ward': a name has small letters"),
+    "signature": (IMPORTER.format(name="ward").replace("(source)", "()"), r"expected a function of the source"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_plug_in_that_cannot_be_used_is_refused_in_one_sentence_and_can_be_mended(fault: str, tmp_path: Path) -> None:
+    text, reason = FAULTS[fault]
+    known = list(IMPORTERS)
+    file = write(tmp_path / "stranger.py", IMPORTER.format(name="before") + text if fault == "error" else text)
+    with pytest.raises(PluginError, match=reason if fault != "error" else "ZeroDivisionError") as refusal:
+        load_plugin("stranger.py")
+    assert str(refusal.value).startswith("plug-in stranger.py: ") and "\n" not in str(refusal.value)
+    assert list(IMPORTERS) == known, "what it had registered by then is taken back"
+    write(file, IMPORTER.format(name="mended"))
+    assert load_plugin("stranger.py").adds == ("format mended",)
+
+
+@pytest.mark.parametrize("name", ["absent.py", "absent", "./absent", "json.py"])
+def test_a_name_that_finds_nothing_or_that_another_module_bears_is_refused(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "json.py", IMPORTER.format(name="ward"))
+    with pytest.raises(PluginError, match=f"plug-in {name}: there is (no|another module 'json')"):
+        load_plugin(name)
+
+
+def test_a_file_that_changed_after_it_was_loaded_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
+    load_plugin(file)
+    write(file, IMPORTER.format(name="other"))
+    with pytest.raises(PluginError, match="it was changed after it was loaded"):
+        load_plugin(file)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run",),
+        ("cases", "import", "medqa", "absent.json", "-o", "x.jsonl"),
+        ("score", "medchain", "absent"),
+        ("memory", "stats"),
+        ("consult", "1", "--as", "patient"),
+        ("graph",),
+        ("dev",),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_every_command_refuses_a_faulty_plug_in_before_it_does_anything(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    write(tmp_path / "stranger.py", "ratio = 1 / 0\n")
+    ended = command(*arguments, "--plugin", "stranger.py")
+    reason = "it cannot be imported: ZeroDivisionError: division by zero (stranger.py, line 1)"
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"error: plug-in stranger.py: {reason}\n"
+
+
+def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Path) -> None:
+    write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
+    told = command("cases", "import", "--plugin", "our_ward", "--help").stdout
+    assert "Formats: agentclinic, medchain, medqa, ward" in " ".join(told.split())
+
+
+def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_path: Path) -> None:
+    write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward"))
+    write(tmp_path / "study/words/en/judges/claims.md", "---\nvariables: []\n---\n# system\n# user\n")
+    file = write(tmp_path / "study/ours.toml", 'plugins = ["our_ward"]\nprompts = "words"\ndata.limit = 1\n')
+    ended = command("run", file, "--out", tmp_path / "run")
+    assert ended.returncode == 0, ended.stderr
+    manifest: dict[str, Any] = json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))
+    assert manifest["configuration"]["plugins"] == [str(tmp_path / "study/our_ward.py")]
+    assert manifest["plugins"]["our_ward"]["adds"] == ["format ward"]
+
+    write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward") + "# changed\n")
+    write(tmp_path / "study/words/en/judges/claims.md", "---\nvariables: []\n---\n# system\nNew.\n# user\n")
+    ended = command("run", file, "--out", tmp_path / "run")
+    assert ended.returncode == 2 and "holds a run of another configuration" in ended.stderr
+    assert "plugins.our_ward.sha256: was" in ended.stderr and "prompts.en/judges/claims.md: was" in ended.stderr
+
+    write(file, 'plugins = ["our_wards"]\n')
+    refused = command("run", file, "--out", tmp_path / "other")
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert "ours.toml: plugins: plug-in our_wards: there is no such file here" in refused.stderr
+    assert not (tmp_path / "other").exists()

@@ -1,0 +1,92 @@
+"""``--plugin`` and ``--prompts``: the two options that every command has, and the names in a command's help."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand
+
+BAD_INPUT = 2
+
+
+def _load(names: list[str] | None) -> list[str] | None:
+    """Load plug-ins before anything else on the command line is looked at."""
+    from wardround.plugins import PluginError, load_plugins
+
+    try:
+        load_plugins(names or ())
+    except PluginError as error:
+        _refuse(str(error))
+    return names
+
+
+PluginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin", metavar="FILE|MODULE", help="Load a plug-in first; may be repeated.", callback=_load, is_eager=True
+    ),
+]
+PromptsOption = Annotated[
+    str | None, typer.Option("--prompts", metavar="DIR", help="Prompts to lay over ours, LANGUAGE/NAME.md, by name.")
+]
+
+
+def open_doors(app: typer.Typer) -> None:
+    """Give both options to every command of an application that does not take them itself."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_doors(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            open_doors(group.typer_instance)
+
+
+def names_in_help(title: str, names: Callable[[], Any]) -> type[TyperCommand]:
+    """A kind of command whose help ends with names: those of a registry when the help is asked for."""
+
+    class WithNames(TyperCommand):
+        def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            self.epilog = f"{title}: {', '.join(names())}"
+            super().format_epilog(ctx, formatter)
+
+    return WithNames
+
+
+def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(command)
+    taken = signature.parameters.keys()
+    options = {"plugin": PluginOption, "prompts": PromptsOption}
+    added = {name: option for name, option in options.items() if name not in taken}
+
+    @functools.wraps(command)
+    def opened(*arguments: Any, **options: Any) -> Any:
+        given = {name: options.pop(name, None) for name in added}
+        if not given.get("prompts"):
+            return command(*arguments, **options)
+
+        from prompts import PromptError, laid_over
+        from wardround.config.overlay import check_overlay
+
+        try:
+            folder = check_overlay(given["prompts"])
+        except PromptError as error:
+            _refuse(str(error))
+        with laid_over(folder):
+            return command(*arguments, **options)
+
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in added.items()
+    ]
+    opened.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]
+    opened.__annotations__ = {**command.__annotations__, **added}
+    return opened
+
+
+def _refuse(message: str) -> NoReturn:
+    from wardround.commands.printing import printable
+
+    typer.echo(f"error: {printable(message)}", err=True)
+    raise typer.Exit(BAD_INPUT)
