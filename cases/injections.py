@@ -1,19 +1,17 @@
 """Prompt injections: cases whose text tries to command the models that read it.
 
 A variant differs from its case by one attack in one place and keeps the answer key, so that its scores can be held
-against those of the case itself. The texts stand in ``injections.toml``.
+against those of the case itself. The texts stand in ``vocabularies/injections.toml``.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from cases.case import Case
-from cases.vocabulary import Language
+from cases.vocabulary import Language, word_list
 
 Place = Literal["complaint", "history", "report"]
 
@@ -35,8 +33,7 @@ class Attack(BaseModel):
 @cache
 def attacks() -> tuple[Attack, ...]:
     """All attacks, in the order of the file."""
-    read = tomllib.loads((files("cases") / "injections.toml").read_text("utf-8"))
-    return tuple(Attack.model_validate(entry) for entry in read["attack"])
+    return tuple(Attack.model_validate(entry) for entry in word_list("injections")["attack"])
 
 
 def injected(case: Case) -> list[Case]:

@@ -14,37 +14,18 @@ from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
-from cases.text.note_sections import heading
+from cases.text.note_sections import note_sections
 from cases.text.words import language_of
 
 _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
     "AgentClinic (OSCE_Examination) or cases of our own (patient)"
 )
-# What MTS-Dialog calls a section that ours has under another name.
+# What MTS-Dialog has a section for and we have not.
 _MTS_HEADINGS = {
     "PASTSURGICAL": "Past surgical history",
     "EDCOURSE": "Test results",
     "FAM/SOCHX": "Family and social history",
-}
-_MTS = {
-    "CC": "chief_complaint",
-    "GENHX": "present_illness",
-    "PASTMEDICALHX": "past_history",
-    "OTHER_HISTORY": "past_history",
-    "MEDICATIONS": "medications",
-    "ALLERGY": "allergies",
-    "IMMUNIZATIONS": "immunizations",
-    "GYNHX": "personal_history",
-    "ROS": "review_of_systems",
-    "EXAM": "physical_examination",
-    "LABS": "test_results",
-    "IMAGING": "test_results",
-    "PROCEDURES": "test_results",
-    "ASSESSMENT": "assessment",
-    "DIAGNOSIS": "assessment",
-    "PLAN": "plan",
-    "DISPOSITION": "plan",
 }
 
 
@@ -159,7 +140,7 @@ def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
         return None
     assert isinstance(text, str)
     name = str(value.get("section_header") or "").strip().upper()
-    head = _MTS_HEADINGS.get(name) or (heading(_MTS[name], "en") if name in _MTS else "")
+    head = _MTS_HEADINGS.get(name) or next((s.en for s in note_sections().values() if s.is_headed(name)), "")
     number = value.get("ID", value.get("id", record.number - 1))
     return Note(id=f"mts-{number}", text=f"{head}: {text.strip()}" if head else text)
 

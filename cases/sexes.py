@@ -6,17 +6,14 @@ a pronoun of the patient's sex means the patient, but in the family history a re
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
-from importlib.resources import files
-from typing import Any
 
 from cases.case import Case, Sex
+from cases.text.record_sentences import HISTORIES
 from cases.text.sentences import pieces
-from cases.vocabulary import Language
+from cases.vocabulary import Language, word_list
 
-_HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
 _CHILD = 10.0  # years; below this age pregnancy and birth are the mother's
 _KIN = re.compile(
     r"\s+(?:(?:own|late|older|younger|elder|two|three|four)\s+)*"
@@ -57,7 +54,7 @@ def with_sex(case: Case, sex: Sex) -> Case:
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
     change = partial(_changed, sex=sex, language=case.language)
     patient, examinations, key = case.patient, case.examinations, case.key
-    told = {name: change(getattr(patient, name), name) for name in (*_HISTORIES, "occupation")}
+    told = {name: change(getattr(patient, name), name) for name in (*HISTORIES, "occupation")}
     seen = {name: {item: change(text) for item, text in getattr(examinations, name).items()} for name in _EXAMINED}
     known = {name: change(getattr(key, name)) for name in ("diagnosis_basis", "treatment_course")}
     reports = {item: change(text) for item, text in key.imaging_reports.items()}
@@ -81,7 +78,7 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
     theirs, ours = (
         (of_women, _pattern(("male",), language)) if sex == "male" else (_pattern(("male",), language), of_women)
     )
-    spouses = re.compile("|".join(word for pair in _words()["pairs"]["spouse"][language] for word in pair))
+    spouses = re.compile("|".join(word for pair in word_list("sexes")["pairs"]["spouse"][language] for word in pair))
     for place, text in _texts(case):
         for found in theirs.finditer(text):
             yield place, found[0]
@@ -94,7 +91,7 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
 
 def _texts(case: Case) -> Iterator[tuple[str, str]]:
     patient, key = case.patient, case.key
-    yield from ((name, getattr(patient, name)) for name in _HISTORIES if name != "family_history")
+    yield from ((name, getattr(patient, name)) for name in HISTORIES if name != "family_history")
     yield "occupation", patient.occupation
     yield from case.examinations.results.items()
     yield from ((f"report of {item}", text) for item, text in key.imaging_reports.items())
@@ -120,7 +117,7 @@ def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[s
     """What is called otherwise of a patient of that sex; a spouse is of the other."""
     words: dict[str, str] = {}
     for group in groups:
-        for woman, man in _words()["pairs"][group][language]:
+        for woman, man in word_list("sexes")["pairs"][group][language]:
             old, new = (woman, man) if (sex == "male") != (group == "spouse") else (man, woman)
             words.setdefault(old, new)
     return words
@@ -136,7 +133,7 @@ def _replaced(text: str, words: Mapping[str, str], language: Language) -> str:
 def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> str:
     """An English sentence with the pronouns of a patient of that sex, and with those of the spouse after it."""
     other: Sex = "male" if sex == "female" else "female"
-    relatives = re.compile(rf"\b(?:{_words()['relatives'][other]})s?\b", re.IGNORECASE)
+    relatives = re.compile(rf"\b(?:{word_list('sexes')['relatives'][other]})s?\b", re.IGNORECASE)
     spouse = re.search(rf"\b(?:{'|'.join(spouses)})\b", sentence)
 
     def change(found: re.Match[str]) -> str:
@@ -170,10 +167,5 @@ def _like(model: str, word: str) -> str:
 
 @cache
 def _pattern(groups: tuple[str, ...], language: Language) -> re.Pattern[str]:
-    source = "|".join(_words()[group][language] for group in groups).replace("\n", "")
+    source = "|".join(word_list("sexes")[group][language] for group in groups).replace("\n", "")
     return re.compile(source if language == "zh" else rf"(?<![a-z])(?:{source})", re.IGNORECASE)
-
-
-@cache
-def _words() -> dict[str, Any]:
-    return tomllib.loads((files("cases") / "vocabularies" / "sexes.toml").read_text("utf-8"))

@@ -9,7 +9,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
@@ -94,16 +94,18 @@ def _occurs(spelling: str, text: str) -> bool:
     return re.search(rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])", text) is not None
 
 
-def _load(file: str) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads((files("cases") / "vocabularies" / file).read_text("utf-8"))
+@cache
+def word_list(name: str) -> dict[str, Any]:
+    """A list of clinical words as it stands in ``cases/vocabularies/NAME.toml``."""
+    return tomllib.loads((files("cases") / "vocabularies" / f"{name}.toml").read_text("utf-8"))
 
 
 def _terms(entries: Iterable[Mapping[str, Any]]) -> tuple[Term, ...]:
     return tuple(Term(entry["en"], entry["zh"], tuple(entry.get("aliases", ()))) for entry in entries)
 
 
-_departments = _load("departments.toml")["department"]
-_examinations = _load("examinations.toml")
+_departments = word_list("departments")["department"]
+_examinations = word_list("examinations")
 
 DEPARTMENTS = Vocabulary("first-level departments", _terms(_departments))
 SECOND_LEVEL = {
@@ -119,7 +121,7 @@ PHYSICAL_ITEMS = Vocabulary("physical examination items", _terms(_examinations["
 AUXILIARY_ITEMS = Vocabulary("auxiliary examination items", _terms(_examinations["auxiliary"]))
 EXAMINATION_ITEMS = Vocabulary("examination items", PHYSICAL_ITEMS.terms + AUXILIARY_ITEMS.terms)
 IMAGE_CLASSES = tuple(entry["en"] for entry in _examinations["auxiliary"] if entry.get("imaging"))
-TREATMENT_ITEMS = Vocabulary("treatment items", _terms(_load("treatments.toml")["treatment"]))
+TREATMENT_ITEMS = Vocabulary("treatment items", _terms(word_list("treatments")["treatment"]))
 
 
 def label(name: str, language: Language) -> str:

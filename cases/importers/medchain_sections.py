@@ -7,63 +7,21 @@ from cases.importers.findings import Findings
 from cases.importers.source import Record
 from cases.text.lexicon import GENERAL
 from cases.text.prose import paragraph, prose, texts
-from cases.vocabulary import EXAMINATION_ITEMS, normalise
+from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
 
-# The first three kinds only hold other sections; the next three hold examination items.
-_HOLDERS = {
-    "tags": ["tags", "标签"],
-    "introduction": ["病案介绍", "Case Introduction", "Case Presentation"],
-    "process": ["诊治过程", "Diagnosis and Treatment Process", "Diagnosis and Treatment"],
-}
-_EXAMINATIONS = {
-    "examination": ["查体", "Examination", "Examinations"],
-    "physical": ["体格检查", "Physical Examination", "Physical Examinations"],
-    "auxiliary": ["辅助检查", "Auxiliary Examinations", "Auxiliary Examination"],
-}
-_SECTIONS = {
-    "department": ["科室", "department", "departments"],
-    "chief_complaint": ["主诉", "Chief Complaint", "Chief Complaints"],
-    "present_illness": ["现病史", "Present Illness", "History of Present Illness", "Present Illness History"],
-    "past_history": ["既往史", "Past Medical History", "Past History", "Medical History"],
-    "personal_history": ["个人史", "Personal History", "Social History", "婚育史", "月经史", "Marital History"],
-    "family_history": ["家族史", "Family History"],
-    "images": ["图像", "Images", "Image"],
-    "imaging_reports": ["影像报告", "Imaging Reports", "Imaging Report"],
-    "diagnosis": ["初步诊断", "Initial Diagnosis", "Preliminary Diagnosis", "诊断", "Diagnosis"],
-    "diagnosis_basis": ["诊断依据", "Diagnostic Basis", "Diagnosis Basis"],
-    "treatment_course": ["诊治经过", "Treatment Course", "治疗经过"],
-    "treatment_items": ["治疗项目", "Treatment Items", "Treatment Item"],
-    "about": ["病例摘要", "Case Summary", "一般资料", "基本信息", "General Information", "Basic Information"],
-    # Keywords, opinion and bookkeeping: no part of a case.
-    "ignored": [
-        "病种",
-        "disease",
-        "diseases",
-        "鉴别诊断",
-        "Differential Diagnosis",
-        "分析总结",
-        "Discussion",
-        "title",
-        "标题",
-    ],
-}
+_KEYS: dict[str, dict[str, list[str]]] = word_list("medchain_sections")
 
 
 def _fold(key: str) -> str:
     return normalise(key.strip(" 【】"))
 
 
-_SECTION_OF = {
-    _fold(key): section
-    for sections in (_HOLDERS, _EXAMINATIONS, _SECTIONS)
-    for section, keys in sections.items()
-    for key in keys
-}
+_SECTION_OF = {_fold(key): section for sections in _KEYS.values() for section, keys in sections.items() for key in keys}
 
 
 def is_case(value: Mapping[str, Any]) -> bool:
     """Whether an object is a case itself, rather than ``{title: case}``."""
-    return any(_SECTION_OF.get(_fold(key)) in _HOLDERS for key in value)
+    return any(_SECTION_OF.get(_fold(key)) in _KEYS["holders"] for key in value)
 
 
 class Sections:
@@ -92,14 +50,14 @@ class Sections:
         for key, content in value.items():
             here = f"{path}.{key}" if path else key
             section = _SECTION_OF.get(_fold(key))
-            if section in _HOLDERS or section in _EXAMINATIONS:
+            if section in _KEYS["holders"] or section in _KEYS["examinations"]:
                 self._open(section or "", content, here)
             elif section:
                 self._contents.setdefault(section, []).append((here, content))
             elif item := EXAMINATION_ITEMS.canonical(key):
                 # By the item itself, not by where it stands: some cases list an X-ray among the physical items.
                 self._result(item, content, here)
-            elif holder in _EXAMINATIONS:
+            elif holder in _KEYS["examinations"]:
                 accepted = ", ".join(EXAMINATION_ITEMS.names)
                 self.record.warn(here, f"unknown examination item, left out; expected one of {accepted}")
             else:

@@ -5,16 +5,15 @@ whether anything is denied at all. What no list knows is not seen: the rule is a
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from cases.text.numbers import NUMBER_WORDS, chinese_number
 from cases.text.statements import mentions, statements
-from cases.vocabulary import Language
+from cases.vocabulary import Language, word_list
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
 
@@ -38,13 +37,7 @@ _UNITS = {
     "minutes": "minutes?|mins?|分钟",
     "times": "times|次|回",
 }
-_WORDS_EN = {
-    **{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10},
-    **{"eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17},
-    **{"eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60},
-    **{"seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100},
-}
-_WORDS_ZH = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_WORDS_EN = {word: value for word, value in NUMBER_WORDS.items() if value > 1} | {"hundred": 100}
 _NUMBER = re.compile(
     r"(?:(?P<twice>\btwice\b)|(?P<number>(?<![A-Za-z])\d+(?:[.,]\d+)*"
     rf"|\b(?:{'|'.join(_WORDS_EN)})\b|\bhalf\b|(?<!一)半|[二三四五六七八九两十百][一二三四五六七八九两十百]*"
@@ -122,22 +115,14 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def _value(number: str) -> str:
-    if number in ("half", "半"):
+    if number == "half":
         return "0.5"
     if number in _WORDS_EN:
         return str(_WORDS_EN[number])
     if number[0].isdecimal():
         whole = re.sub(r",(?=\d{3}\b)", "", number)
         return f"{float(whole):.10g}" if re.fullmatch(r"\d+(?:\.\d+)?", whole) else whole
-    value = 0
-    digit = 0
-    for sign in number:
-        if sign in "十百":
-            value += (digit or 1) * (10 if sign == "十" else 100)
-            digit = 0
-        else:
-            digit = _WORDS_ZH[sign]
-    return str(value + digit)
+    return f"{chinese_number(number):g}"
 
 
 def _normal(text: str, language: Language) -> str:
@@ -153,16 +138,11 @@ def _terms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
     start = r"(?<![A-Za-z])" if language == "en" else ""
     return tuple(
         (name, re.compile(f"{start}(?:{patterns[column]})", re.IGNORECASE))
-        for name, patterns in _words()["terms"].items()
+        for name, patterns in word_list("medical_terms")["terms"].items()
     )
 
 
 @cache
 def _endings(language: Language) -> re.Pattern[str]:
     edge = r"\b" if language == "en" else ""
-    return re.compile(f"{edge}{_words()['endings'][language]}{edge}", re.IGNORECASE)
-
-
-@cache
-def _words() -> dict[str, Any]:
-    return tomllib.loads((files("cases.text") / "medical_terms.toml").read_text("utf-8"))
+    return re.compile(f"{edge}{word_list('medical_terms')['endings'][language]}{edge}", re.IGNORECASE)

@@ -1,11 +1,9 @@
 """Medical jargon that a patient would not understand, and how it is said in everyday words (CliniChat, Table 6)."""
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
-from cases.vocabulary import Language
+from cases.vocabulary import Language, word_list
 
 
 def jargon_in(text: str, language: Language) -> list[str]:
@@ -31,7 +29,7 @@ def _lay(term: str, language: Language) -> str:
 
 @cache
 def _terms(language: Language) -> dict[str, str]:
-    listed = tomllib.loads((files("cases.text") / "jargon.toml").read_text("utf-8"))[language]
+    listed = word_list("jargon")[language]
     return {term.casefold(): lay for term, lay in listed.items()}
 
 

@@ -1,12 +1,10 @@
 """The closed examination item that a section or a test of a foreign record belongs to; the rules are data."""
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 from cases.text.prose import label
-from cases.vocabulary import EXAMINATION_ITEMS
+from cases.vocabulary import EXAMINATION_ITEMS, word_list
 
 GENERAL = "General Examination"
 
@@ -50,7 +48,7 @@ def is_ignored(name: str) -> bool:
 
 @cache
 def _rules(kind: str) -> list[tuple[str, re.Pattern[str]]]:
-    rules = tomllib.loads((files("cases.text") / "lexicon.toml").read_text("utf-8"))[kind]
+    rules = word_list("lexicon")[kind]
     return [(rule.get("item", ""), re.compile("|".join(map(_at_word, rule["patterns"])))) for rule in rules]
 
 

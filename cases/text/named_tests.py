@@ -1,14 +1,11 @@
 """Tests as doctors name them in free words, and the closed examination item that each is filed under."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
 
-from cases.vocabulary import EXAMINATION_ITEMS, normalise
+from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
 
 _EXAMINING = re.compile(r"(?:\b(?:examine|palpate|auscultate|inspect|listen)\b|检查|触诊|听诊)[^,.;，。；、]{0,40}")
 _TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
@@ -89,7 +86,7 @@ def _names() -> tuple[NamedTest, ...]:
 def _regions() -> tuple[NamedTest, ...]:
     return tuple(
         NamedTest(normalise(word), EXAMINATION_ITEMS.require(region["item"]))
-        for region in _words()["region"]
+        for region in word_list("tests")["region"]
         for word in region["words"]
     )
 
@@ -101,14 +98,9 @@ def _items() -> Iterator[NamedTest]:
 
 
 def _tests() -> Iterator[NamedTest]:
-    for test in _words()["test"]:
+    for test in word_list("tests")["test"]:
         names = [test["en"], test["zh"], *test.get("aliases", ())]
         spellings = tuple(normalise(spelling) for spelling in (*names, *test.get("parts", ())))
         for spelling in names:
             item = EXAMINATION_ITEMS.require(test["item"])
             yield NamedTest(normalise(spelling), item, () if test.get("whole") else spellings)
-
-
-@cache
-def _words() -> dict[str, Any]:
-    return tomllib.loads((files("cases") / "vocabularies" / "tests.toml").read_text("utf-8"))

@@ -5,14 +5,12 @@ first says why the patient comes, and whatever nothing claims is of the present 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from cases.text.sentences import sentences
-from cases.vocabulary import Language
+from cases.vocabulary import Language, word_list
 
 _NEVER = r"(?!)"
 _KIN = re.compile(
@@ -37,6 +35,10 @@ class Section:
     headings: str
     told: dict[Language, re.Pattern[str]]
 
+    def is_headed(self, name: str) -> bool:
+        """Whether real notes put this name above it."""
+        return re.fullmatch(self.headings, name, re.IGNORECASE) is not None
+
     def heading(self, language: Language) -> str:
         """What we write above it."""
         return self.zh if language == "zh" else self.en
@@ -45,7 +47,7 @@ class Section:
 @cache
 def note_sections() -> dict[str, Section]:
     """Every section by name, in the order of a note."""
-    entries = tomllib.loads((files("cases") / "vocabularies" / "note_sections.toml").read_text("utf-8"))["section"]
+    entries = word_list("note_sections")["section"]
     return {
         entry["name"]: Section(
             name=entry["name"],

@@ -10,7 +10,7 @@ _ONES = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {**{word: n for n, word in enumerate(_ONES)}, **{word: 10 * n for n, word in enumerate(_TENS, 2)}}
+NUMBER_WORDS = {**{word: n for n, word in enumerate(_ONES)}, **{word: 10 * n for n, word in enumerate(_TENS, 2)}}
 _OTHERS = {"half": 0.5, "couple": 2, "dozen": 12, "once": 1, "twice": 2, "thrice": 3, "single": 1, "both": 2, "pair": 2}
 _ENGLISH = re.compile(
     rf"\b(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?\b|\b(?P<one>{'|'.join(_ONES)})\b"
@@ -24,26 +24,15 @@ _STATED = re.compile(
     r"(?=st\b|nd\b|rd\b|th\b|mg|mcg|ml|kg|cm|mm|km|g\b|l\b|h\b|hrs?\b|am\b|pm\b|x\b|lbs?\b|°|[FC]\b|[^A-Za-z\d]|$)",
     re.IGNORECASE,
 )
-_HAN = "零一二两三四五六七八九"
 _HAN_DIGIT = {"零": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_HAN = "".join(_HAN_DIGIT)
 _CHINESE = re.compile(rf"[{_HAN}十百]+")
 # A Chinese numeral counts only before what can be counted: 一直 and 一些 are no numbers.
 _COUNTED = re.compile(
     rf"[{_HAN}十百半]+(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
 )
-_SPANS = {
-    "day": 1,
-    "week": 7,
-    "month": 30,
-    "year": 365,
-    "天": 1,
-    "日": 1,
-    "周": 7,
-    "星期": 7,
-    "月": 30,
-    "年": 365,
-    "岁": 365,
-}
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
 
 
@@ -51,7 +40,7 @@ def stated_numbers(text: str, language: Language) -> dict[float, str]:
     """The numbers that a speaker states, each with how it was said; "one" is often none and is not counted."""
     found = {float(match.group().replace(",", "")): match.group() for match in _STATED.finditer(text)}
     if language == "zh":
-        pairs = ((_han(match.group()), match.group()) for match in _COUNTED.finditer(text))
+        pairs = ((chinese_number(match.group()), match.group()) for match in _COUNTED.finditer(text))
         return {**found, **{value: said for value, said in pairs if value is not None and value > 1}}
     return {**found, **{value: said for value, said in _english(text) if value > 1}}
 
@@ -60,13 +49,13 @@ def known_numbers(text: str) -> set[float]:
     """Every number that a note states in any writing, and the same spans of time in other units."""
     known = {float(match.group().replace(",", "")) for match in _DIGITS.finditer(text)}
     known |= {value for value, _ in _english(text)}
-    known |= {value for match in _CHINESE.finditer(text) if (value := _han(match.group())) is not None}
+    known |= {value for match in _CHINESE.finditer(text) if (value := chinese_number(match.group())) is not None}
     known |= {value for word, value in _OTHERS.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)}
     if "半" in text:
         known |= {0.5}
     for number, unit in _SPAN.findall(_in_digits(text)):
-        days = float(number) * _SPANS[unit]
-        for length in set(_SPANS.values()):
+        days = float(number) * _DAYS[unit]
+        for length in set(_DAYS.values()):
             # Within a twelfth: 12 weeks are 3 months, 18 months a year and a half.
             near = round(2 * days / length) / 2
             if near and abs(near * length - days) <= days / 12:
@@ -74,26 +63,8 @@ def known_numbers(text: str) -> set[float]:
     return known
 
 
-def _english(text: str) -> Iterator[tuple[float, str]]:
-    for match in _ENGLISH.finditer(text):
-        if match["tens"]:
-            value = _WORDS[match["tens"].lower()] + (_WORDS[match["ones"].lower()] if match["ones"] else 0)
-        else:
-            value = _WORDS[match["one"].lower()]
-            value *= {"hundred": 100, "thousand": 1000}.get((match["hundred"] or "").lower(), 1)
-        yield float(value), match.group()
-
-
-def _in_digits(text: str) -> str:
-    """The text with its number words as digits, for the spans of time."""
-    text = _ENGLISH.sub(lambda match: f"{next(_english(match.group()))[0]:g}", text)
-    return _COUNTED.sub(
-        lambda match: match.group() if _han(match.group()) is None else f"{_han(match.group()):g}", text
-    )
-
-
-def _han(text: str) -> float | None:
-    """A Chinese numeral below a thousand."""
+def chinese_number(text: str) -> float | None:
+    """The value of a Chinese numeral below a thousand; None if it is none."""
     if text == "半":
         return 0.5
     if not re.fullmatch(rf"[{_HAN}十百]+", text):
@@ -106,3 +77,22 @@ def _han(text: str) -> float | None:
             total += (digit or 1) * (100 if sign == "百" else 10)
             digit = 0
     return float(total + digit)
+
+
+def _english(text: str) -> Iterator[tuple[float, str]]:
+    for match in _ENGLISH.finditer(text):
+        if match["tens"]:
+            value = NUMBER_WORDS[match["tens"].lower()] + (NUMBER_WORDS[match["ones"].lower()] if match["ones"] else 0)
+        else:
+            value = NUMBER_WORDS[match["one"].lower()]
+            value *= {"hundred": 100, "thousand": 1000}.get((match["hundred"] or "").lower(), 1)
+        yield float(value), match.group()
+
+
+def _in_digits(text: str) -> str:
+    """The text with its number words as digits, for the spans of time."""
+    text = _ENGLISH.sub(lambda match: f"{next(_english(match.group()))[0]:g}", text)
+    return _COUNTED.sub(
+        lambda match: match.group() if chinese_number(match.group()) is None else f"{chinese_number(match.group()):g}",
+        text,
+    )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cases.text.sentences import sentences
 from cases.text.words import HAN, chinese_words, stem
+from cases.vocabulary import word_list
 
 
 class Mention(NamedTuple):
@@ -28,45 +29,17 @@ class Mention(NamedTuple):
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
 _BOTH = _LEFT | _RIGHT
-_SIDES = {
-    "left": _LEFT,
-    "right": _RIGHT,
-    "bilateral": _BOTH,
-    "bilaterally": _BOTH,
-    "both": _BOTH,
-    "左": _LEFT,
-    "右": _RIGHT,
-    "双": _BOTH,
-    "两": _BOTH,
-}
+_SIDES = {"left": _LEFT, "左": _LEFT, "right": _RIGHT, "右": _RIGHT}
+_SIDES |= dict.fromkeys(("bilateral", "bilaterally", "both", "双", "两"), _BOTH)
 _UNITS = {"cm": (10, "mm"), "厘米": (10, "mm"), "mm": (1, "mm"), "毫米": (1, "mm"), "%": (1, "%")}
 
 # Another word for the same thing: (that word, whether the meaning is turned round).
-_SAME_AS = {
-    "abnormal": ("normal", True),
-    "abnormality": ("normal", True),
-    "abnormalities": ("normal", True),
-    "unremarkable": ("normal", False),
-    "negative": ("positive", True),
-    "异常": ("正常", True),
-    "阴性": ("阳性", True),
-}
+_SAME_AS = dict.fromkeys(("abnormal", "abnormality", "abnormalities"), ("normal", True))
+_SAME_AS |= {"unremarkable": ("normal", False), "negative": ("positive", True)}
+_SAME_AS |= {"异常": ("正常", True), "阴性": ("阳性", True)}
 
 # Without a meaning of their own in a report.
-_EMPTY = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        an the is are was were be been being am has have had do does did of in on at to with and or for from by as it
-        its there this that these those which also within per
-        seen noted present identified demonstrated observed visualized visualised detected evident evidence found
-        appreciated show shows showing shown demonstrate demonstrates reveal reveals revealed see
-        patient study image images examination exam finding findings impression conclusion report
-        的 了 着 及 和 与 或 并 伴 在 于 内 之 其 见 可见 示 显示 提示 呈 为 是 有 等 约 侧 患者 检查 影像 所见 印象
-        报告 明显 型
-        """,
-    )
-)
+_EMPTY = frozenset(word_list("function_words")["report"].split())
 
 _CLAUSE_END = re.compile(
     r"\b(?:but|however|although|though|whereas|while|except|besides)\b|但是?|然而|不过", re.IGNORECASE

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.text.statements import mentions
-from cases.vocabulary import normalise
+from cases.vocabulary import normalise, word_list
 
 Level = Literal[1, 2, 3, 4, 5]
 
@@ -25,73 +25,7 @@ _ABBREVIATION_BEHIND = re.compile(
 # Stems that do not tell one disease from another.
 _QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "疑似", "可疑"})
 
-# Other names of common diagnoses. Roman numbers stand in types and stages.
-ALIASES = {
-    "ii": "2",
-    "iii": "3",
-    "iv": "4",
-    "type i": "type 1",
-    "stage i": "stage 1",
-    "grade i": "grade 1",
-    "class i": "class 1",
-    "acs": "acute coronary syndrome",
-    "af": "atrial fibrillation",
-    "aki": "acute kidney injury",
-    "ami": "acute myocardial infarction",
-    "ards": "acute respiratory distress syndrome",
-    "bph": "benign prostatic hyperplasia",
-    "cad": "coronary artery disease",
-    "chf": "congestive heart failure",
-    "ckd": "chronic kidney disease",
-    "copd": "chronic obstructive pulmonary disease",
-    "cva": "stroke",
-    "cerebrovascular accident": "stroke",
-    "dka": "diabetic ketoacidosis",
-    "dm": "diabetes mellitus",
-    "dvt": "deep vein thrombosis",
-    "deep venous thrombosis": "deep vein thrombosis",
-    "gerd": "gastroesophageal reflux disease",
-    "gastro-esophageal": "gastroesophageal",
-    "heart attack": "myocardial infarction",
-    "high blood pressure": "hypertension",
-    "htn": "hypertension",
-    "ibs": "irritable bowel syndrome",
-    "kidney stone": "renal calculus",
-    "kidney stones": "renal calculus",
-    "nephrolithiasis": "renal calculus",
-    "renal calculi": "renal calculus",
-    "mi": "myocardial infarction",
-    "myocardial infarct": "myocardial infarction",
-    "oa": "osteoarthritis",
-    "pcos": "polycystic ovary syndrome",
-    "polycystic ovarian": "polycystic ovary",
-    "ra": "rheumatoid arthritis",
-    "renal failure": "kidney failure",
-    "sle": "systemic lupus erythematosus",
-    "stemi": "st elevation myocardial infarction",
-    "t1dm": "type 1 diabetes mellitus",
-    "t2dm": "type 2 diabetes mellitus",
-    "tb": "tuberculosis",
-    "tia": "transient ischemic attack",
-    "type 1 diabetes": "type 1 diabetes mellitus",
-    "type 2 diabetes": "type 2 diabetes mellitus",
-    "uti": "urinary tract infection",
-    "冠心病": "冠状动脉粥样硬化性心脏病",
-    "慢阻肺": "慢性阻塞性肺疾病",
-    "慢性阻塞性肺病": "慢性阻塞性肺疾病",
-    "心梗": "心肌梗死",
-    "心肌梗塞": "心肌梗死",
-    "脑梗": "脑梗死",
-    "脑梗塞": "脑梗死",
-    "房颤": "心房颤动",
-    "甲亢": "甲状腺功能亢进症",
-    "甲状腺功能亢进": "甲状腺功能亢进症",
-    "甲减": "甲状腺功能减退症",
-    "甲状腺功能减退": "甲状腺功能减退症",
-    "上感": "上呼吸道感染",
-    "腰突": "腰椎间盘突出症",
-    "腰椎间盘突出": "腰椎间盘突出症",
-}
+ALIASES: dict[str, str] = word_list("diagnoses")["same_as"]  # other names of common diagnoses
 
 
 def _whole(spelling: str) -> str:

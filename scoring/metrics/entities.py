@@ -12,27 +12,13 @@ from typing import Any, NamedTuple
 
 from cases.text.statements import mentions, statements
 from cases.text.words import HAN, chinese_words, has_chinese
+from cases.vocabulary import word_list
 from scoring.metrics.samples import MissingBackendError
 
 _LONGEST = 6  # words of a phrase
 
 # Words that end a phrase: what has no clinical meaning of its own.
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a an the this that these those and or nor but with without of in on at to from for by as into over under
-        after before during since until about is are was were be been being has have had do does did can could
-        may might will would shall should must i he she it they we you his her its their our your my who which
-        what when where while than then so not no none never denies denied deny shows showed show showing
-        reveals revealed suggests suggested suggesting indicates indicated considered noted seen found reported
-        report presents presented patient also there any all some other such approximately around per due
-        consistent including following
-        的 了 着 及 和 与 或 并 伴 在 于 内 之 其 见 可见 示 显示 提示 呈 为 是 有 等 约 未 未见 无 没有 不 否认 患者
-        考虑 建议
-        """,
-    )
-)
+_FUNCTION_WORDS = frozenset(word_list("function_words")["between_phrases"].split())
 _TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:[./^%×*+'’-]+[^\W_{HAN}]+)*%?")
 _CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
 # With the colon before it, so that what the image shows is not taken for a heading.

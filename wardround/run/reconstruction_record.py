@@ -29,7 +29,7 @@ _PROMPTS = ("en/reconstruction/", "zh/reconstruction/", "en/ask/", "zh/ask/")
 # Words that stand in data files and not in prompts decide what is written as much as prompts do.
 _DATA = (
     ("nodes.reconstruction", "*.toml"),
-    ("cases.text", "jargon.toml"),
+    ("cases", "vocabularies/jargon.toml"),
     ("cases", "vocabularies/note_sections.toml"),
 )
 GATES = "gates"

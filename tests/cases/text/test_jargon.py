@@ -1,13 +1,11 @@
 """Jargon is found and put into everyday words, which are none themselves."""
 
-import tomllib
-from importlib.resources import files
-
 import pytest
 
 from cases.text.jargon import in_lay_words, jargon_in
+from cases.vocabulary import word_list
 
-LISTED = tomllib.loads((files("cases.text") / "jargon.toml").read_text("utf-8"))
+LISTED = word_list("jargon")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
