@@ -4,7 +4,7 @@ Feedback edges lead back inside each stage (physicians of the later stages judge
 ``max_backtracks``, from the diagnosis back to the examinations.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -12,8 +12,9 @@ from langgraph.runtime import Runtime
 from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.referral import graph as referral
-from graphs.strategies.decision import build_decision
+from graphs.strategies.decision import decision
 from nodes.context import Context, context_of
+from nodes.state.chart import Findings
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit, follow_up
 from nodes.workflow.case_retrieval import refine
@@ -37,34 +38,43 @@ def sent_back_or_diagnose(state: ClinicalState) -> Literal["something is missing
     return "something is missing" if state["sent_back"] else "nothing is missing"
 
 
-builder = StateGraph(ClinicalState, context_schema=Context, input_schema=ClinicalInput)
-builder.add_node(admit)
-builder.add_node(refine)
-builder.add_node("referral", referral)
-builder.add_node("history_taking", history_taking)
-builder.add_node("examination", examination)
-builder.add_node(review)
-builder.add_node("further_examination", examine)
-builder.add_node("diagnosis", build_decision(DIAGNOSIS).compile(name="Diagnosis"))
-builder.add_node("treatment", build_decision(TREATMENT).compile(name="Treatment"))
-builder.add_node(follow_up)
+def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Context, Any, Any]:
+    """The workflow as a graph.
 
-builder.add_edge(START, "admit")
-builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": "referral"})
-builder.add_edge("refine", "referral")
-builder.add_edge("referral", "history_taking")
-builder.add_edge("history_taking", "examination")
-builder.add_conditional_edges(
-    "examination", review_or_diagnose, {"backtracks left": "review", "none left": "diagnosis"}
-)
-builder.add_conditional_edges(
-    "review",
-    sent_back_or_diagnose,
-    {"something is missing": "further_examination", "nothing is missing": "diagnosis"},
-)
-builder.add_edge("further_examination", "examination")
-builder.add_edge("diagnosis", "treatment")
-builder.add_edge("treatment", "follow_up")
-builder.add_edge("follow_up", END)
+    Args:
+        strategy: how diagnosis and treatment are decided, drawn with all its nodes; by the run's setting if None.
+    """
+    builder = StateGraph(ClinicalState, context_schema=Context, input_schema=ClinicalInput)
+    builder.add_node(admit)
+    builder.add_node(refine)
+    builder.add_node("referral", referral)
+    builder.add_node("history_taking", history_taking)
+    builder.add_node("examination", examination)
+    builder.add_node(review)
+    builder.add_node("further_examination", examine)
+    builder.add_node("diagnosis", decision(DIAGNOSIS, strategy), input_schema=Findings)
+    builder.add_node("treatment", decision(TREATMENT, strategy), input_schema=Findings)
+    builder.add_node(follow_up)
 
+    builder.add_edge(START, "admit")
+    builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": "referral"})
+    builder.add_edge("refine", "referral")
+    builder.add_edge("referral", "history_taking")
+    builder.add_edge("history_taking", "examination")
+    builder.add_conditional_edges(
+        "examination", review_or_diagnose, {"backtracks left": "review", "none left": "diagnosis"}
+    )
+    builder.add_conditional_edges(
+        "review",
+        sent_back_or_diagnose,
+        {"something is missing": "further_examination", "nothing is missing": "diagnosis"},
+    )
+    builder.add_edge("further_examination", "examination")
+    builder.add_edge("diagnosis", "treatment")
+    builder.add_edge("treatment", "follow_up")
+    builder.add_edge("follow_up", END)
+    return builder
+
+
+builder = build_clinical_workflow()
 graph = builder.compile(name="Clinical workflow")

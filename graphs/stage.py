@@ -9,6 +9,7 @@ from langgraph.types import Send
 from graphs.seats import send
 from nodes.context import Context, context_of
 from nodes.state.stage import StageInput, StageState
+from nodes.strategies.registry import strategy
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.feedback_agent import judge, judges_of
 from nodes.workflow.general_agent import discuss
@@ -41,6 +42,7 @@ def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send]
     return "agreed, or rounds used up" if state["ended"] else each_general_agent(state, runtime)
 
 
+@strategy("group")
 def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
     """The graph of one stage; stages differ only in the data of their `Stage`."""
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from cases.registry import NameIn
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
+from nodes.strategies.registry import STRATEGIES
 
 
 def _at(*nodes: str) -> dict[str, Any]:
@@ -125,7 +126,7 @@ class Context(ModelSettings):
         description="Second-level departments to choose from, by department; our own list if not set.",
         json_schema_extra=_at("referral"),
     )
-    strategy: Literal["group", "dispute_resolution", "medagents", "mdagents", "single"] = Field(
+    strategy: Annotated[str, NameIn(STRATEGIES)] = Field(
         "group",
         description="How diagnosis and treatment are decided: by the stage's group, or as another paper does it.",
         json_schema_extra=_at("diagnosis", "treatment"),

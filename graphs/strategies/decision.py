@@ -1,42 +1,45 @@
-"""A decision of the clinical workflow, by the strategy that the context names: each paper's doctors on one seat."""
+"""A decision of the clinical workflow, by a strategy: each paper's doctors on one seat."""
 
-from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
+from langgraph.graph.state import CompiledStateGraph
 
-from graphs.stage import build_stage
-from graphs.strategies.dispute_resolution import build_dispute_resolution
-from graphs.strategies.mdagents import build_mdagents
-from graphs.strategies.medagents import build_medagents
-from graphs.strategies.single import build_single
-from nodes.context import Context, context_of
-from nodes.state.chart import Findings
-from nodes.state.stage import StageState
+from graphs.seats import chosen
+from nodes.context import Context
+from nodes.state.stage import StageInput, StageState
+from nodes.strategies.registry import STRATEGIES
+from nodes.workflow.stage_control import conclude
 from nodes.workflow.stages import Stage
 
-# By the name under which the context asks for them; each takes the findings and gives the decision with its record.
-STRATEGIES: dict[str, Callable[[Stage], Any]] = {
-    "group": build_stage,
-    "dispute_resolution": build_dispute_resolution,
-    "medagents": build_medagents,
-    "mdagents": build_mdagents,
-    "single": build_single,
-}
+
+@cache
+def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph of a stage's decision by one strategy, compiled once.
+
+    Ours file their decisions themselves; what a plug-in's graph leaves as its decision is filed here.
+    """
+    builder = STRATEGIES[strategy](stage)
+    graph = builder.compile(name=f"{stage.name} by {strategy}")
+    if builder.output_schema is stage.output:
+        return graph
+    filing = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
+    filing.add_node(strategy, graph)
+    filing.add_node(conclude.at(stage=stage, strategy=strategy))
+    filing.add_edge(START, strategy)
+    filing.add_edge(strategy, "conclude")
+    filing.add_edge("conclude", END)
+    return filing.compile(name=f"{stage.name} by {strategy}")
 
 
-def by_strategy(state: StageState, runtime: Runtime[Context]) -> str:
-    """The strategy of the run."""
-    return context_of(runtime).strategy
+def decision(stage: Stage, strategy: str | None = None) -> Any:
+    """A node that decides a stage.
 
-
-def build_decision(stage: Stage) -> StateGraph[StageState, Context, Findings, Any]:
-    """The graph of one decision with all its strategies."""
-    builder = StateGraph(StageState, context_schema=Context, input_schema=Findings, output_schema=stage.output)
-    nodes: dict[Hashable, str] = {name: f"{stage.name}_by_{name}" for name in STRATEGIES}  # unique in a drawing
-    for name, build in STRATEGIES.items():
-        builder.add_node(nodes[name], build(stage).compile(name=f"{stage.name} by {name}"))
-        builder.add_edge(nodes[name], END)
-    builder.add_conditional_edges(START, by_strategy, nodes)
-    return builder
+    Args:
+        stage: what is decided.
+        strategy: how; by the run's setting if None, so that a graph can be built before a plug-in brings its strategy.
+    """
+    if strategy is not None:
+        return decision_by(strategy, stage)
+    return chosen(lambda context: decision_by(context.strategy, stage))

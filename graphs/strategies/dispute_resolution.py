@@ -14,6 +14,7 @@ from nodes.collaboration.topic import DECISIONS
 from nodes.context import Context, context_of
 from nodes.state.chart import Findings
 from nodes.state.collaboration import ConferenceState
+from nodes.strategies.registry import strategy
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stages import Stage
 
@@ -28,6 +29,7 @@ def recall_first(state: ConferenceState, runtime: Runtime[Context]) -> list[Send
     return "with retrieval" if context_of(runtime).retrieval else each_intern(state, runtime)
 
 
+@strategy("dispute_resolution")
 def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Context, Findings, Any]:
     """The graph of dispute resolution for one decision."""
     subject = DECISIONS[stage.name]

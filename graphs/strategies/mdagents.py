@@ -14,6 +14,7 @@ from nodes.strategies.decision_maker import decide_by_reports
 from nodes.strategies.domain_expert import analyse, propose
 from nodes.strategies.moderator import check_complexity, compare, remark
 from nodes.strategies.recruiter import form_teams, recruit
+from nodes.strategies.registry import strategy
 from nodes.strategies.report_writer import gather, synthesise
 from nodes.strategies.solo_doctor import answer_alone
 from nodes.workflow.case_retrieval import recall
@@ -50,6 +51,7 @@ def each_team(state: PanelState) -> list[Send]:
     return [send("synthesise", state, team=team) for team, _ in enumerate(state["teams"], start=1)]
 
 
+@strategy("mdagents")
 def build_mdagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
     """The graph of MDAgents for one decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)

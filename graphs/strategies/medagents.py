@@ -13,6 +13,7 @@ from nodes.state.stage import StageInput
 from nodes.strategies.decision_maker import decide_by_reports
 from nodes.strategies.domain_expert import analyse, vote
 from nodes.strategies.recruiter import recruit
+from nodes.strategies.registry import strategy
 from nodes.strategies.report_writer import count_votes, synthesise
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stage_control import conclude
@@ -34,6 +35,7 @@ def agreed_or_revise(state: PanelState) -> str:
     return "all accept, or votes used up" if state["ended"] else "objections"
 
 
+@strategy("medagents")
 def build_medagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
     """The graph of MedAgents for one decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)

@@ -8,12 +8,14 @@ from graphs.strategies.recall import recall_first
 from nodes.context import Context
 from nodes.state.experts import PanelState
 from nodes.state.stage import StageInput
+from nodes.strategies.registry import strategy
 from nodes.strategies.solo_doctor import answer_alone
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stage_control import conclude
 from nodes.workflow.stages import Stage
 
 
+@strategy("single")
 def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
     """The graph of one doctor's decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)

@@ -11,6 +11,10 @@ from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage
 
 
+class UndecidedError(ValueError):
+    """A strategy's graph has ended and left no decision."""
+
+
 @node
 async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Close one round of the discussion."""
@@ -42,13 +46,17 @@ async def conclude(
 ) -> dict[str, Any]:
     """Hand the decision on, and file how it came about."""
     image_class = state.get("image_class")
+    if (decision := state.get("decision")) is None:
+        raise UndecidedError(f"strategy {strategy!r} ended without a decision on {stage.name}")
+    decision = stage.decision.model_validate(decision)
+    alone = Round(decision=decision.model_dump(mode="json"))
     record = StageRecord.model_validate(
         {
             "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
             "visit": state.get("backtracks", 0),
             "strategy": state.get("strategy", strategy),
-            "ended": state["ended"],
-            "rounds": state["rounds"],
+            "ended": state.get("ended") or "not_judged",
+            "rounds": state.get("rounds") or [alone],
         }
     )
-    return {**stage.outcome(state["decision"], state, image_class), "decisions": [record]}
+    return {**stage.outcome(decision, state, image_class), "decisions": [record]}

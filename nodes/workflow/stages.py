@@ -1,11 +1,10 @@
 """The seven decisions of the workflow as data: what is decided, who judges it, what it adds to the findings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS
-from nodes.context import Context
 from nodes.state.chart import Chart, Findings, Progress, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,
@@ -63,6 +62,14 @@ class TreatmentOutput(Progress, total=False):
     treatment: Treatment
 
 
+class Settings(Protocol):
+    """What of a run's context decides what may be chosen."""
+
+    @property
+    def sub_departments(self) -> Mapping[str, Sequence[str]] | None:
+        """Second-level departments by department; our own list if None."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One decision of the clinical course.
@@ -83,7 +90,7 @@ class Stage:
     outcome: Callable[[Any, Findings, str | None], dict[str, Any]]
     precedent: Callable[[RememberedCase, str | None], Sequence[str]]
     output: type
-    options: Callable[[Chart, Context], Sequence[str]] = lambda chart, context: ()
+    options: Callable[[Chart, Settings], Sequence[str]] = lambda chart, context: ()
 
 
 def _referral(decision: SubDepartments, findings: Findings, image_class: str | None) -> dict[str, Any]:
@@ -98,10 +105,10 @@ def _referral(decision: SubDepartments, findings: Findings, image_class: str | N
     }
 
 
-def sub_departments_of(department: str | None, context: Context) -> Sequence[str]:
+def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:
     """The second-level departments to choose from: the run's own list, or ours."""
     own = context.sub_departments or {}
-    if department in own:
+    if department and department in own:
         return own[department]
     return SECOND_LEVEL[department].names if department in SECOND_LEVEL else ()
 

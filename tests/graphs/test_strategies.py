@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from cases import load_cases
 from graphs import clinical_workflow
-from graphs.strategies.decision import STRATEGIES
 from nodes.collaboration import director
 from nodes.collaboration.director import Disputes
 from nodes.node import Node
@@ -20,6 +19,7 @@ from nodes.state.experts import Expert, Team
 from nodes.strategies import domain_expert, moderator, recruiter
 from nodes.strategies.moderator import ComplexityCheck
 from nodes.strategies.recruiter import Experts, Teams
+from nodes.strategies.registry import STRATEGIES
 from nodes.strategies.report_writer import VOTES
 from nodes.workflow.general_agent import Proposal
 from nodes.workflow.stages import STAGES

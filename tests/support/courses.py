@@ -13,13 +13,14 @@ from llm.role import known_roles
 from nodes.context import Context
 from nodes.strategies import moderator
 from nodes.strategies.moderator import ComplexityCheck
+from nodes.strategies.registry import STRATEGIES as REGISTERED
 from scoring.suite import SUITES, CaseScores
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import GraphName
 from wardround.run.tasks import TASKS
 
 PATIENTS: tuple[str, ...] = get_args(Context.model_fields["patient"].annotation)
-STRATEGIES: tuple[str, ...] = get_args(Context.model_fields["strategy"].annotation)
+STRATEGIES: tuple[str, ...] = tuple(REGISTERED)
 COMPLEXITIES = ("low", "moderate", "high")  # MDAgents' three ways
 JUDGED = {"evaluation", "clini_eval"}  # the stages of those who judge
 

@@ -15,17 +15,26 @@ def graph(
     name: Annotated[
         str, typer.Argument(help="Its name, such as `consultation` or `patients.saps`.")
     ] = "clinical_workflow",
+    strategy: Annotated[
+        str, typer.Option(help="Of the clinical workflow: how diagnosis and treatment are decided.")
+    ] = "group",
     depth: Annotated[int, typer.Option(min=0, max=3, help="Levels of subgraphs to draw.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write here: .png is drawn, anything else is Mermaid text.")
     ] = None,
 ) -> None:
     """Draw a graph: as Mermaid text to standard output, or into a file."""
+    from cases.registry import RegistryError
     from graphs.catalogue import GRAPHS
+    from graphs.clinical_workflow import build_clinical_workflow
 
     if name not in GRAPHS:
         _refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
-    drawn = GRAPHS[name].get_graph(xray=depth)
+    try:
+        whole = build_clinical_workflow(strategy).compile() if name == "clinical_workflow" else GRAPHS[name]
+    except RegistryError as error:
+        _refuse(str(error))
+    drawn = whole.get_graph(xray=depth)
     if out is None:
         typer.echo(drawn.draw_mermaid())
         return

@@ -1,0 +1,32 @@
+"""Strategies by name: ways to decide a stage of the clinical workflow."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langgraph.graph import StateGraph
+
+from cases.registry import Registry, RegistryError
+from nodes.workflow.stages import DIAGNOSIS, Stage
+
+Build = Callable[[Stage], StateGraph[Any, Any, Any, Any]]
+
+STRATEGIES: Registry[Build] = Registry("strategy")
+
+
+def strategy(name: str) -> Callable[[Build], Build]:
+    """Register a strategy: a function that takes a stage and builds the graph of its decision.
+
+    The graph takes the findings (`StageState`) and leaves the decision, of the type ``stage.decision``, under
+    ``decision``; ``ended`` and ``rounds``, if it leaves them too, say how it was come to. It is built once on trial.
+
+    Raises:
+        RegistryError: the name is taken, or the function gives no `StateGraph`.
+    """
+
+    def register(build: Build) -> Build:
+        builder = build(DIAGNOSIS)
+        if not isinstance(builder, StateGraph):
+            raise RegistryError(f"strategy {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        return STRATEGIES.add(name, build)
+
+    return register

@@ -1,0 +1,109 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+
+from cases.registry import RegistryError
+from graphs import clinical_workflow
+from graphs.clinical_workflow import build_clinical_workflow
+from nodes.patients.systems import PATIENTS, patient
+from nodes.state.chart import Turn
+from nodes.state.decisions import Diagnosis, Treatment
+from nodes.state.patient_side import PatientSideState
+from nodes.state.stage import StageState
+from nodes.strategies.registry import STRATEGIES, strategy
+from nodes.workflow.stages import Stage
+from tests.graphs.scripting import builtin
+
+CASE = builtin("surgery-01")
+
+
+@pytest.fixture
+def own() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    before = dict(STRATEGIES), dict(PATIENTS)
+    yield
+    for registry, entries in zip((STRATEGIES, PATIENTS), before, strict=True):
+        registry._entries.clear()  # type: ignore[attr-defined]
+        registry._entries.update(entries)  # type: ignore[attr-defined]
+
+
+def always_a_cold(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+    """Decides without asking anybody, and files nothing itself."""
+
+    def decide(state: StageState) -> dict[str, Any]:
+        if stage.decision is Diagnosis:
+            return {"decision": Diagnosis(names=["Common cold"], basis=state["presentation"].chief_complaint)}
+        return {"decision": Treatment(items=["Medication"], plan="Rest.")}
+
+    builder = StateGraph(StageState)
+    builder.add_node("decide", decide)
+    builder.add_edge(START, "decide")
+    builder.add_edge("decide", END)
+    return builder
+
+
+def run(**context: Any) -> dict[str, Any]:
+    result: dict[str, Any] = clinical_workflow.invoke({"case": CASE}, context={"retrieval": False, **context})
+    return result
+
+
+@pytest.mark.usefixtures("own")
+def test_a_strategy_that_only_leaves_its_decision_decides_and_is_on_record() -> None:
+    strategy("a_cold")(always_a_cold)
+    result = run(strategy="a_cold")
+    assert result["diagnosis"].names == ["Common cold"] and result["treatment"].plan == "Rest."
+    records = {record.stage: record for record in result["decisions"]}
+    assert records["diagnosis"].strategy == records["treatment"].strategy == "a_cold"
+    assert records["diagnosis"].ended == "not_judged" and len(records["diagnosis"].rounds) == 1
+
+
+@pytest.mark.usefixtures("own")
+def test_a_graph_built_for_a_strategy_shows_its_nodes() -> None:
+    strategy("a_cold")(always_a_cold)
+    drawn = build_clinical_workflow("a_cold").compile().get_graph(xray=3).draw_mermaid()
+    assert "decide" in drawn and "a_cold" in drawn
+
+
+@pytest.mark.usefixtures("own")
+def test_a_strategy_without_a_decision_is_named() -> None:
+    def empty(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        builder = StateGraph(StageState)
+        builder.add_node("nothing", lambda state: {})
+        builder.add_edge(START, "nothing")
+        return builder
+
+    strategy("empty")(empty)
+    with pytest.raises(ValueError, match="strategy 'empty' ended without a decision on diagnosis"):
+        run(strategy="empty")
+
+
+def test_what_builds_no_graph_is_refused_at_once() -> None:
+    with pytest.raises(RegistryError, match="strategy 'x': its function gives NoneType, not a StateGraph"):
+        strategy("x")(lambda stage: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(RegistryError, match="patient 'x': its function gives NoneType, not a StateGraph"):
+        patient("x", examines=False)(lambda: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match=r"unknown strategy 'medagent': did you mean 'medagents'\?"):
+        run(strategy="medagent")
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("opens", [True, False])
+def test_a_patient_of_ones_own_speaks_when_it_is_its_turn(opens: bool) -> None:
+    def terse() -> StateGraph[Any, Any, Any, Any]:
+        def say(state: PatientSideState) -> dict[str, Any]:
+            said = state.get("dialogue", [])
+            return {"dialogue": [*said, Turn(speaker="patient", text="Hm." if said else "Hello.")]}
+
+        builder = StateGraph(PatientSideState)
+        builder.add_node("say", say)
+        builder.add_edge(START, "say")
+        builder.add_edge("say", END)
+        return builder
+
+    patient("terse", examines=False, opens=opens)(terse)
+    dialogue = run(patient="terse", max_turns=3)["dialogue"]
+    said = [turn.text for turn in dialogue if turn.speaker == "patient"]
+    assert said == (["Hello.", "Hm.", "Hm."] if opens else ["Hm.", "Hm."])
+    assert dialogue[0].speaker == ("patient" if opens else "doctor")
