@@ -11,9 +11,12 @@ import nodes
 from cases import AnswerKey, Case, ExaminationRecord, PatientRecord
 from cases.vocabulary import Language
 from graphs import clinical_workflow
+from graphs.clinical_workflow import build_clinical_workflow
 from nodes.node import Node
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Picture, Presentation, Reference, Turn, read_chart
 from nodes.state.decisions import Diagnosis, Referral, Triage
+from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import STAGES
 
 FOUND = Findings(
@@ -136,6 +139,9 @@ MAY_SEE: dict[str, set[str]] = {
 }
 
 
+WORKFLOWS: dict[str, Any] = {name: build_clinical_workflow(name).compile(name=name) for name in STRATEGIES}
+
+
 def cast() -> dict[str, Node]:
     """Every node of the cast, by module and name."""
     found = {}
@@ -198,7 +204,12 @@ def test_those_who_need_a_record_have_it_in_their_view() -> None:
 def every_node() -> Iterator[tuple[str, str, Any]]:
     """(graph, node, specification) of every place where someone of the cast stands in a graph."""
     found: list[tuple[str, CompiledStateGraph[Any, Any, Any, Any]]] = [("clinical_workflow", clinical_workflow)]
-    found += [(name, graph) for name, graph in clinical_workflow.get_subgraphs(recurse=True)]  # type: ignore[misc]
+    found += [
+        (f"{strategy}: {name}", graph)
+        for strategy, workflow in WORKFLOWS.items()
+        for name, graph in workflow.get_subgraphs(recurse=True)
+    ]
+    found += [(f"patients.{name}", system.graph) for name, system in PATIENTS.items()]
     for graph_name, graph in found:
         for node_name, specification in graph.builder.nodes.items():
             yield graph_name, node_name, specification
@@ -218,9 +229,10 @@ def test_langgraph_hands_each_node_the_view_that_it_declares_and_no_more(
     assert specification.input_schema is view_of(specification.runnable)
 
 
+@pytest.mark.parametrize("strategy", WORKFLOWS)
 @pytest.mark.parametrize("stage", ["referral", "examination", "diagnosis", "treatment"])
-def test_the_graph_of_a_stage_of_doctors_takes_in_no_record_case_or_answer_key(stage: str) -> None:
-    graph: Any = dict(clinical_workflow.get_subgraphs())[stage]
+def test_the_graph_of_a_stage_of_doctors_takes_in_no_record_case_or_answer_key(stage: str, strategy: str) -> None:
+    graph: Any = dict(WORKFLOWS[strategy].get_subgraphs())[stage]
     inner = [graph, *dict(graph.get_subgraphs(recurse=True)).values()]
     for each in inner:
         assert not secret_keys(each.builder.state_schema)
