@@ -1,10 +1,10 @@
 """Retrieval: earlier cases remembered in twelve features and found again by their symptoms (MedCase-RAG)."""
 
+from cases.text.symptoms import describe_symptoms
 from retrieval.embedding import DEFAULT_MODEL, EmbeddingModelError, embed
 from retrieval.features import RememberedCase, feature_text, remember
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
 from retrieval.opening import BUILTIN, build_memory, open_memory
-from retrieval.symptoms import describe_symptoms
 
 __all__ = [
     "BUILTIN",

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cases.case import Case, RequiredText, Sex, Text
+from cases.text.symptoms import describe_symptoms
 from cases.vocabulary import (
     DEPARTMENTS,
     EXAMINATION_ITEMS,
@@ -17,7 +18,6 @@ from cases.vocabulary import (
     SubDepartment,
     TreatmentItem,
 )
-from retrieval.symptoms import describe_symptoms
 
 
 class RememberedCase(BaseModel):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases.text.symptoms import describe_symptoms
 from cases.vocabulary import Language
-from retrieval import describe_symptoms
 
 ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=400) | st.lists(
     st.sampled_from(
