@@ -7,59 +7,11 @@ refined when a case is filed and when a new patient is looked up comes out alike
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from cases.vocabulary import Language, normalise
-
-_BUDGET: dict[Language, int] = {"en": 240, "zh": 70}
-_JOINT: dict[Language, str] = {"en": ", ", "zh": "，"}
-
-_SENTENCE_EN = re.compile(r"[;!?\n]+|[.:](?=\s|$)")
-_CLAUSE_EN = re.compile(r",(?=\s|$)|\s(?=(?:but|however|although|though)\b)", re.IGNORECASE)
-_CLAUSE_ZH = re.compile(r"[。；，！？：;!?:\n]+|[,.](?!\d)|但是?|不过|然而")
-
-# What follows "no" or "without" in a complaint rather than in a denial: "no appetite" is a symptom.
-_LACK_EN = (
-    r"(?!\s+(?:longer|appetite|sleep|energy|strength|relief|improvement|feeling|sensation|bowel|stools?|urine|periods?"
-    r"|vision|sense|interest|motivation|effect|apparent|obvious|known|clear)\b)"
-)
-_NEGATION_EN = re.compile(
-    rf"""(?:\b(?:and|or|also|who)\s+)?(?:\b(?:i|he|she|they|(?:the\s+)?patient|there)\s+)?(?:
-    \b(?:den(?:y|ies|ied|ying)|negative\s+for|nor|absence\s+of)\b
-    |\b(?:without|(?:has|have|had|is|are|was|were|with|reports?|reported|and|or)\s+no){_LACK_EN}\b
-    |^\s*(?:no|not\s+any){_LACK_EN}\b
-    |\b(?:do|does|did|has|have|had)(?:\s+not|n['’]t)\s+(?:have|had|any|notic\w+|experienc\w+|report\w*|seen|been\s+any)\b
-    |\bnever\s+(?:had|been|experienced)\b)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# A denial runs on through its list ("denies fever, chills or sweats") until a clause says something of its own.
-_NEW_STATEMENT_EN = re.compile(
-    r"\b(?:i|he|she|they|it|patient|has|have|had|is|was|are|were|reports?|complains?|started|began|feels?|felt)\b"
-    r"|^\s*(?:but|however|although|though|yet|which|that|radiating|spreading|worsen\w+|lasting|relieved|aggravated"
-    r"|associated|accompanied|especially|mostly|mainly)\b",
-    re.IGNORECASE,
-)
-_LEAD_EN = re.compile(
-    r"^(?:(?:and|also|so|then|but|however|although|though|yet)\s+)*"
-    r"(?:(?:(?:the\s+)?patient|he|she|i|they)(?:\s+|(?=['’]))(?:also\s+)?"
-    r"(?:['’](?:ve|m|s)\s+|(?:have|has|had|am|is|was)\s+)?(?:been\s+)?"
-    r"(?:(?:having|got|a|an|also|noticed|reports?|reported|describes?|experienc(?:ed|es|ing|e)|feel(?:s|ing)?|felt"
-    r"|complain(?:s|ed|ing)?\s+of|present(?:s|ed|ing)?\s+with|suffer(?:s|ed|ing)?\s+from)\s+)*)?",
-    re.IGNORECASE,
-)
-_FILLER_EN = re.compile(
-    r"(?:(?:hi|hello|hey|good|morning|afternoon|evening|thanks?|you|please|doctor|dr|well|yes|yeah|no|okay|ok|um|uh|so"
-    r"|patient|i|he|she|and)\b\W*)*"
-)
-
-# "无力", "无法", "没胃口", "无明显诱因", "无痛性肿块" are findings, not denials.
-_NEGATION_ZH = re.compile(
-    r"^(?:患者|病人|患儿|我|他|她|自诉|并|且|也|亦|目前|近来|发病以来|病程中|期间|平时|同时|均|还|又|从)*+"
-    r"(?>否认|未诉|未见|未出现|未伴|未觉|未发现|未曾|未有|不伴|无|没有|没)"
-    r"(?!明?显?(?:诱因|原因|好转|缓解|改善)|力|劲|法|尿|汗|意识|食欲|胃口|精神|味|知觉|感觉|痛性|大便|排便|排气|月经|睡|办法)"
-)
-_RUN_ON_ZH = re.compile(r"(?:，|并|且)?(?:否认|不伴|未伴)")
-_LEAD_ZH = re.compile(r"^(?:患者|病人|患儿|自诉|主诉|现病史|诉|我|他(?!汀)|她|感觉|感到|觉得|自觉|出现|有)+")
-_FILLER_ZH = re.compile(r"(?:您好|你好|医生|大夫|谢谢|好的|好|嗯|是的|请问|麻烦了?|您|你|啊)+")
+from cases.text.sentences import clauses
+from cases.text.statements import statements
+from cases.vocabulary import Language, normalise, word_list
 
 
 def describe_symptoms(*parts: str, language: Language) -> str:
@@ -76,9 +28,10 @@ def describe_symptoms(*parts: str, language: Language) -> str:
     Returns:
         One line, at most the budget long; empty if the parts say nothing.
     """
-    budget, joint = _BUDGET[language], _JOINT[language]
+    words = word_list("symptoms")[language]
+    budget, joint = words["budget"], words["joint"]
     kept: list[str] = []
-    for clause in _clauses(parts, language):
+    for clause in _told(parts, language):
         bare = normalise(clause)
         if bare in normalise(joint.join(kept)):
             continue
@@ -93,42 +46,41 @@ def describe_symptoms(*parts: str, language: Language) -> str:
     return joint.join(kept)
 
 
-def _clauses(parts: tuple[str, ...], language: Language) -> Iterator[str]:
-    split, lead = (_affirmed_en, _LEAD_EN) if language == "en" else (_affirmed_zh, _LEAD_ZH)
+def _told(parts: tuple[str, ...], language: Language) -> Iterator[str]:
+    """What of each clause is affirmed, without what leads up to it; the opening clause whatever its form."""
     opening = True
     for part in parts:
-        for clause, affirmed in split(part):
+        for clause, affirmed in _affirmed(part, language):
             if _is_filler(clause, language):
                 continue
             told = affirmed or (clause if opening else "")
-            told = " ".join(lead.sub("", told.strip()).split()).strip(" ,，、.。")
+            told = " ".join(_pattern("lead", language).sub("", told.strip()).split()).strip(" ,，、.。")
             if told:
                 yield told
             opening = False
 
 
-def _affirmed_en(text: str) -> Iterator[tuple[str, str]]:
+def _affirmed(text: str, language: Language) -> Iterator[tuple[str, str]]:
     """Each clause with what of it is affirmed (empty if all of it is denied)."""
-    for sentence in _SENTENCE_EN.split(text):
+    for statement in statements(text):
         denying = False
-        for clause in _CLAUSE_EN.split(sentence):
-            if denial := _NEGATION_EN.search(clause):
+        for clause in clauses(statement):
+            if denial := _pattern("denial", language).search(clause):
                 denying = True
                 yield clause, clause[: denial.start()]
             else:
-                denying = denying and not _NEW_STATEMENT_EN.search(clause)
+                denying = denying and not _pattern("new_statement", language).search(clause)
                 yield clause, "" if denying else clause
-
-
-def _affirmed_zh(text: str) -> Iterator[tuple[str, str]]:
-    for clause in map(str.strip, _CLAUSE_ZH.split(text)):
-        run_on = _RUN_ON_ZH.search(clause)
-        yield clause, "" if _NEGATION_ZH.search(clause) else clause[: run_on.start()] if run_on else clause
 
 
 def _is_filler(clause: str, language: Language) -> bool:
     bare = normalise(clause)
-    return not bare or (_FILLER_ZH if language == "zh" else _FILLER_EN).fullmatch(bare) is not None
+    return not bare or _pattern("filler", language).fullmatch(bare) is not None
+
+
+@cache
+def _pattern(name: str, language: Language) -> re.Pattern[str]:
+    return re.compile(word_list("symptoms")[language][name].replace("\n", ""), re.IGNORECASE)
 
 
 def _shorten(clause: str, budget: int) -> str:
