@@ -29,7 +29,8 @@ def describe_symptoms(*parts: str, language: Language) -> str:
         One line, at most the budget long; empty if the parts say nothing.
     """
     words = word_list("symptoms")[language]
-    budget, joint = words["budget"], words["joint"]
+    budget: int = words["budget"]
+    joint: str = words["joint"]
     kept: list[str] = []
     for clause in _told(parts, language):
         bare = normalise(clause)
