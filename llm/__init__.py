@@ -5,13 +5,14 @@ from llm.errors import AnswerError, AskError, CacheError, LimitError, ModelError
 from llm.limits import Limits, Meter, metering
 from llm.role import Role, Speech
 from llm.settings import ModelSettings
-from llm.trace import Call, Trace, merge_traces
+from llm.trace import Call, Event, Trace, merge_traces
 
 __all__ = [
     "AnswerError",
     "AskError",
     "CacheError",
     "Call",
+    "Event",
     "LimitError",
     "Limits",
     "Meter",

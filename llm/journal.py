@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from llm.trace import Call, each_call
+from llm.trace import Call, each_entry
 
 
 class Journal:
@@ -93,4 +93,4 @@ def _recorded(trace_file: str | Path | None) -> list[Call]:
         return []
     # Newlines as written; a line cut off inside a letter is left out like any other.
     with Path(trace_file).open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return list(each_call(lines))
+        return [entry for entry in each_entry(lines) if isinstance(entry, Call)]

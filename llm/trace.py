@@ -1,13 +1,14 @@
-"""The record of every call, and how records of parallel branches are merged."""
+"""The record of every call and of what a graph files by itself, and how records of parallel branches are merged."""
 
 import contextvars
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 
 class Call(BaseModel):
@@ -37,12 +38,29 @@ class Call(BaseModel):
     error: str | None = None
 
 
+class Event(BaseModel):
+    """Something that a graph files by itself: no call, as nobody was asked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(description="Place of the event in the course of the case; the same after a resume.")
+    event: str = Field(description="What happened, such as `released_memory`.")
+    stage: str
+    started: float = Field(default_factory=time.time, description="Seconds since the epoch.")
+    content: Any = Field(None, description="What is filed, as JSON; None when kept in a trace file.")
+
+
+Entry = TypeVar("Entry", Call, Event)
+_LINE: TypeAdapter[Call | Event] = TypeAdapter(Annotated[Call | Event, Field(union_mode="left_to_right")])
+
+
 class Trace(BaseModel):
-    """All calls of a case in the order they were made."""
+    """All calls of a case, and all that was filed, in the order in which it happened."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     calls: tuple[Call, ...] = ()
+    events: tuple[Event, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -70,15 +88,19 @@ class Trace(BaseModel):
 
 
 def merge_traces(left: Trace | None, right: Trace | None) -> Trace:
-    """Union of two traces by call id: the same whatever the order in which branches finish."""
-    calls: dict[str, Call] = {}
-    for call in sorted([*(left or Trace()).calls, *(right or Trace()).calls], key=_when):
-        calls[call.id] = call
-    return Trace(calls=tuple(sorted(calls.values(), key=_when)))
+    """Union of two traces by the ids of their entries: the same whatever the order in which branches finish."""
+    left, right = left or Trace(), right or Trace()
+    return Trace(calls=_union(left.calls + right.calls), events=_union(left.events + right.events))
 
 
-def _when(call: Call) -> tuple[float, str, str]:
-    return call.started, call.id, call.model_dump_json()
+def _union(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Of the entries at one place the latest, in the order of time."""
+    latest = {entry.id: entry for entry in sorted(entries, key=_when)}
+    return tuple(sorted(latest.values(), key=_when))
+
+
+def _when(entry: Call | Event) -> tuple[float, str, str]:
+    return entry.started, entry.id, entry.model_dump_json()
 
 
 _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)
@@ -101,10 +123,7 @@ def record(call: Call, trace_file: str | None) -> None:
     With a trace file the whole record goes there, as one line, and the state keeps only its outline, because
     the state is written at every checkpoint.
     """
-    if trace_file is not None:
-        with Path(trace_file).open("ab+") as out:
-            line = call.model_dump_json().encode() + b"\n"
-            out.write(line if _at_line_start(out) else b"\n" + line)
+    _append(call, trace_file)
     collect(call, trace_file)
 
 
@@ -112,6 +131,19 @@ def collect(call: Call, trace_file: str | None) -> None:
     """Add a call that already stands in the trace file to those of the state."""
     if (calls := _collected.get()) is not None:
         calls.append(call if trace_file is None else call.model_copy(update={"messages": None, "answer": None}))
+
+
+def file_event(event: Event, trace_file: str | None) -> Trace:
+    """File an event; gives what a node is to add to the state's trace, an outline if there is a trace file."""
+    _append(event, trace_file)
+    return Trace(events=(event if trace_file is None else event.model_copy(update={"content": None}),))
+
+
+def _append(entry: Call | Event, trace_file: str | None) -> None:
+    if trace_file is not None:
+        with Path(trace_file).open("ab+") as out:
+            line = entry.model_dump_json().encode() + b"\n"
+            out.write(line if _at_line_start(out) else b"\n" + line)
 
 
 def _at_line_start(file: BinaryIO) -> bool:
@@ -123,15 +155,18 @@ def _at_line_start(file: BinaryIO) -> bool:
 
 
 def read_calls(lines: Iterable[str]) -> Trace:
-    """The calls of a trace file; a line cut off by a kill is left out."""
-    return merge_traces(Trace(calls=tuple(each_call(lines))), None)
+    """What a trace file holds; a line cut off by a kill is left out."""
+    entries = list(each_entry(lines))
+    calls = tuple(entry for entry in entries if isinstance(entry, Call))
+    events = tuple(entry for entry in entries if isinstance(entry, Event))
+    return merge_traces(Trace(calls=calls, events=events), None)
 
 
-def each_call(lines: Iterable[str]) -> Iterator[Call]:
+def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
     """Every record of a trace file in the order of writing, also several of one call."""
     for line in lines:
         try:
-            yield Call.model_validate_json(line)
+            yield _LINE.validate_json(line)
         except ValidationError as error:
             if error.errors()[0]["type"] != "json_invalid":
                 raise

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 
-from llm.trace import Trace, collecting_calls
+from llm.trace import Trace, collecting_calls, merge_traces
 from nodes.context import Context, context_of
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
@@ -55,7 +55,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         runtime = runtime.override(context=context_of(runtime))
         with collecting_calls() as calls:
             update = await self._function(view, runtime, **self._bound)
-        return {**update, "trace": Trace(calls=tuple(calls))} if calls else update
+        return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 
 
 def node(function: NodeFunction) -> Node:

@@ -27,14 +27,7 @@ from tests.support.schema_sampler import sample
 
 CASES = ["otolaryngology-01", "internal-medicine-06"]
 DECIDED = 2  # diagnosis and treatment
-BESIDE_PATIENT = {
-    *PATIENT_SIDE,
-    "patient_profile",
-    "state_tracker",
-    "memory_bank",
-    "released_memory",
-    "released_results",
-}
+BESIDE_PATIENT = {*PATIENT_SIDE, "patient_profile", "state_tracker", "memory_bank"}
 # MDAgents finds its own complexity here; a patient system is the same in the workflow as in a consultation.
 ENDING = [course for course in COURSES if course.patient == "medchain" or course.graph != "clinical_workflow"]
 ENDING = sorted({dataclasses.replace(course, complexity="") for course in ENDING}, key=str)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from llm import Call, Trace, merge_traces
-from llm.trace import collecting_calls, read_calls, record
+from llm import Call, Event, Trace, merge_traces
+from llm.trace import collecting_calls, file_event, read_calls, record
 
 
 def call(id: str = "rehearsal/examinee", **update: Any) -> Call:
@@ -34,7 +34,17 @@ CALLS = st.builds(
     attempts=st.integers(0, 2),
     answer=st.sampled_from([None, {"level": 1}, {"level": 2}]),
 )
-TRACES = st.lists(CALLS, max_size=6).map(lambda calls: merge_traces(Trace(calls=tuple(calls)), None))
+EVENTS = st.builds(
+    lambda id, started, content: Event(id=id, event="seen", stage="rehearsal", started=started, content=content),
+    st.sampled_from("abc"),
+    st.sampled_from([0.0, 1.0]),
+    st.sampled_from([None, "x"]),
+)
+TRACES = st.builds(
+    lambda calls, events: merge_traces(Trace(calls=tuple(calls), events=tuple(events)), None),
+    st.lists(CALLS, max_size=6),
+    st.lists(EVENTS, max_size=4),
+)
 
 
 @given(TRACES, TRACES)
@@ -54,6 +64,7 @@ def test_merging_again_changes_nothing_and_loses_no_call(left: Trace, right: Tra
     ids = [call.id for call in merged.calls]
     assert sorted(ids) == sorted({call.id for call in (*left.calls, *right.calls)})
     assert [call.started for call in merged.calls] == sorted(call.started for call in merged.calls)
+    assert {event.id for event in merged.events} == {event.id for event in (*left.events, *right.events)}
 
 
 @given(TRACES)
@@ -136,6 +147,23 @@ def test_the_calls_after_a_line_cut_off_by_a_kill_are_not_lost_with_it(tmp_path:
     record(call("c"), str(file))
     record(call("d"), str(file))
     assert [item.id for item in read_calls(file.open(encoding="utf-8")).calls] == ["a", "c", "d"]
+
+
+def test_an_event_stands_among_the_calls_of_the_file_and_is_none_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    whole = Event(id="bank/turn1", event="released_memory", stage="saps", content={"released": ["发热"]})
+    record(call("a"), str(file))
+    kept = file_event(whole, str(file))
+    record(call("b"), str(file))
+    trace = read_calls(file.open(encoding="utf-8"))
+    assert [item.id for item in trace.calls] == ["a", "b"] and trace.events == (whole,)
+    assert kept.events == (whole.model_copy(update={"content": None}),) and file_event(whole, None).events == (whole,)
+    assert trace.models == {"examinee": ["openai:any"]}
+
+
+def test_entries_that_older_files_hold_as_calls_of_nobody_are_still_read() -> None:
+    line = call("saps/released_memory/turn1", role="released_memory", model="offline", attempts=0).model_dump_json()
+    assert [item.role for item in read_calls([line + "\n"]).calls] == ["released_memory"]
 
 
 def test_a_whole_line_that_is_no_call_is_an_error() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cases import Case
 from cases.dialogues import PATIENT, PHYSICIAN
-from llm.trace import Call
+from llm.trace import Call, Event
 from nodes.state.collaboration import Collaboration
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
@@ -17,7 +17,7 @@ from wardround.analysis.summary import columns_of
 from wardround.config.experiment import JUDGING
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
-from wardround.store.traces import read_trace_file
+from wardround.store.traces import read_trace
 
 _LONGEST = 2_000  # characters of one answer
 
@@ -54,6 +54,14 @@ class CallLine:
 
 
 @dataclass(frozen=True)
+class EventLine:
+    """What a graph filed by itself."""
+
+    event: Event
+    content: str
+
+
+@dataclass(frozen=True)
 class CaseSection:
     """All that the report shows of a case in one epoch."""
 
@@ -64,21 +72,23 @@ class CaseSection:
     judged: Sequence[Judged]
     collaboration: Collaboration | None
     calls: Sequence[CallLine]
+    events: Sequence[EventLine]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
     """The section of a case; without its key if the case file is not there any more."""
     file = run.trace_file(result)
-    calls = read_trace_file(file)
+    trace = read_trace(file)
     answers = result.answers
     return CaseSection(
         anchor=anchor,
         result=result,
         trace=file.name,
-        dialogue=_dialogue(answers, calls),
+        dialogue=_dialogue(answers, trace.calls),
         judged=list(_judged(run, result, case)),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
-        calls=[CallLine(call, _told(call.answer)) for call in calls],
+        calls=[CallLine(call, _told(call.answer)) for call in trace.calls],
+        events=[EventLine(event, _told(event.content)) for event in trace.events],
     )
 
 

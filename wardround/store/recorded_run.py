@@ -19,7 +19,7 @@ from wardround.config.selection import select_cases
 from wardround.run.sweep import run_order
 from wardround.store.manifest import manifest_of
 from wardround.store.run_directory import Result, RunDirectory
-from wardround.store.traces import read_trace_file
+from wardround.store.traces import read_trace
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class RecordedRun:
                     if line.endswith(b"\n"):  # else a kill has cut it off
                         yield Result.model_validate_json(line)
 
-    def each_trace(self) -> Iterator[tuple[Path, list[Call]]]:
+    def each_trace(self) -> Iterator[tuple[Path, Sequence[Call]]]:
         """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""
         for file in RunDirectory(self.path).trace_files():
-            yield file, read_trace_file(file)
+            yield file, read_trace(file).calls
 
     def trace_file(self, result: Result) -> Path:
         """Where the calls of a result stand."""

@@ -4,7 +4,6 @@ First, which examinations are asked for, if any; then, which of them are on reco
 results of these, and of nothing else, are told to the doctor, with the pictures themselves.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,8 @@ from langgraph.runtime import Runtime
 
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
-from llm import Call, Role, ask
-from llm.specs import OFFLINE
-from llm.trace import record
+from llm import Event, Role, ask
+from llm.trace import file_event
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.ai_hospital.examiner import (
@@ -26,7 +24,7 @@ from nodes.patients.ai_hospital.examiner import (
     read_out,
 )
 from nodes.patients.filed_results import asked_for, look_up
-from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action
+from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, turn_number
 
@@ -99,12 +97,18 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
     findings = {item: each.words for item, each in found.items()}
-    _file(action, released, pictures, turn_number(dialogue), context)
+    event = Event(
+        id=f"{context.scope}/medpmc/released_results/turn{turn_number(dialogue)}".removeprefix("/"),
+        event="released_results",
+        stage="medpmc",
+        content={"action": action, "released": released, "pictures": [picture.item for picture in pictures]},
+    )
     return {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
         "findings": findings,
         "found_pictures": pictures,
         "released": released,
+        "trace": file_event(event, context.trace_file),
     }
 
 
@@ -147,22 +151,3 @@ def _search(item: str, state: FilesState, context: Context, language: Language) 
         texts, pictures = (*texts, *reports), ()
         words += reports or (_WITHHELD[language],)
     return _Found(" ".join(words) or _ABSENT[language][context.absent_examinations], tuple(texts), pictures)
-
-
-def _file(action: Action, released: list[str], pictures: list[Picture], turn: int, context: Context) -> None:
-    """Put what the order opened of the files into the trace."""
-    entry = Call(
-        id=f"medpmc/released_results/turn{turn}",
-        role="released_results",
-        stage="medpmc",
-        model=OFFLINE,  # nobody is asked
-        prompt="",
-        prompt_hash="",
-        started=time.time(),
-        seconds=0.0,
-        attempts=0,
-        cost=0.0,
-        messages=[],
-        answer={"action": action, "released": released, "pictures": [picture.item for picture in pictures]},
-    )
-    record(entry, context.trace_file)

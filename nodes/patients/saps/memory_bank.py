@@ -4,7 +4,6 @@ Long-term memory is the patient record and the examination record, sentence by s
 action requires of the patient; short-term memory, the dialogue.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from llm import Call, Role, ask
-from llm.specs import OFFLINE
-from llm.trace import record
+from llm import Event, Role, ask
+from llm.trace import file_event
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
@@ -76,7 +74,8 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
 
     An action for which nothing is found after all was not effective.
     """
-    dialogue, language, action = state["dialogue"], state["presentation"].language, state["action"]
+    context, dialogue = runtime.context, state["dialogue"]
+    language, action = state["presentation"].language, state["action"]
     everything = record_sentences(
         state["patient_record"], state.get("examination_record", ExaminationRecord()), language
     )
@@ -86,7 +85,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         answer = await ask(
             memory_bank,
             LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language),
-            runtime.context,
+            context,
             language=language,
             place=f"turn{turn_number(dialogue)}",
         )
@@ -95,34 +94,18 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
     released = [fact.text for fact in facts]
-    requirement = _file(action, released, turn_number(dialogue), language, runtime.context)
+    requirement = load_prompt("saps/requirements", context.language or language).render({"action": action})[1]
+    event = Event(
+        id=f"{context.scope}/saps/released_memory/turn{turn_number(dialogue)}".removeprefix("/"),
+        event="released_memory",
+        stage="saps",
+        content={"action": action, "released": released, "requirement": requirement},
+    )
     update: dict[str, Any] = {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
         "action": action,
         "released": released,
         "requirement": requirement,
+        "trace": file_event(event, context.trace_file),
     }
     return {**update, "dialogue_ended": "concluded"} if action == "Conclusion" else update
-
-
-def _file(action: Action, released: list[str], turn: int, language: Language, context: Context) -> str:
-    """Put the tracked action and what it opened into the trace; give what the action requires."""
-    shown = context.language or language
-    prompt = load_prompt("saps/requirements", shown)
-    requirement = prompt.render({"action": action})[1]
-    entry = Call(
-        id=f"saps/released_memory/turn{turn}",
-        role="released_memory",
-        stage="saps",
-        model=OFFLINE,  # nobody is asked
-        prompt=f"{shown}/{prompt.name}",
-        prompt_hash=prompt.hash,
-        started=time.time(),
-        seconds=0.0,
-        attempts=0,
-        cost=0.0,
-        messages=[],
-        answer={"action": action, "released": released, "requirement": requirement},
-    )
-    record(entry, context.trace_file)
-    return requirement

@@ -149,9 +149,10 @@ def test_a_treatment_is_no_examination_and_the_patient_answers() -> None:
 
 
 def test_what_an_order_opened_of_the_files_is_in_the_trace() -> None:
-    entry = calls(answer_to("Please have an X-ray of the tooth and a neck examination."), "released_results")[0]
-    assert entry.answer["action"] == "Effective Advice" and entry.answer["pictures"] == ["X-ray"]
-    assert entry.answer["released"] == [EN.examinations.physical["Neck Examination"]]
+    [event] = answer_to("Please have an X-ray of the tooth and a neck examination.")["trace"].events
+    assert event.event == "released_results" and event.content["pictures"] == ["X-ray"]
+    assert event.content["action"] == "Effective Advice"
+    assert event.content["released"] == [EN.examinations.physical["Neck Examination"]]
 
 
 def _worst(case: Case) -> Any:

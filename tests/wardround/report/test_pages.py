@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases import load_cases
+from llm import Event
+from llm.trace import file_event
 from prompts.loading import fence
 from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround.cli import app
@@ -26,6 +28,15 @@ def page_of(path: Path, shown: int = 20) -> str:
 
 def wardround(*arguments: object) -> Result:
     return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_what_a_graph_filed_is_shown_apart_from_the_calls_and_stays_text(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded("a")], {("a", 0): [call()]})
+    file_event(
+        Event(id="saps/turn1", event="released_memory", stage="saps", content=EVIL), str(path / "traces" / "a-0.jsonl")
+    )
+    page = page_of(path)
+    assert "All calls (1)" in page and "released memory" in page and "&lt;script&gt;" in page and EVIL not in page
 
 
 class Tags(HTMLParser):

@@ -36,7 +36,7 @@ def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
 
 
 def test_of_a_call_that_was_asked_again_the_last_record_counts(tmp_path: Path) -> None:
-    calls = [call(error="model_error: no"), call(answer={"text": "yes"})]
+    calls = [call(error="model_error: no"), call(started=1.0, answer={"text": "yes"})]
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): calls})])
     ((_, found),) = run.each_trace()
     assert [one.error for one in found] == [None]
