@@ -11,9 +11,9 @@ from cases import Case
 from cases.registry import Registry
 from llm import ModelSettings
 
-# What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, and the actions by
-# which a patient took the doctor's words.
-Part = Literal["decisions", "report", "dialogue", "actions"]
+# What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
+# a patient took the doctor's words, and a dialogue that was written from a note.
+Part = Literal["decisions", "report", "dialogue", "actions", "reconstruction"]
 MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"

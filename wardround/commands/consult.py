@@ -1,16 +1,15 @@
 """``wardround consult``: a person as doctor or patient in a consultation, at a terminal."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from wardround.commands.exits import SOME_FAILED, exits
 
 if TYPE_CHECKING:
     from cases import Case
     from nodes.context import Context
-
-FAILED = 1
-BAD_INPUT = 2
 
 
 def consult(
@@ -31,23 +30,20 @@ def consult(
 
     Ctrl-D or Ctrl-C leaves; the same command goes on where you left.
     """
-    from cases import CaseFileError
-    from llm import AskError, ModelSpecError
-    from retrieval import CaseMemoryError, EmbeddingModelError
-    from wardround.config.experiment import ConfigurationError
+    from llm import AskError
 
-    try:
+    with exits():
+        from wardround.run.faults import described
+
         found = _case(case, cases, seat)
-        context = _context(models or [], set_ or [], seat, cases)
-        _hold(found, seat, context, out or Path("consults") / _folder(case))
-    except (EOFError, KeyboardInterrupt):
-        typer.echo("\nLeft. The same command goes on from here.")
-    except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
-        _refuse(str(error))
-    except AskError as error:
-        notes = " ".join(getattr(error, "__notes__", []))
-        typer.echo(f"error: {error} {notes}\nThe same command tries again.", err=True)
-        raise typer.Exit(FAILED) from None
+        context = _context(models or [], set_ or [], seat)
+        try:
+            _hold(found, seat, context, out or Path("consults") / _folder(case))
+        except (EOFError, KeyboardInterrupt):
+            typer.echo("\nLeft. The same command goes on from here.")
+        except AskError as error:
+            typer.echo(f"error: {described(error)}\nThe same command tries again.", err=True)
+            raise typer.Exit(SOME_FAILED) from None
 
 
 def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
@@ -104,7 +100,7 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
     raise ConfigurationError(f"there is no case {wanted!r} in {source}{hint}")
 
 
-def _context(models: list[str], settings: list[str], seat: str, source: str) -> "Context":
+def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     from nodes.patients.systems import PATIENTS
     from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
@@ -130,8 +126,3 @@ def _context(models: list[str], settings: list[str], seat: str, source: str) -> 
 def _folder(case: str) -> str:
     """The case as the person named it, as the name of a folder."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in case).strip(".") or "_"
-
-
-def _refuse(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(BAD_INPUT)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-BAD_INPUT = 2
+from wardround.commands.exits import exits
+
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
 Embedding = Annotated[str, typer.Option(help="Sentence-transformers model, by name or path.")]
 
@@ -22,19 +23,16 @@ def build(
     from rich.console import Console
     from rich.progress import Progress
 
-    from cases import CaseFileError, load_cases
-    from retrieval import CaseMemoryError, EmbeddingModelError, build_memory
+    from cases import load_cases
+    from retrieval import build_memory
 
-    try:
+    with exits():
         cases = [case for case in load_cases(source) if every_split or case.split != "test"]
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("embedding", total=len(cases))
             memory = build_memory(
                 cases, out, embedding, progress=lambda done, total: bar.update(task, completed=done, total=total)
             )
-    except (CaseFileError, CaseMemoryError, EmbeddingModelError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
     typer.echo(f"{len(cases)} cases remembered in {memory.location}")
 
 
@@ -48,15 +46,15 @@ def query(
 ) -> None:
     """The nearest remembered cases."""
     from cases.vocabulary import DEPARTMENTS
-    from retrieval import CaseMemoryError, EmbeddingModelError, feature_text, open_memory
+    from retrieval import feature_text, open_memory
     from wardround.commands.printing import printable
 
     try:
         where = DEPARTMENTS.require(department) if department else None
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--department") from None
+    with exits():
         found = open_memory(memory, embedding).recall(symptoms, where, k=k)
-    except (CaseMemoryError, EmbeddingModelError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
     for neighbour in found:
         told = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
         typer.echo(printable(told))
@@ -70,13 +68,10 @@ def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2
     from rich.console import Console
     from rich.table import Table
 
-    from retrieval import CaseMemoryError, EmbeddingModelError, open_memory
+    from retrieval import open_memory
 
-    try:
+    with exits():
         counts = open_memory(memory, embedding).stats()
-    except (CaseMemoryError, EmbeddingModelError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
     table = Table("department", "verified", "pseudo")
     for department, count in counts.items():
         table.add_row(department or "(none)", str(count.verified), str(count.pseudo))

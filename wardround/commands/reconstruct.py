@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from cases.dialogues import Dialogue
-    from scoring.clini_eval.data_sheet import DataSheet
-    from wardround.run.reconstruction_record import Failure
+from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 
-SOME_FAILED = 1
-BAD_INPUT = 2
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from scoring.clini_eval.data_sheet import DataSheet
+    from wardround.config.experiment import Experiment
+    from wardround.store.dialogue_files import DialogueFiles
+
+_OF_A_RECONSTRUCTION = ("workflow.", "run.", "limits.")
 
 
 def reconstruct(
@@ -26,73 +27,77 @@ def reconstruct(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file of dialogues.", show_default=False)],
     limit: Annotated[int | None, typer.Option(min=1, help="Reconstruct the first so many notes.")] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
-    ] = None,
+    models: Models = None,
     strategy: Annotated[
         Literal["clini_recon", "direct", "interactive"] | None,
         typer.Option(help="Clini-Recon, or one of the two role-plays.", show_default="clini_recon"),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as whole_dialogue=true; may be repeated."),
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Notes at once.", show_default="4")] = None,
+    set_: Settings = None,
+    concurrency: Concurrency = None,
+    engine: Engine = None,
+    address: Address = None,
 ) -> None:
     """Turn clinical notes into interview dialogues, as chat messages that trainers read.
 
     Running the same command again goes on where it stopped. What fails a gate stands apart, with its reasons.
     """
-    import asyncio
+    options = {
+        "data.limit": limit,
+        "workflow.reconstruction": strategy,
+        "run.concurrency": concurrency,
+        "run.engine": engine or ("ray" if address else None),
+        "run.address": address,
+    }
+    with exits():
+        from wardround.config.experiment import ConfigurationError
+        from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
+        from wardround.store.dialogue_files import DialogueFiles
 
-    from cases import CaseFileError
-    from cases.note_files import read_notes
-    from llm import ModelSpecError
-    from wardround.commands.printing import printable
-    from wardround.config.experiment import ConfigurationError
-    from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
-    from wardround.store.durable_lines import RunStoppedError
-
-    try:
         settings = parse_settings(set_ or [])
         for key in settings:
-            if not key.startswith(("workflow.", "run.")) and key != "seed":
+            if not key.startswith(_OF_A_RECONSTRUCTION) and key != "seed":
                 raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
-        if strategy:
-            settings["workflow.reconstruction"] = strategy
-        if concurrency:
-            settings["run.concurrency"] = concurrency
-        experiment = read_experiment(None, settings, parse_models(models or []))
+        fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
+        given = {key: value for key, value in options.items() if value is not None}
+        experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []))
         if Path(source).resolve() == out.resolve():
             raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
-        notes = read_notes(source)[:limit]
-
-        from wardround.run.reconstruction import reconstruct_notes
-
-        sheet = asyncio.run(reconstruct_notes(experiment, notes, out, _report))
-    except (ConfigurationError, CaseFileError, ModelSpecError) as error:
-        typer.echo(printable(f"error: {error}"), err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except RunStoppedError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(SOME_FAILED) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        files = DialogueFiles(out)
+        left = _run(experiment, files)
+        sheet = files.write()
     _print_sheet(sheet)
     typer.echo(f"Dialogues: {out}")
     if sheet.failed:
-        typer.echo(f"{sum(sheet.failed.values())} notes without a dialogue: {out.stem}.failed{out.suffix or '.jsonl'}")
+        typer.echo(f"{sum(sheet.failed.values())} notes without a dialogue: {files.failed.name}")
+    if left:
+        typer.echo(f"{left} notes were not attempted: the run's limits are used up; raise them and run it again")
+    if sheet.failed or left:
         raise typer.Exit(SOME_FAILED)
 
 
-def _report(outcome: "Dialogue | Failure", done: int, total: int) -> None:
-    from cases.dialogues import Dialogue
-    from wardround.commands.printing import printable
+def _run(experiment: "Experiment", files: "DialogueFiles") -> int:
+    """Reconstruct what is left of the notes; how many the run's limits kept from being begun."""
+    import asyncio
 
-    how = f"{len(outcome.spoken)} messages" if isinstance(outcome, Dialogue) else f"failed, {outcome.reason}"
-    typer.echo(printable(f"{done}/{total} {outcome.id}: {how}"), err=True)
+    from rich.console import Console
+
+    from wardround.commands.printing import printable
+    from wardround.run.live_view import live_view
+    from wardround.run.runner import run_experiment
+    from wardround.store.dialogue_files import GATES, Failure
+    from wardround.store.run_directory import Result
+
+    console = Console(stderr=True)
+    with live_view(console) as show:
+
+        def keep(result: Result, done: int, total: int) -> None:
+            outcome = files.add(result)
+            show(result, done, total)
+            if isinstance(outcome, Failure) and outcome.termination == GATES:
+                console.print(printable(f"{outcome.id}: failed, {outcome.reason}"), markup=False, soft_wrap=True)
+
+        summary = asyncio.run(run_experiment(experiment, files.directory.path, keep))
+    return int(summary["not_attempted"])
 
 
 def _print_sheet(sheet: "DataSheet") -> None:

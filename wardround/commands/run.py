@@ -1,20 +1,18 @@
 """``wardround run``: many cases through the workflow, into a run directory."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
+from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rich.console import Console
 
-SOME_FAILED = 1
-BAD_INPUT = 2
-INTERRUPTED = 130
+    from wardround.config.experiment_file import Sweep
 
 
 def run(
@@ -29,26 +27,15 @@ def run(
     cases: Annotated[str | None, typer.Option(help="A case file, or 'builtin'.", show_default="builtin")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases.")] = None,
     case_id: Annotated[list[str] | None, typer.Option(help="Run only this case; may be repeated.")] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as feedback=off; may be repeated."),
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")] = None,
+    models: Models = None,
+    set_: Settings = None,
+    concurrency: Concurrency = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Runs of each case.", show_default="1")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The run directory.", show_default="runs/<name>-<fingerprint>")
     ] = None,
-    engine: Annotated[
-        Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own"),
-    ] = None,
+    engine: Engine = None,
+    address: Address = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
@@ -58,14 +45,6 @@ def run(
 
     Running the same command again goes on where it stopped.
     """
-    from rich.console import Console
-
-    from cases import CaseFileError
-    from llm import ModelSpecError
-    from retrieval import CaseMemoryError, EmbeddingModelError
-    from wardround.config.experiment import ConfigurationError
-    from wardround.store.durable_lines import RunStoppedError
-
     options: dict[str, Any] = {
         "data.cases": cases,
         "data.limit": limit,
@@ -76,38 +55,24 @@ def run(
         "epochs": epochs,
         "prompts": prompts,
     }
-    overrides = {key: value for key, value in options.items() if value is not None}
-    try:
-        failed = _run(experiment, overrides, models or [], set_ or [], plugin or [], out, Console(stderr=True))
-    except (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except RunStoppedError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(SOME_FAILED) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    with exits():
+        from rich.console import Console
+
+        from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
+        from wardround.library import find_file
+
+        overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
+        sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
+        failed = _run(sweep, out, Console(stderr=True))
     if failed:
         raise typer.Exit(SOME_FAILED)
 
 
-def _run(
-    file: Path | None,
-    options: "Mapping[str, Any]",
-    models: "Sequence[str]",
-    settings: "Sequence[str]",
-    plugins: "Sequence[str]",
-    out: Path | None,
-    console: "Console",
-) -> int:
+def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
     """Run every run of the file, one after the other; the number of failed cases."""
     import asyncio
 
-    from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
-    from wardround.library import find_file
-
-    sweep = read_sweep(find_file(file), {**options, **parse_settings(settings)}, parse_models(models), plugins)
+    from rich.console import Console
 
     from llm.prices import unpriced
     from scoring.suite import SUITES
@@ -139,8 +104,6 @@ def _run(
             summary = asyncio.run(run_experiment(experiment, directory, on_result))
         if name:
             typer.echo(f"\n{name}")
-        from rich.console import Console
-
         Console().print(summary_table(summary, SUITES[experiment.scored_by]))
         typer.echo(f"Run directory: {directory}")
         failed += summary["failed"]

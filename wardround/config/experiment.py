@@ -28,7 +28,7 @@ GIVES: Mapping[GraphName, frozenset[Part]] = {
     "consultation": frozenset({"dialogue", "actions", "report"}),
     "one_step": frozenset({"report"}),
     "dispute_resolution": frozenset({"report"}),
-    "reconstruction": frozenset({"dialogue"}),
+    "reconstruction": frozenset({"dialogue", "reconstruction"}),
 }
 NAME = "[A-Za-z0-9._=,-]+"
 JUDGING = "evaluation"  # the stage of the roles that judge
@@ -62,6 +62,7 @@ class Data(Section):
     """Which cases are run."""
 
     cases: str = Field(BUILTIN, description="`builtin`, or a JSON-lines file of cases.")
+    notes: str | None = Field(None, description="Notes instead of cases, for the graph `reconstruction`.")
     split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
     limit: int | None = Field(None, ge=1, description="The first so many.")
     case_ids: list[str] = Field(default_factory=list, description="Only these.")
@@ -177,6 +178,12 @@ class Experiment(Section):
         if "actions" in SUITES[self.scored_by].needs and not PATIENTS[self.context.patient].tracks:
             patients = " or ".join(repr(system.name) for system in PATIENTS.values() if system.tracks)
             raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs workflow.patient = {patients}")
+        return self
+
+    @model_validator(mode="after")
+    def _notes_are_reconstructed(self) -> Self:
+        if self.data.notes is not None and self.graph != "reconstruction":
+            raise ValueError(f"data.notes: graph {self.graph!r} needs cases; notes are for graph 'reconstruction'")
         return self
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What went wrong with a case or a note, in the words that a record keeps."""
+"""What went wrong with a case, in the words that a record keeps."""
 
 import traceback
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from llm import AskError
 
 
-def told(error: AskError) -> str:
+def described(error: AskError) -> str:
     """Why a question got no answer, and where it was asked."""
     return " ".join([str(error), *getattr(error, "__notes__", [])])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cases import Case
+from cases.notes import Note
 from cases.sexes import SexBoundError
 from llm import AskError
 from llm.errors import LimitError
@@ -20,8 +20,9 @@ from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
 from scoring.suite import Suite
 from wardround.config.experiment import JUDGING
+from wardround.config.selection import Item
 from wardround.run.checkpoints import is_database_error, run_thread
-from wardround.run.faults import fault, told
+from wardround.run.faults import described, fault
 from wardround.run.tasks import Graph, Task
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
@@ -45,7 +46,7 @@ class Allowance:
 
 
 async def run_case(
-    task: Task, graph: Graph, suite: Suite, case: Case, epoch: int, context: Context, allowance: Allowance
+    task: Task, graph: Graph, suite: Suite, case: Item, epoch: int, context: Context, allowance: Allowance
 ) -> Outcome:
     """Run one case, or go on with it at its last checkpoint, and score it.
 
@@ -56,7 +57,7 @@ async def run_case(
         task: what the graph belongs to.
         graph: compiled with the run's checkpointer.
         suite: how the answers are scored.
-        case: with its answer key.
+        case: with its answer key; or a note, of a suite that looks at the answers alone.
         epoch: the first is 0.
         context: of this case: its trace file, seed and position are set.
         allowance: what it may take.
@@ -78,11 +79,11 @@ async def run_case(
             with metering(allowance.run.without_limits()):
                 outcome = await _scored(task, suite, case, final, context)
         if stopped is not None:
-            outcome |= {"termination": stopped.reason, "error": told(stopped)}
+            outcome |= {"termination": stopped.reason, "error": described(stopped)}
         elif context.grow != "off":
             course = final["follow_up"].course
     except AskError as error:
-        outcome = {"termination": error.reason, "error": told(error)}
+        outcome = {"termination": error.reason, "error": described(error)}
     except SexBoundError as error:
         outcome = {"termination": "sex_bound", "error": str(error)}
     except (CaseMemoryError, EmbeddingModelError) as error:
@@ -106,14 +107,16 @@ async def run_case(
     return Outcome(result, course)
 
 
-def thread_of(case: Case, epoch: int, context: Context) -> str:
+def thread_of(case: Item, epoch: int, context: Context) -> str:
     """The name that a case's checkpoints are kept under; runs may share a data base."""
     return f"{context.run}/{case.id}#{epoch}"
 
 
-async def _run_graph(task: Task, graph: Graph, case: Case, thread: str, context: Context) -> dict[str, Any]:
+async def _run_graph(task: Task, graph: Graph, case: Item, thread: str, context: Context) -> dict[str, Any]:
     """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
-    final, before = await run_thread(graph, thread, {"case": case}, context, task.last)
+    final, before = await run_thread(
+        graph, thread, {"note" if isinstance(case, Note) else "case": case}, context, task.last
+    )
     if before and context.grow != "off":
         await add_to_memory(final["follow_up"].course, context)
     return final
@@ -124,7 +127,7 @@ async def _reached(graph: Graph, thread: str) -> dict[str, Any]:
     return dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
 
 
-async def _scored(task: Task, suite: Suite, case: Case, final: dict[str, Any], context: Context) -> dict[str, Any]:
+async def _scored(task: Task, suite: Suite, case: Any, final: dict[str, Any], context: Context) -> dict[str, Any]:
     """What a result line keeps of a finished case."""
     answers = task.answers(final)
     scores = await suite.score(case, answers, context)

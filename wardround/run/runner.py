@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases import Case
 from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
@@ -14,7 +13,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_servers
-from wardround.config.selection import select
+from wardround.config.selection import Item, select
 from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.opening import open_engine
 from wardround.run.engines.work import Attempt
@@ -60,13 +59,13 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
     remembered = await asyncio.to_thread(_verified, memory) if memory else None
-    async with open_engine(experiment, context, selected.cases) as run_cases:
-        with RunDirectory(out).opened(experiment, selected.cases, remembered) as directory:
+    async with open_engine(experiment, context, selected.items) as run_cases:
+        with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
             finished = directory.take_up()
             context = context.model_copy(update={"run": directory.run})
             if memory and context.grow != "off":
                 await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)
-            left = [attempt for attempt in _attempts(experiment, selected.cases) if attempt.key not in finished]
+            left = [attempt for attempt in _attempts(experiment, selected.items) if attempt.key not in finished]
             total = len(finished) + len(left)
             done = len(finished)
 
@@ -86,10 +85,10 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     return summary
 
 
-def _attempts(experiment: Experiment, cases: Sequence[Case]) -> Iterator[Attempt]:
+def _attempts(experiment: Experiment, items: Sequence[Item]) -> Iterator[Attempt]:
     for epoch in range(experiment.epochs):
-        for position, case in enumerate(cases, start=epoch * len(cases)):
-            yield Attempt(position, case, epoch)
+        for position, item in enumerate(items, start=epoch * len(items)):
+            yield Attempt(position, item, epoch)
 
 
 async def _memory_of(context: Context) -> Memory | None:

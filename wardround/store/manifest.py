@@ -9,6 +9,7 @@ from cases import Case
 from llm.prices import price_source
 from prompts.folders import prompt_files, prompt_folders
 from wardround.config.experiment import Experiment
+from wardround.config.selection import Item
 from wardround.plugins import record_plugins
 from wardround.store.provenance import git_state, versions
 
@@ -24,18 +25,18 @@ _PACKAGES = (
 
 
 def manifest_of(
-    experiment: Experiment, cases: Sequence[Case], remembered: Mapping[str, int] | None = None
+    experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """What a result rests on: configuration, versions, prompts, plug-ins and data.
 
     Args:
         experiment: what is run.
-        cases: on which cases.
+        items: on which cases or notes.
         remembered: how many verified cases the memory holds, by department; None if it is not used.
     """
     return {
         "configuration": experiment.identity,
-        "data": {"cases": len(cases), "fingerprint": _fingerprint(cases)},
+        "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": dict(remembered) if remembered is not None else None,
         "prompts": prompt_hashes(),
         "plugins": record_plugins(),
@@ -46,12 +47,17 @@ def manifest_of(
     }
 
 
-def _fingerprint(cases: Sequence[Case]) -> str:
+def pictures_of(items: Sequence[Item]) -> list[Path]:
+    """The files of all pictures."""
+    cases = (item for item in items if isinstance(item, Case))
+    return [Path(case.folder, image.file) for case in cases for image in case.examinations.images]
+
+
+def _fingerprint(items: Sequence[Item]) -> str:
     """A hash of the cases and their pictures."""
-    digest = hashlib.sha256("\n".join(case.model_dump_json() for case in cases).encode())
-    for case in cases:
-        for image in case.examinations.images:
-            digest.update(hashlib.sha256(Path(case.folder, image.file).read_bytes()).digest())
+    digest = hashlib.sha256("\n".join(item.model_dump_json() for item in items).encode())
+    for picture in pictures_of(items):
+        digest.update(hashlib.sha256(picture.read_bytes()).digest())
     return digest.hexdigest()[:32]
 
 

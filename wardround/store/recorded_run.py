@@ -46,7 +46,10 @@ class RecordedRun:
     @property
     def planned(self) -> int:
         """How many cases, each epoch counted, the run has in all."""
-        return int(self.manifest["data"]["cases"]) * self.experiment.epochs
+        return (
+            int(self.manifest["data"]["cases" if self.experiment.data.notes is None else "notes"])
+            * self.experiment.epochs
+        )
 
     @cached_property
     def results(self) -> list[Result]:
@@ -80,12 +83,7 @@ class RecordedRun:
 
     def each_answered(self) -> Iterator[Result]:
         """Every result with its answers, one after the other, in the order in which the cases ended."""
-        file = self.path / "results.jsonl"
-        if file.exists():
-            with file.open("rb") as lines:
-                for line in lines:
-                    if line.endswith(b"\n"):  # else a kill has cut it off
-                        yield Result.model_validate_json(line)
+        return RunDirectory(self.path).each_result()
 
     def each_trace(self) -> Iterator[tuple[Path, Sequence[Call]]]:
         """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""

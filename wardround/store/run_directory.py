@@ -12,11 +12,11 @@ from typing import Any
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cases import Case
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.selection import Item
 from wardround.store.durable_lines import append_line, drop_cut_line, only_writer, whole_lines, writing
 from wardround.store.manifest import manifest_of
 from wardround.store.provenance import differences, write_whole
@@ -86,7 +86,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def opened(
-        self, experiment: Experiment, cases: Sequence[Case], remembered: Mapping[str, int] | None = None
+        self, experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
     ) -> Iterator["RunDirectory"]:
         """Hold the directory for a run of this experiment; made if new, taken up if it is the same run's.
 
@@ -95,27 +95,33 @@ class RunDirectory:
         """
         with self._held():
             try:
-                self._check_manifest(manifest_of(experiment, cases, remembered))
+                self._check_manifest(manifest_of(experiment, items, remembered))
                 for file in (self._results, self._pseudo_cases, *self.traces.glob("*.jsonl")):
                     drop_cut_line(file)
             except OSError as error:
                 raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
             yield self
 
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / "manifest.json").is_file()
+
+    def each_result(self) -> Iterator[Result]:
+        """The results so far, one after the other; a last line that a kill has cut off is left out."""
+        for line in whole_lines(self._results):
+            try:
+                yield Result.model_validate_json(line)
+            except ValidationError as error:
+                raise ConfigurationError(f"{self._results}: a line is not a result: {line[:80]!r}") from error
+
     def results(self, *, answers: bool = True) -> list[Result]:
-        """The results so far, without a last line that a kill has cut off.
+        """The results so far, as a list.
 
         Args:
             answers: whether to keep what the graph came to, which is the bulk of a result.
         """
-        results = []
-        for line in whole_lines(self._results):
-            try:
-                result = Result.model_validate_json(line)
-            except ValidationError as error:
-                raise ConfigurationError(f"{self._results}: a line is not a result: {line[:80]!r}") from error
-            results.append(result if answers else result.model_copy(update={"answers": None}))
-        return results
+        return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
     def take_up(self) -> set[tuple[str, int]]:
         """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out."""
@@ -133,7 +139,7 @@ class RunDirectory:
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""
-        safe = re.sub(r"[^\w.-]", "_", case_id)
+        safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
         if safe != case_id:
             safe += "-" + hashlib.sha256(case_id.encode()).hexdigest()[:8]
         return self.traces / f"{safe}-{epoch}.jsonl"

@@ -74,7 +74,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "colour = 1",
             "colour: unknown key; known are data, epochs, extends, graph, grid, judges, limits, models, ",
         ),
-        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, split, terms"),
+        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, notes, split, terms"),
         (
             "[run]\nthreads = 3",
             "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
@@ -88,6 +88,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
         ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
         ("graph = 'one_step'\n[workflow]\ngrow = 'in_order'", "workflow.grow remembers whole courses"),
+        ("[data]\nnotes = 'n'", "data.notes: graph 'clinical_workflow' needs cases; notes are for graph"),
         ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),
         ("[limits.roles.diagnosis_judge]\ncalls = 3", "limits.roles: diagnosis_judge: judges are outside"),
         (

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any
 
-from cases import Case
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.selection import Item
 from wardround.run.checkpoints import forget_thread, serializer
 from wardround.run.engines.ray_writer import Desk
 from wardround.run.engines.work import Attempt, Finish, RunCases, work_through
@@ -19,6 +19,7 @@ from wardround.run.engines.worker import Worker, environment
 from wardround.run.one_case import Outcome, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError
+from wardround.store.manifest import pictures_of
 from wardround.store.provenance import differences
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
@@ -29,13 +30,13 @@ _SECONDS = 5.0  # for a cluster's first answer, and for workers to close what th
 
 
 @asynccontextmanager
-async def open_cluster(experiment: Experiment, context: Context, cases: Sequence[Case]) -> AsyncIterator[RunCases]:
+async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Item]) -> AsyncIterator[RunCases]:
     """Start workers on a cluster, or on one of this machine's own, and see that each of them can run the cases.
 
     Args:
         experiment: ``run.address`` names the cluster.
         context: the context that the cases have in common.
-        cases: all of them.
+        items: all of them.
 
     Raises:
         ConfigurationError: Ray is not installed, the cluster cannot be reached, or cannot run this experiment.
@@ -44,12 +45,12 @@ async def open_cluster(experiment: Experiment, context: Context, cases: Sequence
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
         cores = int(ray.available_resources().get("CPU", 1))
-        size = max(1, min(at_once, cores, len(cases) * experiment.epochs))
+        size = max(1, min(at_once, cores, len(items) * experiment.epochs))
         share = context.model_copy(update={"max_connections": max(1, context.max_connections // size)})
         crew = _Crew(experiment, share, _beside_the_driver(ray))
         try:
             crew.workers = [crew.hire(cores=1) for _ in range(size)]
-            await _look_around(crew.workers, cases)
+            await _look_around(crew.workers, items)
 
             async def run_cases(
                 directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
@@ -226,11 +227,11 @@ def _beside_the_driver(ray: Any) -> Any:
     return ray.remote(Desk).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _look_around(workers: Sequence[Any], cases: Sequence[Case]) -> None:
+async def _look_around(workers: Sequence[Any], items: Sequence[Item]) -> None:
     """Have every worker look whether it can run the cases as this process would."""
     from ray.exceptions import RayError
 
-    pictures = [os.path.join(case.folder, image.file) for case in cases for image in case.examinations.images]
+    pictures = [str(file) for file in pictures_of(items)]
     ours = environment()
     try:
         found = await asyncio.gather(*(worker.look.remote(pictures) for worker in workers))

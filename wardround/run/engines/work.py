@@ -5,17 +5,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from cases import Case
 from nodes.context import Context
+from wardround.config.selection import Item as RunItem
 from wardround.run.one_case import Outcome
 from wardround.store.run_directory import RunDirectory
 
 
 class Attempt(NamedTuple):
-    """One case in one epoch, and its place in the order of the run."""
+    """One case (or note) in one epoch, and its place in the order of the run."""
 
     position: int
-    case: Case
+    case: RunItem
     epoch: int
 
     @property

@@ -1,0 +1,40 @@
+"""How every command ends: bad input and faults as one line, with the exit code that scripts know."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from wardround.commands.printing import printable
+
+SOME_FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def exits() -> Iterator[None]:
+    """Say what stopped a command, without a traceback.
+
+    Raises:
+        typer.Exit: 2 if the input or the configuration is bad and nothing was run; 1 if a run could not be kept on the
+            disk any more; 130 if it was interrupted. The same command goes on after both.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        # Imported now, as a command that is only asked for its help must not wait for them.
+        from cases import CaseFileError
+        from llm import ModelSpecError
+        from retrieval import CaseMemoryError, EmbeddingModelError
+        from wardround.config.experiment import ConfigurationError
+        from wardround.store.durable_lines import RunStoppedError
+
+        bad = (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
+        if not isinstance(error, (*bad, RunStoppedError)):
+            raise
+        typer.echo(printable(f"error: {error}"), err=True)
+        raise typer.Exit(SOME_FAILED if isinstance(error, RunStoppedError) else BAD_INPUT) from None

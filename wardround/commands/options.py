@@ -1,0 +1,19 @@
+"""Options that several commands have in common."""
+
+from typing import Annotated, Literal
+
+import typer
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as feedback=off; may be repeated."),
+]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")]
+Engine = Annotated[Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")]
+Address = Annotated[
+    str | None, typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own")
+]

@@ -1,0 +1,104 @@
+"""What a reconstruction of notes leaves beside its run directory: dialogues, failures with reasons, the data sheet.
+
+Beside ``dialogs.jsonl`` stand ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.json`` and the run directory
+``dialogs.jsonl.work/``. All of them are made from the run's results, and can be made again.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.dialogues import Dialogue
+from nodes.reconstruction.gates import check_dialogue
+from scoring.clini_eval.data_sheet import DataSheet, data_sheet
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from wardround.config.experiment import ConfigurationError
+from wardround.store.durable_lines import append_line, whole_lines, writing
+from wardround.store.provenance import write_whole
+from wardround.store.run_directory import Result, RunDirectory
+
+GATES = "gates"
+
+
+class Failure(BaseModel):
+    """One line of ``dialogs.failed.jsonl``: a note of which no dialogue was kept, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    termination: str = Field(
+        description="`gates`, or why nothing was written: `model_error`, `unparseable_answer`, ..."
+    )
+    gates: list[str] = Field(default_factory=list, description="The gates that the dialogue failed.")
+    problems: list[str] = Field(default_factory=list, description="What they found.")
+    error: str | None = None
+    dialogue: Dialogue | None = Field(None, description="As it was written, for those who want to mend it.")
+
+    @property
+    def reason(self) -> str:
+        """In a few words, for counting."""
+        return f"{self.termination}: {', '.join(self.gates)}" if self.gates else self.termination
+
+
+def outcome_of(result: Result) -> Dialogue | Failure:
+    """A dialogue that passes the gates, or the reason why there is none."""
+    written = result.answers.reconstructed if isinstance(result.answers, ReconstructionAnswers) else None
+    if written is None:
+        return Failure(id=result.case_id, termination=result.termination, error=result.error)
+    dialogue = written.model_copy(update={"models": sorted({spec for used in result.models.values() for spec in used})})
+    problems = check_dialogue(dialogue)
+    if not problems:
+        return dialogue
+    return Failure(
+        id=result.case_id,
+        termination=GATES,
+        gates=list(dict.fromkeys(problem.gate for problem in problems)),
+        problems=[str(problem) for problem in problems],
+        dialogue=dialogue,
+    )
+
+
+class DialogueFiles:
+    """The files of one reconstruction.
+
+    Raises:
+        ConfigurationError: the output is a folder, or holds what was not made here.
+    """
+
+    def __init__(self, output: Path) -> None:
+        if output.is_dir() or not output.name:
+            raise ConfigurationError(f"{output}: is a folder; name a file with -o, for example dialogs.jsonl")
+        self.output = output
+        self.failed = output.with_name(f"{output.stem}.failed{output.suffix or '.jsonl'}")
+        self.sheet = output.with_name(f"{output.name}.sheet.json")
+        self.directory = RunDirectory(output.with_name(f"{output.name}.work"))
+        if output.exists() and output.stat().st_size and not self.directory.exists:
+            raise ConfigurationError(f"{output}: exists and was not made here; name another file with -o")
+        self._begun = False
+
+    def add(self, result: Result) -> Dialogue | Failure:
+        """Append what a note came to, in a file that holds what the run had come to before."""
+        if not self._begun:
+            self.write()
+            self._begun = True
+            return outcome_of(result)
+        outcome = outcome_of(result)
+        with writing(self.output):
+            append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome)
+        return outcome
+
+    def write(self) -> DataSheet:
+        """Write all files as the results are now, each whole or not at all."""
+        lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
+        reasons = []
+        for result in self.directory.each_result():
+            outcome = outcome_of(result)
+            if isinstance(outcome, Failure):
+                reasons.append(outcome.reason)
+            lines[self.failed if isinstance(outcome, Failure) else self.output].append(outcome.model_dump_json() + "\n")
+        with writing(self.output):
+            for file, written in lines.items():
+                write_whole(file, "".join(written))
+            sheet = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons)
+            write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
+        return sheet
