@@ -1,4 +1,4 @@
-"""No finished call is paid twice: what a case's trace file holds is not asked again when the case is taken up."""
+"""No finished call is paid twice: what a case's trace file holds is not asked again when the case is resumed."""
 
 import contextvars
 from collections.abc import Iterable, Iterator

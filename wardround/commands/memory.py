@@ -56,8 +56,8 @@ def query(
     with exits():
         found = open_memory(memory, embedding).recall(symptoms, where, k=k)
     for neighbour in found:
-        told = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
-        typer.echo(printable(told))
+        text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
+        typer.echo(printable(text))
     if not found:
         typer.echo("no case remembered there")
 

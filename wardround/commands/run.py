@@ -20,7 +20,7 @@ def run(
         Path | None,
         typer.Argument(
             metavar="[EXPERIMENT.toml]",
-            help="An experiment file, or the name of one that comes along (see `wardround experiments`).",
+            help="An experiment file, or the name of a built-in one (see `wardround experiments`).",
             show_default=False,
         ),
     ] = None,

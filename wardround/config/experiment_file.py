@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from llm import ModelSpecError
 from llm.specs import check_models
 from nodes.context import Context
-from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, flat
+from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 from wardround.tables.names import TABLE_NAMES
@@ -43,43 +43,7 @@ class Sweep:
 
 
 Place = tuple[str, ...]  # a key and the sections that it stands in
-
-
-@dataclass
-class _Tree:
-    """The nested settings of a file, and where each was written if not in the file itself."""
-
-    file: Path | None
-    values: dict[str, Any]
-    origins: dict[Place, str] = field(default_factory=dict)
-
-    def lay(self, place: Place, value: Any, origin: str) -> None:
-        """Set a value; roles of the model maps are dotted themselves."""
-        place = _full(place)
-        *sections, last = place
-        here = self.values
-        for section in sections:
-            here = here.setdefault(section, {})
-            if not isinstance(here, dict):
-                raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
-        here[last] = value
-        self.origins[place] = origin
-
-    def has(self, place: Place) -> bool:
-        """Whether something was written at a place."""
-        here: Any = self.values
-        for name in place:
-            if not isinstance(here, dict) or name not in here:
-                return False
-            here = here[name]
-        return True
-
-    def origin(self, place: Place) -> str:
-        """Where a value, or what it is part of, was written."""
-        for laid, origin in reversed(self.origins.items()):
-            if place[: len(laid)] == laid:
-                return origin
-        return str(self.file or COMMAND_LINE)
+Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; what was laid later stands later
 
 
 def read_sweep(
@@ -106,38 +70,34 @@ def read_sweep(
         check_models(models or {})
     except ModelSpecError as error:
         raise ConfigurationError(f"{COMMAND_LINE}: {error}") from error
-    base = _read(file, ())
-    if isinstance(listed := base.values.get("plugins", []), list):
-        base.values["plugins"] = [*listed, *plugins]
-    sweeping = {key: base.values.pop(key, None) for key in _SWEEPING}
-    tables = _names(sweeping["tables"], f"{file}: tables")
-    if unknown := [name for name in tables if name not in TABLE_NAMES]:
-        raise ConfigurationError(f"{file}: tables: unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
-    grid = _grid(sweeping["grid"], file)
-    variants = _variants(sweeping["variants"], file)
+    written = _read(file, ())
+    sweeping = _nested({place: setting for place, setting in written.items() if place[0] in _SWEEPING})
+    base = {place: setting for place, setting in written.items() if place[0] not in _SWEEPING}
+    tables = _names(sweeping.get("tables"), f"{file}: tables")
+    grid = _grid(sweeping.get("grid"), file)
+    variants = _variants(sweeping.get("variants"), file)
+    given = {_place(key): value for key, value in overrides.items()}
+    given |= {("models", role): spec for role, spec in (models or {}).items()}
+    if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
+        base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
-    laid_over = [*map(_place, overrides), *(("models", role) for role in models or {})]
-    if hits := [place for place in laid_over if _full(place) in swept]:
+    if hits := [place for place in given if place in swept]:
         raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
     runs: dict[str, Experiment] = {}
     for name, laid in _combinations(variants, grid, file):
-        tree = deepcopy(base)
-        for place, (value, origin) in laid.items():
-            tree.lay(place, value, origin)
-        for key, value in overrides.items():
-            tree.lay(_place(key), value, COMMAND_LINE)
-        for role, spec in (models or {}).items():
-            tree.lay(("models", role), spec, COMMAND_LINE)
-        if name:
-            tree.values["name"] = name
         if name in _TAKEN:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in runs:
             raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
-        runs[name] = _checked(tree)
-    title = overrides.get("name") or base.values.get("name") or (file.stem if file else Experiment().name)
+        over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
+        if name:
+            over[("name",)] = (name, str(file))
+        runs[name] = _checked({**{place: kept for place, kept in base.items() if place not in over}, **over}, file)
+    title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     if not re.fullmatch(NAME, str(title)):
-        raise ConfigurationError(f"{base.origin(('name',))}: name: {title!r} is no name for a directory ({NAME})")
+        raise ConfigurationError(
+            f"{_origin(base, ('name',), file)}: name: {title!r} is no name for a directory ({NAME})"
+        )
     return Sweep(str(title), runs, tables)
 
 
@@ -187,35 +147,31 @@ def parse_models(models: Sequence[str]) -> dict[str, str]:
     return parsed
 
 
-def _read(file: Path | None, seen: tuple[Path, ...]) -> _Tree:
+def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     """A file's settings over those of the file that it extends."""
     if file is None:
-        return _Tree(None, {})
+        return {}
     try:
         values = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise ConfigurationError(f"{file}: cannot be read as TOML: {error}{hint}") from error
-    for name in _MODEL_MAPS:
-        if isinstance(values.get(name), dict):
-            values[name] = flat(values[name])
     _find_beside(values, file)
+    own: Settings = {_whole(place): (value, str(file)) for place, value in _leaves(values)}
     extended = values.get("extends")
     if extended is None:
-        return _Tree(file, values)
+        return own
     if not isinstance(extended, str):
         raise ConfigurationError(f"{file}: extends: expected the path of an experiment file, not {extended!r}")
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
     beside = file.parent / extended
-    along = library_files().get(extended.removesuffix(".toml"))
-    base = _read(beside if beside.exists() or along is None else along, (*seen, file.resolve()))
-    tree = _Tree(file, base.values, {place: base.origin(place) for place, _ in _leaves(base.values)})
-    for place, value in _leaves(values):
-        if value != {} or not tree.has(place):  # an empty section takes nothing away
-            tree.lay(place, value, str(file))
-    return tree
+    shipped = library_files().get(extended.removesuffix(".toml"))
+    base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
+    # An empty section takes nothing away.
+    own = {at: kept for at, kept in own.items() if kept[0] != {} or not any(_within(place, at) for place in base)}
+    return {**{at: kept for at, kept in base.items() if at not in own}, **own}
 
 
 def _find_beside(settings: dict[str, Any], file: Path) -> None:
@@ -229,17 +185,10 @@ def _find_beside(settings: dict[str, Any], file: Path) -> None:
         settings["prompts"] = str(file.parent / folder)
     elif isinstance(folder, list):  # of a grid
         settings["prompts"] = [str(file.parent / str(name)) for name in folder]
-    for inner in (settings.get("grid"), *_sections(settings.get("variants"))):
+    variants = settings.get("variants")
+    for inner in (settings.get("grid"), *(variants.values() if isinstance(variants, dict) else ())):
         if isinstance(inner, dict):
             _find_beside(inner, file)
-
-
-def _sections(variants: Any) -> list[Any]:
-    return list(variants.values()) if isinstance(variants, dict) else []
-
-
-def _place(key: str) -> Place:
-    return tuple(key.split("."))
 
 
 def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
@@ -250,14 +199,41 @@ def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place,
             yield (*above, key), value
 
 
+def _place(key: str) -> Place:
+    return _whole(tuple(key.split(".")))
+
+
+def _whole(place: Place) -> Place:
+    """A place with the roles of the model maps, which are dotted themselves, in one piece."""
+    return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
+
+
+def _within(place: Place, above: Place) -> bool:
+    return place[: len(above)] == above
+
+
+def _nested(settings: Settings) -> dict[str, Any]:
+    """Settings as the tree of sections that they stand in."""
+    tree: dict[str, Any] = {}
+    for (*sections, last), (value, origin) in settings.items():
+        here = tree
+        for section in sections:
+            here = here.setdefault(section, {})
+            if not isinstance(here, dict):
+                raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
+        here[last] = deepcopy(value)
+    return tree
+
+
+def _origin(settings: Settings, place: Place, file: Path | None) -> str:
+    """Where a value, or what it is part of, was written."""
+    found = (origin for laid, (_, origin) in reversed(settings.items()) if _within(place, laid))
+    return next(found, str(file or COMMAND_LINE))
+
+
 def _laid(settings: Mapping[str, Any]) -> dict[Place, Any]:
     """Settings that stand in nested sections or, at the top, under dotted keys."""
-    return {_full((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
-
-
-def _full(place: Place) -> Place:
-    """A place as it is laid: roles of the model maps are dotted themselves."""
-    return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
+    return {_whole((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
 
 
 def _variants(variants: Any, file: Path | None) -> dict[str, dict[Place, Any]]:
@@ -296,22 +272,22 @@ def _combinations(
 
 
 def _names(names: Any, where: str) -> tuple[str, ...]:
-    if names is None:
-        return ()
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    """The tables that a file asks for."""
+    if not isinstance(names or [], list) or not all(isinstance(name, str) for name in names or []):
         raise ConfigurationError(f"{where}: expected a list of names, not {names!r}")
-    return tuple(names)
+    if unknown := [name for name in names or [] if name not in TABLE_NAMES]:
+        raise ConfigurationError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
+    return tuple(names or [])
 
 
-def _checked(tree: _Tree) -> Experiment:
+def _checked(settings: Settings, file: Path | None) -> Experiment:
+    section = ""
     try:
-        experiment = Experiment.model_validate(tree.values)
-    except ValidationError as error:
-        raise _refusal(error, tree) from error
-    try:
+        experiment = Experiment.model_validate(_nested(settings))
+        section = "workflow"
         _ = experiment.context
     except ValidationError as error:
-        raise _refusal(error, tree, "workflow") from error
+        raise _refusal(error, settings, file, section) from error
     return experiment
 
 
@@ -322,9 +298,9 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-def _refusal(error: ValidationError, tree: _Tree, section: str = "") -> ConfigurationError:
+def _refusal(error: ValidationError, settings: Settings, file: Path | None, section: str) -> ConfigurationError:
     """Each fault with where it was written (a file or the command line) and its key."""
-    told = []
+    faults = []
     for detail in error.errors():
         place = tuple(str(part) for part in detail["loc"])
         if section and place[:1] != ("models",):
@@ -333,8 +309,8 @@ def _refusal(error: ValidationError, tree: _Tree, section: str = "") -> Configur
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; known are {', '.join(known_keys(place[:-1]))}"
         key = "" if message.startswith("models") else ".".join(place)
-        told.append(": ".join(part for part in (tree.origin(place), key, message) if part))
-    return ConfigurationError("\n".join(told))
+        faults.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
+    return ConfigurationError("\n".join(faults))
 
 
 def known_keys(section: Sequence[str]) -> list[str]:

@@ -81,7 +81,7 @@ class Session:
 
 @contextmanager
 def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> Iterator[Session]:
-    """Open a session, or take up the one that the directory holds.
+    """Open a session, or resume the one that the directory holds.
 
     Raises:
         ConfigurationError: the directory holds another session or something else, or cannot be written.

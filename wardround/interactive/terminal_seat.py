@@ -76,8 +76,8 @@ class TerminalSeat:
         """The doctor's report in its five parts."""
         table = Table(title=title, show_header=False, title_justify="left")
         for name, value in report:
-            told = "\n".join(value) if isinstance(value, list) else value
-            table.add_row(name, Text(printable(told)))
+            shown = "\n".join(value) if isinstance(value, list) else value
+            table.add_row(name, Text(printable(shown)))
         self._console.print(table)
 
     def show_scores(self, scores: ConsultationScores, language: Language) -> None:
@@ -87,8 +87,8 @@ class TerminalSeat:
         for heading in ("part", "score", "reference"):
             table.add_column(heading)
         if scores.diagnosis:
-            told = f"{scores.diagnosis.reason}\n{'; '.join(key.diagnosis)}"
-            table.add_row("diagnosis, by names (1 to 5)", str(scores.diagnosis.level), Text(printable(told)))
+            shown = f"{scores.diagnosis.reason}\n{'; '.join(key.diagnosis)}"
+            table.add_row("diagnosis, by names (1 to 5)", str(scores.diagnosis.level), Text(printable(shown)))
         if scores.examinations is not None:
             items = ", ".join(label(item, language) for item in key.examination_items)
             table.add_row("examinations asked for (overlap, 0 to 1)", f"{scores.examinations:.2f}", Text(items))
@@ -137,8 +137,8 @@ class TerminalSeat:
             self._console.print(Text(f"[{picture.item}: {shown}]", style="dim"), soft_wrap=True)
 
     def _panel(self, title: str, lines: Sequence[str]) -> None:
-        told = "\n".join(printable(line) for line in lines if line)
-        self._console.print(Panel(Text(told), title=title, title_align="left"))
+        shown = "\n".join(printable(line) for line in lines if line)
+        self._console.print(Panel(Text(shown), title=title, title_align="left"))
 
 
 def _unsaid(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Checkpoints of cases under way: a killed case goes on at its last node."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
@@ -9,68 +10,30 @@ from typing import Any, Literal, NamedTuple
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
-import cases.case
-import cases.dialogues
-import cases.notes
-import llm.trace
-import nodes.consultation.final_report
-import nodes.patients.ai_hospital.profile
-import nodes.reconstruction.exchanges
-import nodes.reconstruction.knowledge
-import nodes.reconstruction.plan
-import nodes.reconstruction.role_setting
-import nodes.state.chart
-import nodes.state.collaboration
-import nodes.state.decisions
-import nodes.state.experts
-import nodes.state.stage
-import nodes.workflow.admission
-import retrieval.features
-import retrieval.memory
-import scoring.clini_eval.demonstration
-import scoring.clini_eval.points
+from graphs.catalogue import Graph
 from llm.specs import OFFLINE
 from nodes.context import Context
 from wardround.run.postgres import check_postgres, open_postgres
 from wardround.store.durable_lines import RunStoppedError
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-
-_MODULES = (
-    cases.case,
-    cases.dialogues,
-    cases.notes,
-    scoring.clini_eval.points,
-    scoring.clini_eval.demonstration,
-    llm.trace,
-    nodes.state.chart,
-    nodes.reconstruction.exchanges,
-    nodes.reconstruction.knowledge,
-    nodes.reconstruction.plan,
-    nodes.reconstruction.role_setting,
-    nodes.state.collaboration,
-    nodes.state.decisions,
-    nodes.state.stage,
-    nodes.state.experts,
-    nodes.patients.ai_hospital.profile,
-    nodes.workflow.admission,
-    nodes.consultation.final_report,
-    retrieval.features,
-    retrieval.memory,
-)
+_OURS = ("cases", "llm", "nodes", "retrieval", "scoring")
 
 
 def serializer() -> JsonPlusSerializer:
-    """A serializer that brings our own types back as what they were, and nothing it was not told of."""
+    """A serializer that brings the types of our states back as what they were, and no others.
+
+    These are all models and dataclasses of our own packages that the imported graphs have brought with them.
+    """
     ours = {
-        (module.__name__, name)
-        for module in _MODULES
-        for name, kind in vars(module).items()
-        if isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))
+        (kind.__module__, kind.__name__)
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _OURS
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == name
+        if issubclass(kind, BaseModel) or is_dataclass(kind)
     }
     return JsonPlusSerializer(allowed_msgpack_modules=sorted(ours))
 

@@ -57,10 +57,10 @@ def _on_terminal(console: Console, progress: Progress, title: str) -> OnResult:
         failed += not result.scored
         calls, tokens = calls + result.calls, tokens + result.tokens
         cost = None if cost is None or result.cost is None else cost + result.cost
-        told = [f"{done - failed} scored", f"{failed} failed" if failed else ""]
-        told += [f"{tokens:,} tokens" if tokens else "", f"${cost:.2f}" if cost else ""]
-        told.append(f"{calls / max(time.monotonic() - began, 1e-9):.1f} calls/s")
-        progress.update(task, description=title + ", ".join(filter(None, told)), completed=done, total=total)
+        parts = [f"{done - failed} scored", f"{failed} failed" if failed else ""]
+        parts += [f"{tokens:,} tokens" if tokens else "", f"${cost:.2f}" if cost else ""]
+        parts.append(f"{calls / max(time.monotonic() - began, 1e-9):.1f} calls/s")
+        progress.update(task, description=title + ", ".join(filter(None, parts)), completed=done, total=total)
         if not result.scored:
             console.print(printable(f"{result.case_id}: {result.termination}: {result.error}"), markup=False)
 

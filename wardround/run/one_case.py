@@ -1,31 +1,44 @@
 """One case through a graph to its scores; whatever goes wrong is its termination reason, never a lost case."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from cases.notes import Note
 from cases.sexes import SexBoundError
+from graphs.catalogue import Graph
 from llm import AskError
 from llm.errors import LimitError
 from llm.journal import journal
-from llm.limits import Limits, Meter, metering
+from llm.limits import Meter, metering
 from llm.trace import Trace
 from nodes.context import Context
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
-from scoring.suite import Suite
-from wardround.config.experiment import JUDGING
+from scoring.suite import SUITES
+from wardround.config.experiment import JUDGING, Experiment
 from wardround.config.selection import Item
 from wardround.run.checkpoints import is_database_error, run_thread
 from wardround.run.faults import described, fault
-from wardround.run.tasks import Graph, Task
+from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
+
+
+class Attempt(NamedTuple):
+    """One case (or note) in one epoch, and its place in the order of the run."""
+
+    position: int
+    item: Item
+    epoch: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the run's others."""
+        return self.item.id, self.epoch
 
 
 @dataclass(frozen=True)
@@ -36,17 +49,8 @@ class Outcome:
     course: BaseModel | None = None
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """What a case may take: its own limits, its roles', and the run's meter, which all cases share."""
-
-    run: Meter
-    case: Limits = field(default_factory=Limits)
-    roles: Mapping[str, Limits] = field(default_factory=dict)
-
-
 async def run_case(
-    task: Task, graph: Graph, suite: Suite, case: Item, epoch: int, context: Context, allowance: Allowance
+    experiment: Experiment, graph: Graph, attempt: Attempt, context: Context, trace_file: Path, meter: Meter
 ) -> Outcome:
     """Run one case, or go on with it at its last checkpoint, and score it.
 
@@ -54,30 +58,33 @@ async def run_case(
     what they take is counted for the run.
 
     Args:
-        task: what the graph belongs to.
+        experiment: the task and the suite that the case belongs to, and what it may take.
         graph: compiled with the run's checkpointer.
-        suite: how the answers are scored.
-        case: with its answer key; or a note, of a suite that looks at the answers alone.
-        epoch: the first is 0.
-        context: of this case: its trace file, seed and position are set.
-        allowance: what it may take.
+        attempt: the case with its answer key; or a note, of a suite that looks at the answers alone.
+        context: what the cases of the run have in common.
+        trace_file: of this case.
+        meter: of the run, which all cases share.
     """
     started = time.perf_counter()
+    limits = experiment.limits
+    # Epochs are to differ where a model samples, so each has a seed of its own.
+    own = {"position": attempt.position, "epoch": attempt.epoch, "seed": (context.seed or 0) + attempt.epoch}
+    context = context.model_copy(update={**own, "trace_file": str(trace_file)})
+    thread = thread_of(attempt, context.run)
     outcome: dict[str, Any]
     course = None
-    trace_file = Path(context.trace_file or "")
     try:
         with journal(trace_file):
-            meter = Meter.of([_without_judges(read_trace(trace_file))], "case", allowance.case, allowance.roles)
+            of_case = Meter.of([_without_judges(read_trace(trace_file))], "case", limits.case, limits.roles)
             stopped = None
             try:
-                with metering(meter, allowance.run):
-                    final = await _run_graph(task, graph, case, thread_of(case, epoch, context), context)
+                with metering(of_case, meter):
+                    final = await _run_graph(experiment, graph, attempt, thread, context)
             except LimitError as error:
-                stopped = error
-                final = await _reached(graph, thread_of(case, epoch, context))
-            with metering(allowance.run.without_limits()):
-                outcome = await _scored(task, suite, case, final, context)
+                stopped = error  # what the case had come to is scored
+                final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
+            with metering(meter.without_limits()):
+                outcome = await _scored(experiment, attempt.item, final, context)
         if stopped is not None:
             outcome |= {"termination": stopped.reason, "error": described(stopped)}
         elif context.grow != "off":
@@ -89,48 +96,46 @@ async def run_case(
     except (CaseMemoryError, EmbeddingModelError) as error:
         outcome = {"termination": "memory_error", "error": str(error)}
     except Exception as error:
-        outcome = {
-            "termination": "checkpoint_error" if is_database_error(error) else "internal_error",
-            "error": fault(error),
-        }
+        reason = "checkpoint_error" if is_database_error(error) else "internal_error"
+        outcome = {"termination": reason, "error": fault(error)}
+    return Outcome(result_of(attempt, trace_file, seconds=time.perf_counter() - started, **outcome), course)
+
+
+def result_of(attempt: Attempt, trace_file: Path, **outcome: Any) -> Result:
+    """The result line of a case: how it ended, with what its trace says that it took."""
     trace = read_trace(trace_file)
-    result = Result(
-        case_id=case.id,
-        epoch=epoch,
+    return Result(
+        case_id=attempt.item.id,
+        epoch=attempt.epoch,
         tokens=trace.tokens,
         cost=trace.cost,
         calls=len(trace.calls),
         models=trace.models,
-        seconds=time.perf_counter() - started,
         **outcome,
     )
-    return Outcome(result, course)
 
 
-def thread_of(case: Item, epoch: int, context: Context) -> str:
+def thread_of(attempt: Attempt, run: str) -> str:
     """The name that a case's checkpoints are kept under; runs may share a data base."""
-    return f"{context.run}/{case.id}#{epoch}"
+    return f"{run}/{attempt.item.id}#{attempt.epoch}"
 
 
-async def _run_graph(task: Task, graph: Graph, case: Item, thread: str, context: Context) -> dict[str, Any]:
+async def _run_graph(
+    experiment: Experiment, graph: Graph, attempt: Attempt, thread: str, context: Context
+) -> dict[str, Any]:
     """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
-    final, before = await run_thread(
-        graph, thread, {"note" if isinstance(case, Note) else "case": case}, context, task.last
-    )
+    beginning = {"note" if isinstance(attempt.item, Note) else "case": attempt.item}
+    final, before = await run_thread(graph, thread, beginning, context, TASKS[experiment.graph].last)
     if before and context.grow != "off":
         await add_to_memory(final["follow_up"].course, context)
     return final
 
 
-async def _reached(graph: Graph, thread: str) -> dict[str, Any]:
-    """What a case that was stopped had come to."""
-    return dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
-
-
-async def _scored(task: Task, suite: Suite, case: Any, final: dict[str, Any], context: Context) -> dict[str, Any]:
+async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], context: Context) -> dict[str, Any]:
     """What a result line keeps of a finished case."""
+    task = TASKS[experiment.graph]
     answers = task.answers(final)
-    scores = await suite.score(case, answers, context)
+    scores = await SUITES[experiment.scored_by].score(item, answers, context)
     stages, rounds = task.ends(final)
     return {
         "termination": "completed",

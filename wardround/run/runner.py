@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_servers
 from wardround.config.selection import Item, select
 from wardround.run.checkpoints import check_checkpoints
-from wardround.run.engines.opening import open_engine
-from wardround.run.engines.work import Attempt
-from wardround.run.one_case import Outcome
+from wardround.run.engines.local import run_here
+from wardround.run.engines.work import RunCases
+from wardround.run.one_case import Attempt, Outcome
 from wardround.store.run_directory import Result, RunDirectory
 
 OnResult = Callable[[Result, int, int], None]
@@ -28,8 +30,8 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
 
     Args:
         experiment: what to run.
-        out: the run directory; a run of the same experiment there is taken up where it stopped.
-        on_result: told each result with the number done and the number of all.
+        out: the run directory; a run of the same experiment there is resumed.
+        on_result: called with each result, the number done and the number of all.
 
     Returns:
         The summary, as it stands in ``summary.json``.
@@ -59,9 +61,9 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
     remembered = await asyncio.to_thread(_verified, memory) if memory else None
-    async with open_engine(experiment, context, selected.items) as run_cases:
+    async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
-            finished = directory.take_up()
+            finished = directory.resume()
             context = context.model_copy(update={"run": directory.run})
             if memory and context.grow != "off":
                 await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)
@@ -85,6 +87,15 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     return summary
 
 
+def _engine(experiment: Experiment, context: Context, items: Sequence[Item]) -> AbstractAsyncContextManager[RunCases]:
+    """Where the cases run. Another engine than this process refuses what it cannot run before anything is written."""
+    if experiment.run.engine == "local":
+        return nullcontext(partial(run_here, experiment))
+    from wardround.run.engines.ray import open_cluster
+
+    return open_cluster(experiment, context, items)
+
+
 def _attempts(experiment: Experiment, items: Sequence[Item]) -> Iterator[Attempt]:
     for epoch in range(experiment.epochs):
         for position, item in enumerate(items, start=epoch * len(items)):
@@ -104,7 +115,7 @@ def _verified(memory: Memory) -> dict[str, int]:
 
 
 def _give_back(memory: Memory, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
-    """Give the memory back the pseudo-cases of a run that is taken up."""
+    """Give the memory back the pseudo-cases of a run that is resumed."""
     ids = {case_id for case_id, _ in finished}
     courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
     memory.add(course for course in courses if course.id in ids)

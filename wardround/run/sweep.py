@@ -27,8 +27,8 @@ def run_directories(sweep: Sweep, out: Path | None) -> Iterator[tuple[str, Exper
 def default_directory(sweep: Sweep) -> Path:
     """Where a sweep goes if nothing is said."""
     identities = [experiment.identity for experiment in sweep.runs.values()]
-    told = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
-    return Path("runs") / f"{sweep.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+    text = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
+    return Path("runs") / f"{sweep.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def write_order(sweep: Sweep, root: Path) -> None:

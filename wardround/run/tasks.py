@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph.state import CompiledStateGraph
 
 from cases.dialogues import PHYSICIAN
 from graphs import clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+from graphs.catalogue import Graph
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
 from wardround.config.experiment import GraphName
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
 State = Mapping[str, Any]
 
 

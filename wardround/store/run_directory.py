@@ -88,7 +88,7 @@ class RunDirectory:
     def opened(
         self, experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
     ) -> Iterator["RunDirectory"]:
-        """Hold the directory for a run of this experiment; made if new, taken up if it is the same run's.
+        """Hold the directory for a run of this experiment; made if new, resumed if it is the same run's.
 
         Raises:
             ConfigurationError: another process runs here, or what stands here was run otherwise (differences named).
@@ -123,7 +123,7 @@ class RunDirectory:
         """
         return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
-    def take_up(self) -> set[tuple[str, int]]:
+    def resume(self) -> set[tuple[str, int]]:
         """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out."""
         results = self.results()
         final = [result for result in results if result.final]
@@ -154,7 +154,7 @@ class RunDirectory:
             write_whole(self.path / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
     def remember(self, course: BaseModel) -> None:
-        """Keep a pseudo-case, so that a run that is taken up remembers what it had learnt."""
+        """Keep a pseudo-case, so that a resumed run remembers what it had learnt."""
         with writing(self.path):
             append_line(self._pseudo_cases, course)
 

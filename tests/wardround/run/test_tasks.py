@@ -16,7 +16,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, outcomes, results, run, spec
 from wardround.analysis.rescoring import rescore
 from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, GraphName, suites_of
-from wardround.run.one_case import Allowance, run_case, thread_of
+from wardround.run.one_case import Attempt, run_case, thread_of
 from wardround.run.tasks import TASKS
 
 CONSULTATIONS = [graph for graph in GRAPHS if "mvme" in suites_of(graph)]
@@ -122,14 +122,12 @@ def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph:
     case = load_cases()[0]
 
     async def begin_and_run() -> dict[str, Any]:
-        graph_of_task = TASKS[graph].compiled(InMemorySaver())
-        context = of_graph(graph).context.model_copy(update={"trace_file": str(tmp_path / "t.jsonl")})
-        config: Any = {"configurable": {"thread_id": thread_of(case, 0, context)}}
+        experiment, attempt = of_graph(graph), Attempt(0, case, 0)
+        graph_of_task, context = TASKS[graph].compiled(InMemorySaver()), experiment.context
+        config: Any = {"configurable": {"thread_id": thread_of(attempt, context.run)}}
         async for _ in graph_of_task.astream({"case": case}, config, context=context, stream_mode="checkpoints"):
             break
-        outcome = await run_case(
-            TASKS[graph], graph_of_task, SUITES[suites_of(graph)[0]], case, 0, context, Allowance(Meter("run"))
-        )
+        outcome = await run_case(experiment, graph_of_task, attempt, context, tmp_path / "t.jsonl", Meter("run"))
         return outcome.result.model_dump()
 
     assert asyncio.run(begin_and_run())["termination"] == "completed"

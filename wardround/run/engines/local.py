@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Sequence
 
 from nodes.context import Context
-from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.run.checkpoints import forget_thread, open_checkpoints
-from wardround.run.engines.ray_writer import run_meter
-from wardround.run.engines.work import Attempt, Finish, context_of_attempt, work_through
-from wardround.run.one_case import Allowance, Outcome, run_case, thread_of
+from wardround.run.engines.work import Finish, run_meter, work_through
+from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import RunDirectory
 
@@ -18,18 +16,15 @@ async def run_here(
     experiment: Experiment, directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
 ) -> None:
     """Run what is left of an experiment."""
-    task, suite, limits = TASKS[experiment.graph], SUITES[experiment.scored_by], experiment.limits
-    meter = await asyncio.to_thread(run_meter, limits.run, directory.trace_files())
-    allowance = Allowance(meter, limits.case, limits.roles)
+    meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.trace_files())
     async with open_checkpoints(experiment.run.checkpoints, directory.checkpoints) as checkpointer:
-        graph = task.compiled(checkpointer)
+        graph = TASKS[experiment.graph].compiled(checkpointer)
 
         async def run_one(attempt: Attempt, _: int) -> Outcome:
-            seen = context_of_attempt(context, attempt, directory.trace_file(*attempt.key))
-            return await run_case(task, graph, suite, attempt.case, attempt.epoch, seen, allowance)
+            return await run_case(experiment, graph, attempt, context, directory.trace_file(*attempt.key), meter)
 
         async def forget(attempt: Attempt) -> None:
-            await forget_thread(checkpointer, thread_of(attempt.case, attempt.epoch, context))
+            await forget_thread(checkpointer, thread_of(attempt, context.run))
 
         # Pseudo-cases in the order of the run mean that no case starts before the one ahead of it has finished.
         at_once = 1 if context.grow == "in_order" else experiment.run.concurrency

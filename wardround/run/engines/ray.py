@@ -13,16 +13,15 @@ from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Item
 from wardround.run.checkpoints import forget_thread, serializer
-from wardround.run.engines.ray_writer import Desk
-from wardround.run.engines.work import Attempt, Finish, RunCases, work_through
+from wardround.run.engines.ray_writer import Writer
+from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment
-from wardround.run.one_case import Outcome, thread_of
+from wardround.run.one_case import Attempt, Outcome, result_of, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import pictures_of
 from wardround.store.provenance import differences
-from wardround.store.run_directory import Result, RunDirectory
-from wardround.store.traces import read_trace
+from wardround.store.run_directory import RunDirectory
 
 _LIVES = 4  # workers that a case may lose before it is given up for this sitting
 _STORE = 256 * 2**20  # bytes for what is sent between processes; a case is a few thousand
@@ -64,10 +63,10 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
 
 
 class _Crew:
-    """The workers of a run and the desk that they share."""
+    """The workers of a run and the writer that they share."""
 
-    def __init__(self, experiment: Experiment, context: Context, desk: Any) -> None:
-        self.experiment, self.context, self.desk = experiment, context, desk
+    def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
+        self.experiment, self.context, self.writer = experiment, context, writer
         self.workers: list[Any] = []
 
     def hire(self, cores: int) -> Any:
@@ -75,21 +74,21 @@ class _Crew:
         import ray
 
         options = {"num_cpus": cores, "max_concurrency": 1_000, "scheduling_strategy": "SPREAD"}
-        return ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.desk)
+        return ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
 
     async def dismiss(self) -> None:
-        """End the workers and the desk; what is still under way goes on when the run is taken up."""
+        """End the workers and the writer; what is still under way goes on when the run is resumed."""
         import ray
 
         closing = (asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
-        for actor in (*self.workers, self.desk):
+        for actor in (*self.workers, self.writer):
             ray.kill(actor)
 
     async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
         """Run what is left of the experiment; results are kept as they arrive."""
-        await _of_the_desk(self.desk.open.remote(directory.traces.resolve(), self.experiment.limits.run))
+        await _written(self.writer.open.remote(directory.traces.resolve(), self.experiment.limits.run))
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
 
@@ -98,8 +97,7 @@ class _Crew:
 
             async def forget(attempt: Attempt) -> None:
                 if checkpointer is not None:
-                    context = self.context.model_copy(update={"run": run})
-                    await forget_thread(checkpointer, thread_of(attempt.case, attempt.epoch, context))
+                    await forget_thread(checkpointer, thread_of(attempt, run))
 
             await work_through(left, self.experiment.run.concurrency, run_one, finish, forget)
 
@@ -113,7 +111,7 @@ class _Crew:
             worker = self.workers[place]
             try:
                 outcome: Outcome = await worker.run.remote(attempt, run, file.name)
-            except RayTaskError as error:  # a case ends with an outcome whatever happens: the desk has failed
+            except RayTaskError as error:  # a case ends with an outcome whatever happens: the writer has failed
                 raise RunStoppedError(
                     f"{directory.path}: {_reason(error)}; mend that and run the same command again to go on"
                 ) from error
@@ -122,19 +120,8 @@ class _Crew:
                 self._replace(place, worker)
             else:
                 return outcome
-        trace = read_trace(file)
-        return Outcome(
-            Result(
-                case_id=attempt.case.id,
-                epoch=attempt.epoch,
-                termination="worker_lost",
-                error=f"{_LIVES} workers were lost while they ran it; the last: {why}",
-                tokens=trace.tokens,
-                cost=trace.cost,
-                calls=len(trace.calls),
-                models=trace.models,
-            )
-        )
+        lost = f"{_LIVES} workers were lost while they ran it; the last: {why}"
+        return Outcome(result_of(attempt, file, termination="worker_lost", error=lost))
 
     def _replace(self, place: int, lost: Any) -> None:
         """Put a new worker in a place, unless another of its cases has done so."""
@@ -220,11 +207,11 @@ def _knock(address: str) -> None:
 
 
 def _beside_the_driver(ray: Any) -> Any:
-    """The desk, on the machine of this process."""
+    """The writer, on the machine of this process."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return ray.remote(Desk).options(num_cpus=0, scheduling_strategy=here).remote()
+    return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
 async def _look_around(workers: Sequence[Any], items: Sequence[Item]) -> None:
@@ -247,7 +234,7 @@ async def _look_around(workers: Sequence[Any], items: Sequence[Item]) -> None:
             )
 
 
-async def _of_the_desk(answer: Any) -> None:
+async def _written(answer: Any) -> None:
     from ray.exceptions import RayError
 
     try:

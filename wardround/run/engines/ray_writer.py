@@ -1,22 +1,22 @@
-"""What the workers of a run share: its trace files and its meter, kept by one process on the driver's machine."""
+"""What the workers of a run share, its trace files and its meter: one process beside the driver writes both."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from filelock import FileLock
 
 from llm.limits import Limits, Meter, Spent
-from wardround.store.traces import read_trace
+from wardround.run.engines.work import run_meter
 
-_SECONDS = 60  # for the desk of a driver that was killed to be gone
+_SECONDS = 60  # for the writer of a driver that was killed to be gone
 
 
-class Desk:
-    """A Ray actor beside the driver. Workers write nothing into the run directory: they bring it here.
+class Writer:
+    """A Ray actor beside the driver. Workers write nothing into the run directory: they send it here.
 
-    The process holds a lock on the trace files, so that no two desks write them: not even that of a driver that was
+    The process holds a lock on the trace files, so that no two write them: not even that of a driver that was
     killed, while its workers are still being stopped.
     """
 
@@ -24,7 +24,7 @@ class Desk:
         self._holders: dict[str, str] = {}
 
     def open(self, traces: Path, limits: Limits) -> None:
-        """Take the trace files over.
+        """Hold the trace files.
 
         Args:
             traces: their folder.
@@ -36,16 +36,16 @@ class Desk:
         self._meter = run_meter(limits, traces.glob("*.jsonl"))
 
     def begin(self, name: str, ticket: str) -> bytes:
-        """Let a worker take up a case: what its trace holds so far. Earlier tickets for it are no longer good."""
+        """Give a case to a worker, with what its trace holds so far; earlier tickets for it are no longer good."""
         self._holders[name] = ticket
         file = self._traces / name
         text = file.read_bytes() if file.exists() else b""
         return text[: text.rfind(b"\n") + 1]
 
-    def bring(self, name: str, ticket: str, lines: bytes) -> None:
+    def append(self, name: str, ticket: str, lines: bytes) -> None:
         """Append whole lines to the trace of a case."""
         if self._holders.get(name) != ticket:
-            raise PermissionError(f"{name}: another worker has taken this case up")
+            raise PermissionError(f"{name}: another worker has this case now")
         with (self._traces / name).open("ab") as out:
             out.write(lines)
 
@@ -62,37 +62,31 @@ class Desk:
         self._meter.add(role, tokens, cost, seconds)
 
 
-def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
-    """What the run has taken so far; looked up only where something limits it."""
-    limited = limits != Limits()
-    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
-
-
 class SharedMeter(Meter):
-    """A worker's view of the run's meter, which the desk keeps.
+    """A worker's view of the run's meter, which the writer keeps.
 
-    Where the run is limited, the desk is asked before each question (a millisecond or two, in which the worker waits),
-    so the limit holds over all workers but for questions that two of them put at the same instant.
+    Where the run is limited, the writer is asked before each question (a millisecond or two, in which the worker
+    waits), so the limit holds over all workers but for questions that two of them put at the same instant.
     """
 
-    def __init__(self, desk: Any, limits: Limits) -> None:
+    def __init__(self, writer: Any, limits: Limits) -> None:
         super().__init__("run", limits)
-        self._desk = desk
+        self._writer = writer
 
     def without_limits(self) -> Self:
         """The same account, to which anything may be charged."""
-        return type(self)(self._desk, Limits())
+        return type(self)(self._writer, Limits())
 
     def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
         """Refuse what would go past a limit of the run."""
         if self.limits != Limits():
-            self._total, self._started = self._desk.spent.remote().future().result(), time.monotonic()
+            self._total, self._started = self._writer.spent.remote().future().result(), time.monotonic()
             super().check(role, new_call=new_call, priced=priced)
 
     def count_call(self, role: str) -> None:
         """Count a question that is about to be put."""
-        self._desk.count_call.remote(role)
+        self._writer.count_call.remote(role)
 
     def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
         """Add what an answer took."""
-        self._desk.add.remote(role, tokens, cost, seconds)
+        self._writer.add.remote(role, tokens, cost, seconds)

@@ -14,14 +14,12 @@ from llm.limits import Limits, Meter
 from nodes.context import Context
 from prompts import add_prompts
 from retrieval import open_memory
-from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.preflight import check_servers
 from wardround.plugins import load_plugins, record_plugins
 from wardround.run.checkpoints import serializer
 from wardround.run.engines.ray_writer import SharedMeter
-from wardround.run.engines.work import Attempt, context_of_attempt
-from wardround.run.one_case import Allowance, Outcome, run_case, thread_of
+from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.run.tasks import TASKS
 from wardround.store.manifest import prompt_hashes
@@ -32,26 +30,26 @@ _PAUSE = 0.2  # seconds between two looks at a trace file
 
 
 class Courier:
-    """Brings the calls of a case from the trace file on this machine to the desk of the run."""
+    """Sends the calls of a case from the trace file on this machine to the writer of the run."""
 
-    def __init__(self, file: Path, known: bytes, bring: Callable[[bytes], Awaitable[None]]) -> None:
+    def __init__(self, file: Path, known: bytes, send: Callable[[bytes], Awaitable[None]]) -> None:
         """Begin the file with what is known already."""
         file.write_bytes(known)
         self._file = file
-        self._bring = bring
-        self._brought = len(known)
+        self._send = send
+        self._sent = len(known)
         self._turn = asyncio.Lock()
 
     async def go(self) -> None:
-        """Bring what is new, in whole lines."""
+        """Send what is new, in whole lines."""
         async with self._turn:
             if lines := self._new_lines():
-                await self._bring(lines)
-                self._brought += len(lines)
+                await self._send(lines)
+                self._sent += len(lines)
 
     def _new_lines(self) -> bytes:
         with self._file.open("rb") as trace:
-            trace.seek(self._brought)
+            trace.seek(self._sent)
             new = trace.read()
         return new[: new.rfind(b"\n") + 1]
 
@@ -65,13 +63,13 @@ class Worker:
     No checkpoint is written before the calls it rests on are in the run directory: after a kill, none lacks the other.
     """
 
-    def __init__(self, experiment: Experiment, context: Context, desk: Any) -> None:
+    def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
         load_plugins(experiment.plugins)
         if experiment.prompts is not None:
             add_prompts(experiment.prompts)
         self._experiment = experiment
         self._context = context
-        self._desk = desk
+        self._writer = writer
         self._folder = tempfile.TemporaryDirectory(prefix="wardround-")
         self._couriers: dict[str, Courier] = {}
         self._open = AsyncExitStack()
@@ -105,21 +103,13 @@ class Worker:
             trace: the name of the case's trace file.
         """
         await self._ready()
-        limits = self._experiment.limits
-        meter = Meter("run") if limits.run == Limits() else SharedMeter(self._desk, limits.run)
+        limits = self._experiment.limits.run
+        meter = Meter("run") if limits == Limits() else SharedMeter(self._writer, limits)
         file = Path(self._folder.name, trace)
-        context = context_of_attempt(self._context.model_copy(update={"run": run}), attempt, file)
-        thread = thread_of(attempt.case, attempt.epoch, context)
-        async with self._bringing(file, thread):
-            outcome = await run_case(
-                TASKS[self._experiment.graph],
-                self._graph,
-                SUITES[self._experiment.scored_by],
-                attempt.case,
-                attempt.epoch,
-                context,
-                Allowance(meter, limits.case, limits.roles),
-            )
+        context = self._context.model_copy(update={"run": run})
+        thread = thread_of(attempt, run)
+        async with self._sending(file, thread):
+            outcome = await run_case(self._experiment, self._graph, attempt, context, file, meter)
         if self._experiment.run.checkpoints is None:
             await self._graph.checkpointer.adelete_thread(thread)
         return outcome
@@ -130,11 +120,11 @@ class Worker:
         self._folder.cleanup()
 
     @asynccontextmanager
-    async def _bringing(self, file: Path, thread: str) -> AsyncIterator[None]:
-        """Take a case up with its trace so far, and keep the run directory's trace as new as this machine's."""
+    async def _sending(self, file: Path, thread: str) -> AsyncIterator[None]:
+        """Start a case with its trace so far, and keep the run directory's trace as new as this machine's."""
         ticket = uuid.uuid4().hex
-        known: bytes = await self._desk.begin.remote(file.name, ticket)
-        courier = Courier(file, known, lambda lines: self._desk.bring.remote(file.name, ticket, lines))
+        known: bytes = await self._writer.begin.remote(file.name, ticket)
+        courier = Courier(file, known, lambda lines: self._writer.append.remote(file.name, ticket, lines))
         self._couriers[thread] = courier
         rounds = asyncio.create_task(_each_moment(courier.go))
         try:
@@ -151,7 +141,7 @@ class Worker:
                 url = self._experiment.run.checkpoints
                 opened = open_postgres(url, serializer()) if url else _in_memory()
                 checkpointer = await self._open.enter_async_context(opened)
-                _bring_before_writing(checkpointer, self._couriers)
+                _send_before_writing(checkpointer, self._couriers)
                 self._graph = TASKS[self._experiment.graph].compiled(checkpointer)
 
 
@@ -166,8 +156,8 @@ def environment() -> dict[str, Any]:
     return {"versions": versions(_PACKAGES), "prompts": prompt_hashes(), "plugins": record_plugins()}
 
 
-def _bring_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> None:
-    """Let each write of a checkpoint wait until the calls of its case have been brought."""
+def _send_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> None:
+    """Let each write of a checkpoint wait until the calls of its case have been sent."""
 
     def after_the_calls(write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def waiting(config: Any, *rest: Any) -> Any:
