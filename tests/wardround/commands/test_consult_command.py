@@ -31,7 +31,7 @@ def flat(shown: Result) -> str:
 def dialogue(out: Path) -> list[dict[str, Any]]:
     """The calls of the session, as far as they are of the dialogue."""
     calls = [json.loads(line) for line in (out / "trace.jsonl").read_text("utf-8").splitlines()]
-    return [call for call in calls if call["role"] in ("doctor", "patient", "response_generator", "examiner")]
+    return [call for call in calls if call.get("role") in ("doctor", "patient", "response_generator", "examiner")]
 
 
 def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(tmp_path: Path) -> None:
