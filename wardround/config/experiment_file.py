@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from llm import ModelSpecError
 from llm.specs import check_models
 from nodes.context import Context
-from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
+from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, Section
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 from wardround.tables.names import TABLE_NAMES
 
 COMMAND_LINE = "command line"
 _MODEL_MAPS = ("models", "judges")
-_SWEEPING = ("extends", "grid", "variants", "tables")
 _BARE = {"name", "graph", "suite", "epochs", "seed", "prompts"}  # keys of `--set` that are not the workflow's
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
@@ -40,6 +39,28 @@ class Sweep:
     def single(self) -> bool:
         """Whether the file sweeps over nothing."""
         return list(self.runs) == [""]
+
+
+class Sweeping(Section):
+    """What stands in a file beside the experiment."""
+
+    extends: str = Field("", description="An experiment file that holds where this one says nothing.")
+    grid: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Lists of values by dotted key; every combination is a run.",
+        json_schema_extra={"additionalProperties": {"type": ["array", "object"]}},
+    )
+    variants: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Named runs, each with its own settings."
+    )
+    tables: list[str] = Field(default_factory=list, description="Tables of the papers to print at the end.")
+
+    @field_validator("tables")
+    @classmethod
+    def _known(cls, tables: list[str]) -> list[str]:
+        if unknown := [name for name in tables if name not in TABLE_NAMES]:
+            raise ValueError(f"unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
+        return tables
 
 
 Place = tuple[str, ...]  # a key and the sections that it stands in
@@ -71,11 +92,10 @@ def read_sweep(
     except ModelSpecError as error:
         raise ConfigurationError(f"{COMMAND_LINE}: {error}") from error
     written = _read(file, ())
-    sweeping = _nested({place: setting for place, setting in written.items() if place[0] in _SWEEPING})
-    base = {place: setting for place, setting in written.items() if place[0] not in _SWEEPING}
-    tables = _names(sweeping.get("tables"), f"{file}: tables")
-    grid = _grid(sweeping.get("grid"), file)
-    variants = _variants(sweeping.get("variants"), file)
+    base = {place: setting for place, setting in written.items() if place[0] not in Sweeping.model_fields}
+    sweeping = _sweeping({place: setting for place, setting in written.items() if place not in base}, file)
+    grid = _laid(sweeping.grid)
+    variants = {name: _laid(settings) for name, settings in sweeping.variants.items()}
     given = {_place(key): value for key, value in overrides.items()}
     given |= {("models", role): spec for role, spec in (models or {}).items()}
     if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
@@ -84,7 +104,7 @@ def read_sweep(
     if hits := [place for place in given if place in swept]:
         raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
     runs: dict[str, Experiment] = {}
-    for name, laid in _combinations(variants, grid, file):
+    for name, laid in _combinations(variants or {"": {}}, grid, file):
         if name in _TAKEN:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in runs:
@@ -98,7 +118,7 @@ def read_sweep(
         raise ConfigurationError(
             f"{_origin(base, ('name',), file)}: name: {title!r} is no name for a directory ({NAME})"
         )
-    return Sweep(str(title), runs, tables)
+    return Sweep(str(title), runs, tuple(sweeping.tables))
 
 
 def read_experiment(
@@ -163,7 +183,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     if extended is None:
         return own
     if not isinstance(extended, str):
-        raise ConfigurationError(f"{file}: extends: expected the path of an experiment file, not {extended!r}")
+        return own  # refused with the other faults of what is swept over
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
     beside = file.parent / extended
@@ -236,26 +256,16 @@ def _laid(settings: Mapping[str, Any]) -> dict[Place, Any]:
     return {_whole((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
 
 
-def _variants(variants: Any, file: Path | None) -> dict[str, dict[Place, Any]]:
-    """The settings of each variant by their place; one without a name if there are none."""
-    if variants is None:
-        return {"": {}}
-    if not isinstance(variants, dict) or not all(isinstance(settings, dict) for settings in variants.values()):
-        raise ConfigurationError(f"{file}: variants: expected a section for each variant, [variants.NAME]")
-    return {name: _laid(settings) for name, settings in variants.items()}
-
-
-def _grid(grid: Any, file: Path | None) -> dict[Place, list[Any]]:
-    """The values of each setting that the grid runs over."""
-    if grid is None:
-        return {}
-    if not isinstance(grid, dict):
-        raise ConfigurationError(f"{file}: grid: expected a section with a list of values for each key")
-    values = _laid(grid)
-    for place, listed in values.items():
-        if not isinstance(listed, list) or not listed:
-            raise ConfigurationError(f"{file}: grid.{'.'.join(place)}: expected a list of values, not {listed!r}")
-    return values
+def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
+    """What a file sweeps over."""
+    try:
+        found = Sweeping.model_validate(_nested(settings))
+    except ValidationError as error:
+        raise _refusal(error, settings, file) from error
+    for place, values in _laid(found.grid).items():
+        if not isinstance(values, list) or not values:
+            raise ConfigurationError(f"{file}: grid.{'.'.join(place)}: expected a list of values, not {values!r}")
+    return found
 
 
 def _combinations(
@@ -269,15 +279,6 @@ def _combinations(
             parts = [variant] if variant else []
             parts += [f"{place[-1]}={_UNSAFE.sub('-', str(value))}" for place, value in chosen.items()]
             yield ",".join(parts), {**own, **{place: (value, f"{file}: grid") for place, value in chosen.items()}}
-
-
-def _names(names: Any, where: str) -> tuple[str, ...]:
-    """The tables that a file asks for."""
-    if not isinstance(names or [], list) or not all(isinstance(name, str) for name in names or []):
-        raise ConfigurationError(f"{where}: expected a list of names, not {names!r}")
-    if unknown := [name for name in names or [] if name not in TABLE_NAMES]:
-        raise ConfigurationError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
-    return tuple(names or [])
 
 
 def _checked(settings: Settings, file: Path | None) -> Experiment:
@@ -298,7 +299,7 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-def _refusal(error: ValidationError, settings: Settings, file: Path | None, section: str) -> ConfigurationError:
+def _refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
     """Each fault with where it was written (a file or the command line) and its key."""
     faults = []
     for detail in error.errors():
@@ -323,4 +324,4 @@ def known_keys(section: Sequence[str]) -> list[str]:
         candidates = [annotation, *(get_args(annotation) if get_origin(annotation) is dict else ())]
         kind = next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), kind)
     own = set(kind.model_fields)
-    return sorted(own | set(_SWEEPING) if issubclass(kind, Experiment) and not section else own)
+    return sorted(own | set(Sweeping.model_fields) if issubclass(kind, Experiment) and not section else own)

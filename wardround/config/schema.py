@@ -4,6 +4,7 @@ from typing import Any
 
 from nodes.context import Context
 from wardround.config.experiment import NOT_OF_THE_WORKFLOW, Experiment
+from wardround.config.experiment_file import Sweeping
 
 
 def experiment_schema() -> dict[str, Any]:
@@ -18,24 +19,7 @@ def experiment_schema() -> dict[str, Any]:
         "properties": settings,
         "additionalProperties": False,
     }
-    schema["properties"] |= {
-        "extends": {"type": "string", "description": "An experiment file that holds where this one says nothing."},
-        "grid": {
-            "type": "object",
-            "description": "Lists of values by dotted key; every combination is a run.",
-            "additionalProperties": {"type": ["array", "object"]},
-        },
-        "variants": {
-            "type": "object",
-            "description": "Named runs, each with its own settings.",
-            "additionalProperties": {"type": "object"},
-        },
-        "tables": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Tables of the papers to print at the end.",
-        },
-    }
+    schema["properties"] |= Sweeping.model_json_schema()["properties"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

@@ -296,16 +296,16 @@ def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("grid = 3", "grid: expected a section"),
+        ("grid = 3", "grid: Input should be a valid dictionary"),
         ("[grid]\nseed = 3", "grid.seed: expected a list of values, not 3"),
         ("[grid]\nseed = []", "grid.seed: expected a list of values"),
         ("[grid]\nworkflow.feedback = ['off', 'on']", "grid: workflow.feedback: Input should be"),
         ("[grid]\ncolour = ['off']", "grid: colour: unknown key"),
         ("[grid]\nname = ['a/b', 'a-b']", "two runs would be named"),
-        ("variants = ['a']", "variants: expected a section for each variant"),
+        ("variants = ['a']", "variants: Input should be a valid dictionary"),
         ("[variants.a]\nworkflow.neighbours = 0", "variants.a: workflow.neighbours: Input should be greater"),
-        ("tables = 'one'", "tables: expected a list of names"),
-        ("extends = 3", "extends: expected the path"),
+        ("tables = 'one'", "tables: Input should be a valid list"),
+        ("extends = 3", "extends: Input should be a valid string"),
         ("extends = 'absent.toml'", ""),
     ],
 )
