@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 
@@ -36,6 +37,8 @@ def reconstruct(
     concurrency: Concurrency = None,
     engine: Engine = None,
     address: Address = None,
+    plugin: PluginOption = None,
+    prompts: PromptsOption = None,
 ) -> None:
     """Turn clinical notes into interview dialogues, as chat messages that trainers read.
 
@@ -47,6 +50,7 @@ def reconstruct(
         "run.concurrency": concurrency,
         "run.engine": engine or ("ray" if address else None),
         "run.address": address,
+        "prompts": prompts,
     }
     with exits():
         from wardround.config.experiment import ConfigurationError
@@ -59,7 +63,7 @@ def reconstruct(
                 raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
         fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
         given = {key: value for key, value in options.items() if value is not None}
-        experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []))
+        experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
         if Path(source).resolve() == out.resolve():
             raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
         files = DialogueFiles(out)

@@ -122,14 +122,17 @@ def read_sweep(
 
 
 def read_experiment(
-    file: Path | None, overrides: Mapping[str, Any], models: Mapping[str, str] | None = None
+    file: Path | None,
+    overrides: Mapping[str, Any],
+    models: Mapping[str, str] | None = None,
+    plugins: Sequence[str] = (),
 ) -> Experiment:
     """The one run of an experiment file; see :func:`read_sweep`.
 
     Raises:
         ConfigurationError: as there, or the file sweeps over several runs.
     """
-    sweep = read_sweep(file, overrides, models)
+    sweep = read_sweep(file, overrides, models, plugins)
     if not sweep.single:
         raise ConfigurationError(f"{file}: sweeps over {len(sweep.runs)} runs; expected one")
     return sweep.runs[""]
