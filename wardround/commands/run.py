@@ -83,14 +83,14 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
     from wardround.config.selection import select
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
-    from wardround.run.sweep import default_directory, run_directories, write_order
+    from wardround.run.sweep import default_directory, write_order
     from wardround.store.durable_lines import writing
 
     failed = 0
     for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
         typer.echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
     root = out or default_directory(sweep)
-    runs = list(run_directories(sweep, root))
+    runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     if not sweep.single:
         for _, experiment, _ in runs:  # all of them before the first is run
             select(experiment.data)

@@ -1,31 +1,17 @@
-"""Running a sweep: every variant and combination as a run of its own, in a directory of its own."""
+"""Where a sweep is kept: a directory for each run, and the order of them."""
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-from wardround.config.experiment import Experiment
 from wardround.config.experiment_file import Sweep
 from wardround.store.provenance import write_whole
 
 ORDER = "sweep.json"
 
 
-def run_directories(sweep: Sweep, out: Path | None) -> Iterator[tuple[str, Experiment, Path]]:
-    """Each run of a sweep with its name and its directory; the same sweep comes back to the same places.
-
-    Args:
-        sweep: what to run.
-        out: where; ``runs/<name>-<fingerprint>`` if None. A single run lies there itself, others under it by name.
-    """
-    root = out or default_directory(sweep)
-    for name, experiment in sweep.runs.items():
-        yield name, experiment, root / name
-
-
 def default_directory(sweep: Sweep) -> Path:
-    """Where a sweep goes if nothing is said."""
+    """Where a sweep goes if nothing is said; the same one comes back to the same place."""
     identities = [experiment.identity for experiment in sweep.runs.values()]
     text = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
     return Path("runs") / f"{sweep.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

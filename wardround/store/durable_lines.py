@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import BaseFileLock, Timeout
+from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 
@@ -29,23 +29,23 @@ def writing(place: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def only_writer(lock: BaseFileLock, folder: Path, refusal: type[Exception], place: str, taken: str) -> Iterator[None]:
-    """Hold a lock, in a folder that is made if new, and wait for nobody.
+def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -> Iterator[None]:
+    """Hold a directory, and wait for nobody.
 
     Args:
-        lock: in the folder or above it.
-        folder: to be made.
-        refusal: what is raised if another process holds the lock, or the folder cannot be written.
-        place: how the error names what cannot be written.
-        taken: the error's words if another process holds the lock.
+        root: made if new, and locked.
+        folder: in it, made too.
+        refusal: what is raised if another process holds the directory, or it cannot be written.
+        taken: the error's words if another process holds it.
     """
+    lock = FileLock(str(root / ".lock"))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        (root / folder).mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise refusal(taken) from None
     except OSError as error:
-        raise refusal(f"{place}: cannot be written: {error}") from error
+        raise refusal(f"--out {root}: cannot be written: {error}") from error
     try:
         yield
     finally:

@@ -46,10 +46,8 @@ class RecordedRun:
     @property
     def planned(self) -> int:
         """How many cases, each epoch counted, the run has in all."""
-        return (
-            int(self.manifest["data"]["cases" if self.experiment.data.notes is None else "notes"])
-            * self.experiment.epochs
-        )
+        data = self.manifest["data"]
+        return int(data["cases"] if "cases" in data else data["notes"]) * self.experiment.epochs
 
     @cached_property
     def results(self) -> list[Result]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scoring.clini_eval.dialogue import ReconstructionAnswers
@@ -82,7 +81,6 @@ class RunDirectory:
         self._results = path / "results.jsonl"
         self._pseudo_cases = path / "pseudo_cases.jsonl"
         self._options = path / "options.jsonl"
-        self._lock = FileLock(str(path / ".lock"))
 
     @contextlib.contextmanager
     def opened(
@@ -186,7 +184,7 @@ class RunDirectory:
 
     def _held(self) -> contextlib.AbstractContextManager[None]:
         taken = f"{self.path}: another process is running here; wait for it or choose another --out"
-        return only_writer(self._lock, self.traces, ConfigurationError, f"--out {self.path}", taken)
+        return only_writer(self.path, "traces", ConfigurationError, taken)
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         path = self.path / "manifest.json"

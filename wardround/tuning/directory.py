@@ -8,8 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from cases.dialogues import Dialogue
 from llm.local_weights import ADAPTER_FILE
 from wardround.store.durable_lines import only_writer
@@ -37,9 +35,8 @@ class TuningDirectory:
         Raises:
             TuningError: it cannot be written, or another process trains here.
         """
-        place = f"--out {self.path}"
-        lock = FileLock(str(self.path / ".lock"))
-        return only_writer(lock, self.checkpoints, TuningError, place, f"{place}: another process is training here")
+        taken = f"--out {self.path}: another process is training here"
+        return only_writer(self.path, "checkpoints", TuningError, taken)
 
     def check(self, manifest: dict[str, Any]) -> bool:
         """Hold what is to be trained against what was begun here.
