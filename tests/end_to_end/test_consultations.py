@@ -196,17 +196,19 @@ def outcome(file: Path) -> dict[str, Any]:
 def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
     patient: str, kill_at: int, tmp_path: Path
 ) -> None:
-    with FakeServer(answer=talk, latency=0.05) as server:
+    with FakeServer(answer=talk) as server:
         whole = process(tmp_path / "whole.sqlite", patient, server)
         assert whole.wait(120) == 0, whole.stderr and whole.stderr.read()
-    with FakeServer(answer=talk, latency=0.05) as server:
+    with FakeServer(answer=talk) as server:
+        server.hold(kill_at - 1)
         killed = process(tmp_path / "killed.sqlite", patient, server)
         deadline = time.monotonic() + 120
-        while len(server.requests) < kill_at and killed.poll() is None and time.monotonic() < deadline:
+        while not server.is_holding() and killed.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         killed.send_signal(signal.SIGKILL)
         assert killed.wait(30) == -signal.SIGKILL, "it had not finished"
         asked_before = len(server.requests)
+        server.release()
         resumed = process(tmp_path / "killed.sqlite", patient, server)
         assert resumed.wait(120) == 0, resumed.stderr and resumed.stderr.read()
         asked_after = len(server.requests) - asked_before

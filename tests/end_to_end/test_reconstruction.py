@@ -65,14 +65,16 @@ def outcomes(out: Path) -> list[str]:
 def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_twice(
     tmp_path: Path, requests: int
 ) -> None:
-    with FakeServer(answer=wordy, latency=0.01) as server:
+    with FakeServer(answer=wordy) as server:
         more = ("--limit", 4, "--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
         assert to_its_end(command(tmp_path / "whole.jsonl", *more)).returncode in (0, 1)
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
         killed = command(tmp_path / "killed.jsonl", *more)
-        killed_when(killed, lambda: len(server.requests) >= requests)
+        server.hold(requests)
+        killed_when(killed, server.is_holding)
         unfinished = {request.digest for request in server.requests if request.time_out is None}
+        server.release()
         ended = to_its_end(killed)
         paid = Counter(request.digest for request in server.requests)
     assert "Traceback" not in ended.stderr, ended.stderr

@@ -107,14 +107,16 @@ def test_faults_that_a_second_request_mends_fail_no_case_and_change_no_result(tm
 
 @pytest.mark.parametrize("requests", [4, 25, 50])
 def test_a_killed_run_goes_on_to_the_same_results_and_pays_nothing_twice(tmp_path: Path, requests: int) -> None:
-    with FakeServer(latency=0.02) as server:
+    with FakeServer() as server:
         run(short(server, limit=4), tmp_path / "whole")
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
         arguments = command(server, tmp_path / "killed", IDS[:4], "--concurrency", 2)
-        code, _ = stopped_when(arguments, lambda: len(server.requests) >= requests, signal.SIGKILL)
+        server.hold(requests)
+        code, _ = stopped_when(arguments, server.is_holding, signal.SIGKILL)
         assert code == -signal.SIGKILL and len(server.requests) < whole.total()
         unfinished = {request.digest for request in server.requests if request.time_out is None}
+        server.release()
         ended = to_its_end(arguments)
         paid = Counter(request.digest for request in server.requests)
         judged = {request.digest for request in server.requests if request.name in JUDGES}
@@ -129,13 +131,14 @@ def test_a_killed_run_goes_on_to_the_same_results_and_pays_nothing_twice(tmp_pat
 
 
 def test_a_run_that_was_killed_twice_and_cut_in_its_files_goes_on_to_the_same_results(tmp_path: Path) -> None:
-    with FakeServer(latency=0.01) as server:
+    with FakeServer() as server:
         run(short(server, limit=4), tmp_path / "whole")
         server.requests = []
         arguments = command(server, tmp_path / "killed", IDS[:4], "--concurrency", 4)
-        for more in (20, 20):
-            until = len(server.requests) + more
-            stopped_when(arguments, lambda until=until: len(server.requests) >= until, signal.SIGKILL)  # type: ignore[misc]
+        for _ in range(2):
+            server.hold(20)
+            stopped_when(arguments, server.is_holding, signal.SIGKILL)
+            server.release()
             for file in (tmp_path / "killed").glob("*/*.jsonl"):
                 with file.open("ab") as out:
                     out.write('{"id": "热'.encode()[:-1])
@@ -169,11 +172,13 @@ def test_a_killed_run_remembers_its_pseudo_cases(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path) -> None:
-    with FakeServer(latency=0.02) as server:
+    with FakeServer() as server:
         run(short(server), tmp_path / "whole")
         whole, server.requests = len(server.requests), []
         arguments = command(server, tmp_path / "stopped", IDS[:3])
-        code, said = stopped_when(arguments, lambda: len(server.requests) >= 15, signal.SIGINT)
+        server.hold(15)
+        code, said = stopped_when(arguments, server.is_holding, signal.SIGINT)
+        server.release()
         assert code == 130
         assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
         assert "Traceback" not in said

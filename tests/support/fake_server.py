@@ -154,6 +154,7 @@ class FakeServer:
         self.in_flight = 0
         self.max_in_flight = 0
         self._supported = 0
+        self._held_from: int | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped: asyncio.Event | None = None
@@ -186,6 +187,18 @@ class FakeServer:
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join()
         self._thread = None
+
+    def hold(self, after: int) -> None:
+        """Let all answers but the next few wait, so that whoever asks is half-way for as long as a test needs."""
+        self._held_from = len(self.requests) + after
+
+    def is_holding(self) -> bool:
+        """Whether as many were answered and another waits."""
+        return self._held_from is not None and len(self.requests) > self._held_from
+
+    def release(self) -> None:
+        """Answer what waits, and all that comes."""
+        self._held_from = None
 
     async def _serve(self, listening: "Future[int]") -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
@@ -251,6 +264,8 @@ class FakeServer:
             await response.send(400, _error(400, _UNSUPPORTED[request.mode]))
             return
         request.fault = self._next_fault(request)
+        while self._held_from is not None and request.index >= self._held_from:  # noqa: ASYNC110 - another thread ends it
+            await asyncio.sleep(0.002)
         await asyncio.sleep(self.latency(request) if callable(self.latency) else self.latency)
         match request.fault:
             case "401":

@@ -144,6 +144,22 @@ def test_the_answer_function_may_give_an_object_a_text_or_leave_it_to_the_defaul
     assert replies[0] == '{"organ": "liver"}' and replies[1] == "plain words" and replies[2].startswith("Answer ")
 
 
+async def test_a_server_that_holds_answers_the_next_few_and_the_others_when_it_is_told_to() -> None:
+    with FakeServer() as server:
+        model = chat(server)
+        await model.ainvoke("before")
+        server.hold(1)
+        await model.ainvoke("one more")
+        assert not server.is_holding()
+        waiting = asyncio.create_task(model.ainvoke("another"))
+        while not server.is_holding():  # noqa: ASYNC110 - the server is in another thread
+            await asyncio.sleep(0.002)
+        await asyncio.sleep(0.05)
+        assert not waiting.done() and server.requests[-1].time_out is None
+        server.release()
+        assert (await waiting).text and not server.is_holding()
+
+
 def test_pictures_in_messages_are_recorded_and_leave_the_text_alone() -> None:
     blocks = [{"type": "text", "text": "See."}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
     with FakeServer() as server:

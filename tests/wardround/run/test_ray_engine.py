@@ -71,13 +71,15 @@ def _parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def killing_a_worker(moment: Callable[[], bool]) -> threading.Thread:
-    """A thread that kills one worker at a moment."""
+def killing_a_worker(server: FakeServer, after: int) -> threading.Thread:
+    """A thread that kills one worker when a number of questions have been answered and the next one waits."""
 
     def kill() -> None:
-        wait_for(moment)
+        wait_for(server.is_holding)
         os.kill(workers_of_this_process()[0], signal.SIGKILL)
+        server.release()
 
+    server.hold(after)
     thread = threading.Thread(target=kill)
     thread.start()
     return thread
@@ -117,11 +119,11 @@ def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str, p
 def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_doubled(
     tmp_path: Path, cluster: str
 ) -> None:
-    with FakeServer(latency=0.02) as server:
+    with FakeServer() as server:
         experiment = short(server, limit=6)
         run(experiment, tmp_path / "whole")
         whole, server.requests = len(server.requests), []
-        killer = killing_a_worker(lambda: len(server.requests) >= whole // 3)
+        killer = killing_a_worker(server, whole // 3)
         summary = run(on_ray(experiment), tmp_path / "killed")
         killer.join()
         again = len(server.requests) - whole
@@ -133,12 +135,12 @@ def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_dou
 def test_with_postgres_the_finished_nodes_of_a_killed_worker_are_not_run_again(
     tmp_path: Path, cluster: str, database: str
 ) -> None:
-    with FakeServer(latency=0.02) as server:
+    with FakeServer() as server:
         models = {"default": spec(server), "patient": "offline", "general": "offline", "summarizing": "offline"}
         experiment = short(models=models, limit=4)
         run(experiment, tmp_path / "whole")
         whole, server.requests = len(server.requests), []
-        killer = killing_a_worker(lambda: len(server.requests) >= whole // 2)
+        killer = killing_a_worker(server, whole // 2)
         run(on_ray(experiment, database), tmp_path / "killed")
         killer.join()
         again = len(server.requests) - whole
@@ -183,13 +185,15 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
     tmp_path: Path, cluster: str, sign: signal.Signals, code: int
 ) -> None:
     out = tmp_path / "stopped"
-    with FakeServer(latency=0.03) as server:
+    with FakeServer() as server:
         run(short(server), tmp_path / "whole")
         whole, server.requests = len(server.requests), []
         arguments = command(server, out, f"--address={cluster}")
+        server.hold(whole // 2)
         with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as driver:
-            wait_for(lambda: len(server.requests) >= whole // 2)
+            wait_for(server.is_holding)
             driver.send_signal(sign)
+            server.release()
             _, said = driver.communicate(timeout=SECONDS)
         assert driver.returncode == code
         if sign == signal.SIGINT:
