@@ -25,6 +25,8 @@ from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer, FaultPlan
 from wardround.run.checkpoints import serializer
 
+pytestmark = pytest.mark.slow
+
 GRAPH: Any = consultation
 SYSTEMS = sorted(PATIENTS)
 BUILT_IN = [case.id for case in load_cases() if case.split == "test"][:20]
@@ -200,7 +202,7 @@ def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
         whole = process(tmp_path / "whole.sqlite", patient, server)
         assert whole.wait(120) == 0, whole.stderr and whole.stderr.read()
     with FakeServer(answer=talk) as server:
-        server.hold(kill_at - 1)
+        server.hold_answers(kill_at - 1)
         killed = process(tmp_path / "killed.sqlite", patient, server)
         deadline = time.monotonic() + 120
         while not server.is_holding() and killed.poll() is None and time.monotonic() < deadline:

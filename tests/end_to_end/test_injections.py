@@ -18,6 +18,8 @@ from tests.support.fences import obeyed
 from tests.support.schema_sampler import sample
 from wardround.run.tasks import TASKS
 
+pytestmark = pytest.mark.slow
+
 CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)
 RULED = [Course("clinical_workflow"), Course("consultation", "saps"), Course("dispute_resolution")]

@@ -21,6 +21,8 @@ from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
 from tests.support.schema_sampler import sample
 from wardround.store.durable_lines import whole_lines
 
+pytestmark = pytest.mark.slow
+
 DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
 SECONDS = 120.0
 DIGITS = str.maketrans("0123456789", "ghijklmnop")
@@ -71,7 +73,7 @@ def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
         killed = command(tmp_path / "killed.jsonl", *more)
-        server.hold(requests)
+        server.hold_answers(requests)
         killed_when(killed, server.is_holding)
         unfinished = {request.digest for request in server.requests if request.time_out is None}
         server.release()

@@ -18,6 +18,8 @@ from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short,
 from wardround.config.selection import select_cases
 from wardround.store.run_directory import RunDirectory
 
+pytestmark = pytest.mark.slow
+
 JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # the judges' answer types
 SECONDS = 120.0  # longer than anything here takes
 
@@ -112,7 +114,7 @@ def test_a_killed_run_goes_on_to_the_same_results_and_pays_nothing_twice(tmp_pat
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
         arguments = command(server, tmp_path / "killed", IDS[:4], "--concurrency", 2)
-        server.hold(requests)
+        server.hold_answers(requests)
         code, _ = stopped_when(arguments, server.is_holding, signal.SIGKILL)
         assert code == -signal.SIGKILL and len(server.requests) < whole.total()
         unfinished = {request.digest for request in server.requests if request.time_out is None}
@@ -136,7 +138,7 @@ def test_a_run_that_was_killed_twice_and_cut_in_its_files_goes_on_to_the_same_re
         server.requests = []
         arguments = command(server, tmp_path / "killed", IDS[:4], "--concurrency", 4)
         for _ in range(2):
-            server.hold(20)
+            server.hold_answers(20)
             stopped_when(arguments, server.is_holding, signal.SIGKILL)
             server.release()
             for file in (tmp_path / "killed").glob("*/*.jsonl"):
@@ -151,17 +153,20 @@ def test_a_run_that_was_killed_twice_and_cut_in_its_files_goes_on_to_the_same_re
 def test_a_killed_run_remembers_its_pseudo_cases(tmp_path: Path) -> None:
     ids = [case.id for case in load_cases() if case.id.startswith("internal-medicine-")][:4]
     growing: dict[str, Any] = {"retrieval": True, "neighbours": 10, "grow": "in_order"}
-    experiment = short(case_ids=ids, **growing)
-    run(experiment, tmp_path / "whole")
-    told = [str(call["messages"]) for call in calls(tmp_path / "whole", ids[3])]
-    assert any("Not verified" in text or "未经核实" in text for text in told), "no pseudo-case was recalled"
-
     settings = [f"--set={key}={str(value).lower()}" for key, value in growing.items()]
-    arguments = command(None, tmp_path / "killed", ids, *settings)
-    kept = tmp_path / "killed" / "results.jsonl"
-    stopped_when(arguments, lambda: lines_of(kept) >= 2, signal.SIGKILL)
-    assert lines_of(kept) < 4
-    ended = to_its_end(arguments)
+    with FakeServer() as server:  # one role is played by it, so that a case can be held up
+        models = {"default": "offline", "patient": spec(server)}
+        run(short(case_ids=ids, models=models, **growing), tmp_path / "whole")
+        told = [str(call["messages"]) for call in calls(tmp_path / "whole", ids[3])]
+        assert any("Not verified" in text or "未经核实" in text for text in told), "no pseudo-case was recalled"
+        by_case = [sum(bool(call["attempts"]) for call in calls(tmp_path / "whole", case_id)) for case_id in ids]
+
+        arguments = command(None, tmp_path / "killed", ids, *settings, f"--models=patient={spec(server)}")
+        server.hold_answers(sum(by_case[:2]))
+        stopped_when(arguments, server.is_holding, signal.SIGKILL)
+        server.release()
+        assert lines_of(tmp_path / "killed" / "results.jsonl") == 2
+        ended = to_its_end(arguments)
     assert ended.returncode == 0, ended.stderr
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
     for case_id in ids:
@@ -176,7 +181,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path) -> Non
         run(short(server), tmp_path / "whole")
         whole, server.requests = len(server.requests), []
         arguments = command(server, tmp_path / "stopped", IDS[:3])
-        server.hold(15)
+        server.hold_answers(15)
         code, said = stopped_when(arguments, server.is_holding, signal.SIGINT)
         server.release()
         assert code == 130

@@ -24,6 +24,8 @@ from nodes.context import Context
 from wardround.cli import app
 from wardround.commands.dev import served
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
 sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")
 

@@ -17,6 +17,8 @@ from tests.support.fences import MARKS, obeyed
 from wardround.config.experiment import suites_of
 from wardround.run.tasks import TASKS
 
+pytestmark = pytest.mark.slow
+
 CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)
 

@@ -294,6 +294,7 @@ def test_every_intern_has_a_consultation_and_a_report_of_its_own() -> None:
     assert len({call.id for call in calls(result)}) == len(calls(result))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case.id for case in load_cases()[::6]])
 @pytest.mark.parametrize(
     "context", [{}, {"interns": 2, "dispute_resolution": False}, {"interns": 5, "turn_taking": True}]

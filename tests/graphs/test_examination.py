@@ -98,6 +98,7 @@ def picture_of(case_id: str) -> tuple[Picture, str]:
 # Peers' failure 7: images overwritten by a second text-only call, or never sent.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("general_agents", [1, 2])
 def test_the_picture_goes_to_everyone_who_discusses_decides_or_judges_its_report(
     general_agents: int,

@@ -50,6 +50,7 @@ def wordy(request: ChatRequest) -> Any:
 DIGITS = str.maketrans("0123456789", "ghijklmnop")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_id", sorted(CASES)[::9])
 @pytest.mark.parametrize("context", WAYS, ids=str)
 def test_offline_every_way_makes_a_dialogue_that_passes_the_gates_without_a_placeholder(

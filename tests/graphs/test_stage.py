@@ -273,6 +273,7 @@ def test_each_judge_is_shown_the_decision_that_is_to_be_judged(monkeypatch: pyte
     assert [each.decision["names"] for each in record_of(result).rounds] == [["First disease"], ["Revised disease"]]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_the_judges_say_a_stage_ends_in_time_and_says_rightly_how(data: st.DataObject) -> None:

@@ -95,6 +95,7 @@ def test_with_retrieval_off_no_memory_is_opened(strategy: str, monkeypatch: pyte
         assert record_of(run(strategy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case.id for case in load_cases()[::12]])
 @EACH_STRATEGY
 def test_the_workflow_runs_offline_with_every_strategy_and_always_in_the_same_way(strategy: str, case: str) -> None:
@@ -143,6 +144,7 @@ def test_no_node_of_a_strategy_receives_the_case_or_a_record(strategy: str, monk
     assert not received & {"case", "patient_record", "examination_record", "reference"}
 
 
+@pytest.mark.slow
 @EACH_STAGE
 @pytest.mark.parametrize(
     ("strategy", "found"),

@@ -270,6 +270,7 @@ open_cache(sys.argv[1]).keep(sys.argv[3], "model", CachedAnswer("{}", 1, 1))
 """
 
 
+@pytest.mark.slow
 def test_several_processes_may_make_the_file_in_the_same_moment(file: Path) -> None:
     start = str(time.time() + 3)
     openers = [

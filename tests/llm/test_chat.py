@@ -486,6 +486,7 @@ async def test_nothing_but_the_named_server_is_connected_to(monkeypatch: pytest.
 # Many at once
 
 
+@pytest.mark.slow
 async def test_64_questions_are_in_flight_together() -> None:
     with FakeServer(answer=good, latency=4.0) as server:
         results = await asyncio.gather(*(put(served(server)) for _ in range(64)))

@@ -16,6 +16,8 @@ from nbformat import NotebookNode
 
 from scoring.medchain.suite import suite
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 COURSE = ["admit", "refine", "referral", "history_taking", "examination", "diagnosis", "treatment", "follow_up"]
 

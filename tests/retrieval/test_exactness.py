@@ -1,12 +1,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from cases.vocabulary import DEPARTMENTS
 from retrieval import RememberedCase, build_memory, open_memory
 from tests.retrieval.examples import appendicitis
 
 
+@pytest.mark.slow
 def test_two_thousand_clustered_cases_are_found_as_an_exact_scan_finds_them(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     departments = rng.integers(0, 19, 2_040)

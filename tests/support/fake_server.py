@@ -188,7 +188,7 @@ class FakeServer:
         self._thread.join()
         self._thread = None
 
-    def hold(self, after: int) -> None:
+    def hold_answers(self, after: int) -> None:
         """Let all answers but the next few wait, so that whoever asks is half-way for as long as a test needs."""
         self._held_from = len(self.requests) + after
 

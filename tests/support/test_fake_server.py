@@ -148,7 +148,7 @@ async def test_a_server_that_holds_answers_the_next_few_and_the_others_when_it_i
     with FakeServer() as server:
         model = chat(server)
         await model.ainvoke("before")
-        server.hold(1)
+        server.hold_answers(1)
         await model.ainvoke("one more")
         assert not server.is_holding()
         waiting = asyncio.create_task(model.ainvoke("another"))

@@ -99,6 +99,7 @@ def willing_servers() -> Any:
         yield {"en": en, "zh": zh}
 
 
+@pytest.mark.slow
 @EACH_ATTACK
 def test_an_attack_obtains_nothing_from_models_that_do_their_worst(
     language: str, attack: str, willing_servers: Any

@@ -177,6 +177,7 @@ def test_an_xls_that_is_none_is_refused(tmp_path: Path) -> None:
         load_terms(tmp_path / "terms.xls")
 
 
+@pytest.mark.slow
 def test_the_english_list_knows_common_diseases() -> None:
     terms = load_terms("icd10cm")
     assert len(terms) > 50_000
@@ -188,6 +189,7 @@ def test_the_english_list_knows_common_diseases() -> None:
     }
 
 
+@pytest.mark.slow
 @released
 def test_the_one_step_outputs_come_within_two_points_of_the_published_numbers_in_under_a_minute() -> None:
     start = time.process_time()
@@ -214,6 +216,7 @@ def test_the_one_step_outputs_come_within_two_points_of_the_published_numbers_in
     assert found.f1.mean == pytest.approx(46.88, abs=2)
 
 
+@pytest.mark.slow
 @released
 def test_the_fast_search_finds_what_the_full_one_does_in_the_real_list() -> None:
     terms = load_terms(BEIJING)

@@ -80,6 +80,7 @@ def test_the_average_of_complete_columns_has_the_error_of_the_cases_own_averages
     assert average.ci95 == pytest.approx(estimate(rows.mean(axis=1).tolist()).ci95, abs=0.01)
 
 
+@pytest.mark.slow
 def test_twelve_thousand_cases_take_seconds() -> None:
     rows = np.random.default_rng(4).random((6, 12_163)).tolist()
     start = time.perf_counter()

@@ -53,6 +53,7 @@ def test_what_a_record_does_not_tell_is_not_counted_as_giving_up() -> None:
     assert share_in_consensus(found, 4).mean is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(Discussion, st.integers(0, 4), st.sampled_from(ENDS)), max_size=12), st.randoms())
 def test_shares_ignore_the_order_and_consensus_only_grows(found: list[Discussion], random: Random) -> None:
     shares = [share_in_consensus(found, number).mean for number in range(5)]

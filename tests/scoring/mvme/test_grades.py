@@ -90,6 +90,7 @@ def test_a_part_that_nobody_graded_is_not_scored() -> None:
     assert score_parts([]) == {}
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.sampled_from(PARTS), OPTIONS), max_size=8), st.booleans(), st.randoms())
 def test_scores_are_in_range_whatever_the_order_of_cases(
     grades: list[dict[str, Option | None]], published: bool, random: Random

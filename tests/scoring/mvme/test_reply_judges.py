@@ -87,6 +87,7 @@ def test_the_results_told_must_be_all_that_are_due_and_no_others() -> None:
         assert not judge_examination_offline(seen(action, due)).accurate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("action", ["Effective Inquiry", "Effective Advice"])
 def test_the_due_facts_pass_and_those_of_another_patient_do_not(language: str, action: str) -> None:

@@ -76,6 +76,7 @@ def test_a_person_as_patient_may_go_to_the_examiner_and_say_goodbye(tmp_path: Pa
     assert said[-1]["finished"] and said[-1]["text"] == "I must go."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_after", [0, 1, 2, 3, 5])
 def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, tmp_path: Path) -> None:
     lines = ["Do you have allergies?", ORDER, "/end", *REPORT]
@@ -119,6 +120,7 @@ def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
     assert consult(["/end", *REPORT], tmp_path / "session").exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["direct", "zero_shot_cot"])
 @pytest.mark.parametrize("system", ["medchain", "ai_hospital", "saps", "medpmc", "clinichat"])
 def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:

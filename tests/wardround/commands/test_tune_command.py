@@ -19,6 +19,8 @@ from wardround.tuning.curve import read_table
 from wardround.tuning.examples import Example
 from wardround.tuning.smoke import make_base, smoke_dialogues
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"epochs": 4, "batch": 4, "prefix": 4, "source": 200, "target": 40, "learning_rate": 0.1, "save_every": 2}
 
 

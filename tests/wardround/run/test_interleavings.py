@@ -17,6 +17,8 @@ from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, outcomes, run, spec
 from wardround.config.experiment import Experiment
 
+pytestmark = pytest.mark.slow
+
 GRAPHS: dict[str, dict[str, Any]] = {
     "clinical_workflow": {"general_agents": 2, "discussion_rounds": 2, "max_feedback_rounds": 1, "max_backtracks": 1},
     "dispute_resolution": {"interns": 3, "max_rounds": 1, "patient": "saps"},
@@ -76,7 +78,7 @@ def test_even_one_case_has_answers_to_be_interleaved(graph: str, tmp_path: Path)
                 time.sleep(0.002)
             server.release()
 
-        server.hold(0)
+        server.hold_answers(0)
         releasing = threading.Thread(target=answer_when_two_wait)
         releasing.start()
         run(experiment(server, graph, 1), tmp_path)

@@ -13,6 +13,8 @@ from tests.support.runs import IDS, SHORT, outcomes, run, spec
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 
+pytestmark = pytest.mark.slow
+
 
 class Killed(BaseException):
     """The end of the process, as far as the disk is concerned."""

@@ -23,6 +23,8 @@ from tests.support.runs import IDS, calls, outcomes, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines.ray import connected
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray")
 
 SECONDS = 120.0  # longer than anything here takes
@@ -79,7 +81,7 @@ def killing_a_worker(server: FakeServer, after: int) -> threading.Thread:
         os.kill(workers_of_this_process()[0], signal.SIGKILL)
         server.release()
 
-    server.hold(after)
+    server.hold_answers(after)
     thread = threading.Thread(target=kill)
     thread.start()
     return thread
@@ -189,7 +191,7 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
         run(short(server), tmp_path / "whole")
         whole, server.requests = len(server.requests), []
         arguments = command(server, out, f"--address={cluster}")
-        server.hold(whole // 2)
+        server.hold_answers(whole // 2)
         with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as driver:
             wait_for(server.is_holding)
             driver.send_signal(sign)

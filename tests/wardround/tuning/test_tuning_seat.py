@@ -12,6 +12,8 @@ from tests.support.fake_server import FakeServer
 from wardround.tuning.smoke import make_base, smoke_dialogues, smoke_tuning
 from wardround.tuning.train import train
 
+pytestmark = pytest.mark.slow
+
 CASE = builtin("surgery-01")
 GRAPH: Any = consultation
 

@@ -180,6 +180,7 @@ def test_help_answers_without_loading_what_is_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.slow
 @released
 def test_the_released_files_give_the_published_numbers(tmp_path: Path) -> None:
     def metrics(*arguments: object) -> dict[str, dict[str, Any]]:

@@ -61,6 +61,7 @@ def judge(request: ChatRequest) -> dict[str, Any] | None:
     return FULL if request.name == "CliniEvalPoints" else None
 
 
+@pytest.mark.slow
 def test_a_judge_gives_every_number_and_the_sums(file: Path, tmp_path: Path) -> None:
     out, details = tmp_path / "scores.json", tmp_path / "details.jsonl"
     with FakeServer(answer=judge, latency=0.02) as server:

@@ -67,6 +67,7 @@ def models(server: FakeServer, *roles: str) -> Sequence[str]:
     return [part for role in roles for part in ("--models", f"{role}={spec(server)}")]
 
 
+@pytest.mark.slow
 def test_offline_a_run_gets_options_and_both_formats_are_scored(run: Path, tmp_path: Path) -> None:
     done = score("mcq", run, "--json", tmp_path / "scores.json")
     assert done.exit_code == 0, done.output
@@ -145,6 +146,7 @@ def test_what_a_model_fails_at_is_missing_with_its_reason(run: Path, tmp_path: P
     assert metrics(out)["DIAGNOSIS"]["n"] == 0
 
 
+@pytest.mark.slow
 def test_a_case_that_failed_in_the_run_is_missing_not_wrong(run: Path, tmp_path: Path) -> None:
     results = [json.loads(line) for line in (run / "results.jsonl").read_text("utf-8").splitlines()]
     results[0] |= {"termination": "model_error", "answers": None}
@@ -164,6 +166,7 @@ def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: P
     assert done.exit_code == 2 and "options.jsonl" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", load_cases(split="test"), ids=lambda case: case.id)
 def test_every_built_in_case_has_four_other_diagnoses_in_its_language(case: Case) -> None:
     names = other_diagnoses(case)

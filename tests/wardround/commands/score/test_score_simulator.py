@@ -29,6 +29,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], s
     return content, result.stdout, Path(page).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_offline_simulator_reaches_what_a_baseline_should(offline: Any) -> None:
     metrics = {name: found["mean"] for name, found in offline[0]["metrics"].items()}
     assert metrics["TRACKING"] >= 80
@@ -105,6 +106,7 @@ def test_what_cannot_be_used_ends_with_code_2(arguments: list[str], message: str
     assert message in result.stderr
 
 
+@pytest.mark.slow
 def test_a_page_without_marks_and_items_without_cases_are_refused(tmp_path: Path) -> None:
     page, file = tmp_path / "page.md", tmp_path / "items.jsonl"
     page.write_text("# Nothing here\n", "utf-8")

@@ -10,6 +10,8 @@ from scoring.medpmc.patient_judgements import ASPECTS
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.wardround.commands.score.test_score_simulator import PAGE, run, two_cases
 
+pytestmark = pytest.mark.slow
+
 Scored = Callable[[str], tuple[dict[str, Any], str, str]]
 
 
