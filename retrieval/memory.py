@@ -1,6 +1,5 @@
 """The case memory (MedCase-RAG): by department, cosine similarity, verified cases first."""
 
-import asyncio
 import copy
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -172,18 +171,6 @@ class Memory:
                 pseudo = (shelves.pseudo(query, name, self.run, before) for name in departments)
                 found += _best(pseudo, hidden, k - len(found))
         return found
-
-    async def arecall(
-        self,
-        symptoms: str,
-        department: str | None,
-        *,
-        exclude: Collection[str] = (),
-        before: int | None = None,
-        k: int = 3,
-    ) -> list[Neighbour]:
-        """``recall`` in a thread, so that the event loop goes on."""
-        return await asyncio.to_thread(self.recall, symptoms, department, exclude=exclude, before=before, k=k)
 
     def stats(self) -> dict[str, Count]:
         """The number of cases of each department that has any (``""``: without one), pseudo-cases of this run."""

@@ -1,9 +1,9 @@
-"""How remembered cases lie in Chroma: a shelf (collection) for each department and kind of case.
+"""How remembered cases lie in Chroma: a shelf (collection) per department and kind of case.
 
-Verified cases have one shelf a department; pseudo-cases one a department and run. Verified cases are many and seldom
-written: Chroma's index finds the candidates, which are ranked by their stored vectors, because Chroma's distances are
-off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not depend on when: all those
-in question are fetched and ranked.
+Verified cases have one shelf per department, pseudo-cases one per department and run. Verified cases are many and
+seldom written: Chroma's index finds the candidates, which are ranked by their stored vectors, because Chroma's
+distances are off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not depend on
+when: all those in question are fetched and ranked.
 """
 
 import hashlib

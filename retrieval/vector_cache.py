@@ -1,4 +1,4 @@
-"""Where embeddings are kept once computed: shipped with the package, in the process, and on the user's disk.
+"""Where embeddings are kept once computed: shipped with the package, and on the user's disk.
 
 A vector is filed under the SHA-256 of its model and text and stored in half precision. A cache may be missing,
 unwritable, locked or corrupt; it then answers nothing, and never fails a run.
@@ -7,8 +7,6 @@ unwritable, locked or corrupt; it then answers nothing, and never fails a run.
 import logging
 import os
 import sqlite3
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
@@ -54,32 +52,8 @@ class ShippedVectors:
         return {digest: self._rows[digest] for digest in digests if digest in self._rows}
 
 
-class RecentVectors:
-    """The vectors used last in this process (16,384 of MiniLM's take 13 MB)."""
-
-    def __init__(self, size: int = 16_384) -> None:
-        self._size = size
-        self._vectors: OrderedDict[bytes, Half] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
-        """The vectors it holds of those asked for, which then count as used last."""
-        with self._lock:
-            found = {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
-            for digest in found:
-                self._vectors.move_to_end(digest)
-        return found
-
-    def put(self, vectors: Mapping[bytes, Half]) -> None:
-        """Keep vectors, letting those go that were not used for longest."""
-        with self._lock:
-            self._vectors.update(vectors)
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
-
-
 class StoredVectors:
-    """The user's own cache on disk: SQLite, shared by threads and processes (a connection a call)."""
+    """The user's own cache on disk: SQLite, shared by threads and processes (a connection per call)."""
 
     _PER_QUERY = 500  # SQLite's oldest limit of variables in a statement is 999
 

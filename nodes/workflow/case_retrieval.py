@@ -63,7 +63,8 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     """The nearest remembered cases: of the department that has the case, or of all while it has none."""
     memory = await memory_of(context)
-    return await memory.arecall(
+    return await asyncio.to_thread(
+        memory.recall,
         findings["symptoms"],
         read_chart(findings, stage.name, context.language).department,
         exclude=(findings["case_id"],),

@@ -10,9 +10,8 @@ import pytest
 
 from retrieval import EmbeddingModelError, embed
 from retrieval import embedding as module
-from retrieval.embedding import content_digest
-from retrieval.ship import ship
-from retrieval.vector_cache import RecentVectors, ShippedVectors, StoredVectors
+from retrieval.embedding import content_digest, ship
+from retrieval.vector_cache import ShippedVectors, StoredVectors
 
 TEXTS = ["chest pain on exertion", "itching rash on both arms", "头痛三天", "", "broken \ud800 text"]
 
@@ -26,8 +25,7 @@ class NoModel:
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Caches of this process as they are when it starts, and nothing shipped."""
-    monkeypatch.setattr(module, "_recent", RecentVectors())
+    """Nothing shipped."""
     monkeypatch.setattr(module, "_shipped", ShippedVectors(Path("nowhere.npz")))
 
 
@@ -44,16 +42,12 @@ def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_ca
 ) -> None:
     batch = embed(TEXTS)
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "another"))
-    monkeypatch.setattr(module, "_recent", RecentVectors())
     alone = np.concatenate([embed([text]) for text in reversed(TEXTS)])[::-1]
     assert np.array_equal(batch, alone)
-    assert np.array_equal(batch, embed(TEXTS))  # from this process
     ship(TEXTS, tmp_path / "shipped.npz")
     monkeypatch.setattr(module, "_load", NoModel())
-    monkeypatch.setattr(module, "_recent", RecentVectors())
     assert np.array_equal(batch, embed(TEXTS))  # from the disk
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "empty"))
-    monkeypatch.setattr(module, "_recent", RecentVectors())
     monkeypatch.setattr(module, "_shipped", ShippedVectors(tmp_path / "shipped.npz"))
     assert np.array_equal(batch, embed(TEXTS))  # from the package
 
@@ -139,21 +133,12 @@ def test_a_damaged_shipped_file_answers_nothing(tmp_path: Path) -> None:
     assert ShippedVectors(tmp_path / "shipped.npz").get([b"digest"]) == {}
 
 
-def test_the_vectors_used_last_stay_in_the_process() -> None:
-    recent = RecentVectors(size=2)
-    vector = np.ones(1, np.float16)
-    recent.put({b"1": vector, b"2": vector})
-    recent.get([b"1"])
-    recent.put({b"3": vector})
-    assert set(recent.get([b"1", b"2", b"3"])) == {b"1", b"3"}
-
-
 def test_importing_the_package_and_using_cached_vectors_loads_neither_torch_nor_chroma(tmp_path: Path) -> None:
-    embed(["a cached text"])
+    row = embed(["a cached text"])[0]
     code = (
         "import sys, retrieval; retrieval.embed(['a cached text']);"
         "sys.exit(any(name in sys.modules for name in ('torch', 'sentence_transformers', 'chromadb')))"
     )
     environment = {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}
-    StoredVectors(tmp_path / "cache").put(module._recent.get([content_digest("a cached text")]))
+    StoredVectors(tmp_path / "cache").put({content_digest("a cached text"): row.astype(np.float16)})
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0

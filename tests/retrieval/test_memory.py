@@ -114,18 +114,13 @@ def test_a_closed_memory_says_so(memory: Memory) -> None:
         memory.recall("pain", "Surgery")
 
 
-async def test_recall_from_a_coroutine_gives_the_same(memory: Memory) -> None:
-    memory.add(verified(f"{number}") for number in range(9))
-    assert await memory.arecall("pain", None) == memory.recall("pain", None)
-
-
 async def test_many_coroutines_may_recall_while_cases_are_added(memory: Memory) -> None:
     memory.add(verified(f"v{number}", name) for number, name in enumerate(DEPARTMENTS.names))
     growing = memory.for_run("run")
 
     async def step(order: int) -> list[Neighbour]:
         name = DEPARTMENTS.names[order % 19]
-        found = await growing.arecall("pain", name, before=19, k=2)
+        found = await asyncio.to_thread(growing.recall, "pain", name, before=19, k=2)
         await asyncio.to_thread(growing.add, [pseudo(f"p{order}", order + 19, name)])
         return found
 

@@ -16,6 +16,7 @@ INTERRUPTED = 130
 
 
 def tune(
+    context: typer.Context,
     dialogues: Annotated[
         Path | None, typer.Argument(metavar="DIALOGS", help="A JSON-lines file of dialogues.", show_default=False)
     ] = None,
@@ -55,35 +56,22 @@ def tune(
 
     The defaults are CliniChat's Table 5. Running the same command again goes on at the last checkpoint.
     """
-    from wardround.tuning.configuration import TrainingStoppedError, TuningError, read_tuning
+    from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError, read_tuning
 
-    options: dict[str, Any] = {
-        "base": base,
-        "method": method,
-        "epochs": epochs,
-        "batch": batch,
-        "accumulate": accumulate,
-        "prefix": prefix,
-        "rank": rank,
-        "source": source,
-        "target": target,
-        "learning_rate": learning_rate,
-        "precision": precision,
-        "seed": seed,
-    }
+    given = {name: value for name, value in context.params.items() if name in Tuning.model_fields and value is not None}
     try:
         from wardround.tuning.base import require_extra
 
         require_extra()
         _quiet()
         if smoke:
-            if any(value is not None for value in (dialogues, out, *options.values())):
+            if given or dialogues is not None or out is not None:
                 raise TuningError("--smoke takes no other option")
             _smoke()
             return
         if dialogues is None or base is None or out is None:
             raise TuningError("DIALOGS, --base and --out are needed (or --smoke)")
-        tuning = read_tuning({key: value for key, value in options.items() if value is not None})
+        tuning = read_tuning(given)
         read = _read(dialogues)
 
         from wardround.tuning.train import train

@@ -8,7 +8,7 @@ change (a test says when).
 from cases import load_cases
 from graphs import clinical_workflow
 from retrieval import remember
-from retrieval.ship import ship
+from retrieval.embedding import ship
 
 
 def shipped_texts() -> list[str]:

@@ -1,12 +1,10 @@
 """The loss of each step, as a table and as a picture."""
 
-import csv
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-COLUMNS = ("step", "epoch", "loss", "learning_rate")
+import pandas as pd
 
 
 class Step(NamedTuple):
@@ -20,26 +18,19 @@ class Step(NamedTuple):
 
 def steps_of(history: Sequence[dict[str, Any]]) -> list[Step]:
     """The steps in a trainer's log; its last line, a summary, is none."""
-    return [Step(*(entry[column] for column in COLUMNS)) for entry in history if "loss" in entry]
+    return [Step(*(entry[column] for column in Step._fields)) for entry in history if "loss" in entry]
 
 
-def write_table(path: Path, steps: Sequence[Step]) -> None:
-    """Write the table anew."""
-    with path.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows([COLUMNS, *steps])
-
-
-def append_step(path: Path, step: Step) -> None:
-    """Add one step to the table."""
-    with path.open("a", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerow(step)
+def write_table(path: Path, steps: Sequence[Step], *, more: bool = False) -> None:
+    """Write the table anew, or add steps to it."""
+    pd.DataFrame(steps, columns=list(Step._fields)).to_csv(
+        path, mode="a" if more else "w", header=not more, index=False, na_rep="nan"
+    )
 
 
 def read_table(path: Path) -> list[Step]:
     """The steps of a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(file)
-    return [Step(int(row[0]), *map(float, row[1:])) for row in rows]
+    return [Step(*row) for row in pd.read_csv(path, float_precision="round_trip").itertuples(index=False)]
 
 
 def write_picture(path: Path, steps: Sequence[Step]) -> None:
@@ -54,9 +45,7 @@ def write_picture(path: Path, steps: Sequence[Step]) -> None:
         axes.plot(numbers, losses, linewidth=1, color="#9ab", label="each step", marker="." if len(steps) < 50 else "")
         width = max(1, len(steps) // 20)
         if width > 1:
-            means = [
-                math.fsum(losses[max(0, end - width) : end]) / min(end, width) for end in range(1, len(losses) + 1)
-            ]
+            means = pd.Series(losses).rolling(width, min_periods=1).mean()
             axes.plot(numbers, means, linewidth=2, color="#246", label=f"mean of the last {width}")
             axes.legend(frameon=False)
         axes.set(xlabel="step", ylabel="loss of the physician's words", xlim=(0, None))

@@ -15,7 +15,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from cases.dialogues import Dialogue
 from wardround.tuning.base import load_adapted, load_tokenizer
 from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError
-from wardround.tuning.curve import Step, append_step, read_table, steps_of, write_picture, write_table
+from wardround.tuning.curve import Step, read_table, steps_of, write_picture, write_table
 from wardround.tuning.directory import TuningDirectory, manifest_of
 from wardround.tuning.examples import Counts, Example, collate, examples_of
 
@@ -136,7 +136,7 @@ class _Recorder(TrainerCallback):
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         for step in steps_of(state.log_history[-1:]):
-            append_step(self._table, step)
+            write_table(self._table, [step], more=True)
             if not math.isfinite(step.loss):
                 raise TrainingStoppedError(
                     f"step {step.step}: the loss is no number; try a lower --learning-rate and another --out"
