@@ -1,13 +1,12 @@
 """How long 150 AIE transcripts take to be scored, on one core, from the file to the estimates.
 
-    taskset -c 0 python benchmarks/aie_scoring.py [--transcripts 150] [--seed 0]
+    taskset -c 0 python -m benchmarks.aie_scoring [--transcripts 150] [--seed 0]
 
 Generated transcripts as long as the published ones: records of 900 characters or 250 words, up to 12 turns, doctors'
 turns of 80 characters or 60 words. Each language and definition is measured in a process of its own, so that loading
 jieba's dictionary and the stemmer is counted. Exit status 1 if one takes longer than 20 seconds.
 """
 
-import argparse
 import json
 import random
 import re
@@ -16,7 +15,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 ALLOWED = 20.0
 ACTIONS = ("A-A-A", "A-A-B", "A-B", "B-A-A", "B-A-B", "B-B", "C", "D")
@@ -64,17 +65,13 @@ def transcripts(number: int, chinese: bool, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def main() -> int:
+def main(number: Annotated[int, typer.Option("--transcripts")] = 150, seed: int = 0) -> None:
     """Generate, score, time."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--transcripts", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
     slowest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for language in ("zh", "en"):
             file = Path(folder, f"{language}.json")
-            content = transcripts(arguments.transcripts, language == "zh", arguments.seed)
+            content = transcripts(number, language == "zh", seed)
             file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
             for mode in ("sound", "paper"):
                 start = time.perf_counter()
@@ -83,9 +80,9 @@ def main() -> int:
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 seconds = time.perf_counter() - start
                 slowest = max(slowest, seconds)
-                print(f"{language} {mode}: {seconds:.1f} s for {arguments.transcripts} transcripts")
-    return int(slowest > ALLOWED)
+                print(f"{language} {mode}: {seconds:.1f} s for {number} transcripts")
+    raise typer.Exit(slowest > ALLOWED)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -7,17 +7,17 @@ Printed: the resident memory in MiB after each tenth, what the second half added
 cases a second. Exit status 1 if more was added, or a case was lost.
 """
 
-import argparse
 import asyncio
 import json
 import sys
 import time
-from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cases import load_cases, save_cases
+import typer
+
+from benchmarks.many_cases import write_cases
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.run_directory import Result
@@ -25,34 +25,17 @@ from wardround.store.run_directory import Result
 ALLOWED = 50.0
 
 
-def main() -> None:
+def main(cases: int = 12_163, concurrency: int = 8) -> None:
     """Run the benchmark and print what was found."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--cases", type=int, default=12_163)
-    arguments.add_argument("--concurrency", type=int, default=8)
-    options = arguments.parse_args()
     with TemporaryDirectory() as folder:
-        found = watch(Path(folder), options.cases, options.concurrency)
+        found = watch(Path(folder), cases, concurrency)
     print(json.dumps(found, indent=2))
-    sys.exit(found["added by the second half"] >= ALLOWED or found["attempted"] != options.cases)
+    raise typer.Exit(found["added by the second half"] >= ALLOWED or found["attempted"] != cases)
 
 
 def watch(folder: Path, cases: int, concurrency: int) -> dict[str, Any]:
     """Run the cases and take the memory after each tenth."""
-    plain = [case for case in load_cases() if not case.examinations.images]
-    made = [
-        case.model_copy(
-            update={
-                "id": f"{number:05}-{case.id}",
-                "patient": case.patient.model_copy(
-                    update={"chief_complaint": f"{case.patient.chief_complaint} ({number})"}
-                ),
-            }
-        )
-        for number, case in enumerate(islice(cycle(plain), cases))
-    ]
-    save_cases(made, folder / "cases.jsonl")
-    del made
+    write_cases(folder / "cases.jsonl", cases)
     memory: list[float] = []
     began = time.monotonic()
 
@@ -80,4 +63,4 @@ def resident() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,19 +1,18 @@
 """How fast diseases are linked to ICD-10 terms: the pruned search against a full one, and whether both find the same.
 
-    python benchmarks/icd10_linking.py [--terms icd10cm|FILE.xls|FILE.csv] [--reports FILE] [--sample 40] [--seed 0]
+    python -m benchmarks.icd10_linking [--terms icd10cm|FILE.xls|FILE.csv] [--reports FILE] [--sample 40] [--seed 0]
 
 The full search is ``rapidfuzz.process.extract`` over all names, on one core. Without ``--reports`` the diseases are
 names of the list itself with letters dropped. Times are ratios to the full search, not seconds of some machine; the
 gain is in Chinese lists, where two names share few characters. Exit status 1 if any answer differs.
 """
 
-import argparse
 import random
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import typer
 from rapidfuzz import fuzz, process
 
 from scoring.metrics.icd10_terms import CUTOFF, ICD10CM, LIMIT, TermList, load_terms
@@ -42,38 +41,31 @@ def timed(search: Callable[[str], list[str]], diseases: Sequence[str]) -> tuple[
     return answers, time.process_time() - start
 
 
-def main() -> int:
+def main(terms: str = ICD10CM, reports: Path | None = None, sample: int = 40, seed: int = 0) -> None:
     """Search both ways, compare and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--terms", default=ICD10CM)
-    parser.add_argument("--reports", type=Path)
-    parser.add_argument("--sample", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-
-    draw = random.Random(options.seed)
-    terms = load_terms(options.terms)
-    found = diseases_of(options.reports) if options.reports else misspelt(terms, draw, 20 * options.sample)
-    sample = draw.sample(found, min(options.sample, len(found)))
-    folded = [terms.fold(name) for name in terms.names]
+    draw = random.Random(seed)
+    known = load_terms(terms)
+    found = diseases_of(reports) if reports else misspelt(known, draw, 20 * sample)
+    chosen = draw.sample(found, min(sample, len(found)))
+    folded = [known.fold(name) for name in known.names]
 
     def full(disease: str) -> list[str]:
-        best = process.extract(terms.fold(disease), folded, scorer=fuzz.WRatio, limit=LIMIT, score_cutoff=CUTOFF)
-        return [terms.names[row] for _, _, row in best]
+        best = process.extract(known.fold(disease), folded, scorer=fuzz.WRatio, limit=LIMIT, score_cutoff=CUTOFF)
+        return [known.names[row] for _, _, row in best]
 
     def pruned(disease: str) -> list[str]:
-        return [candidate.name for candidate in terms.candidates(disease)]
+        return [candidate.name for candidate in known.candidates(disease)]
 
-    _, index = timed(pruned, [terms.names[0]])
-    wanted, slow = timed(full, sample)
-    given, fast = timed(pruned, sample)
+    _, index = timed(pruned, [known.names[0]])
+    wanted, slow = timed(full, chosen)
+    given, fast = timed(pruned, chosen)
     different = sum(one != other for one, other in zip(wanted, given, strict=True))
     ratio = slow / max(fast, 1e-9)
-    print(f"{len(terms)} terms, {len(found)} diseases, {len(sample)} of them searched both ways")
+    print(f"{len(known)} terms, {len(found)} diseases, {len(chosen)} of them searched both ways")
     print(f"pruned search: {ratio:.1f} times as fast; different answers: {different}")
-    print(f"all {len(found)} diseases by the pruned search: {fast / len(sample) * len(found) + index:.1f} s here")
-    return 1 if different else 0
+    print(f"all {len(found)} diseases by the pruned search: {fast / len(chosen) * len(found) + index:.1f} s here")
+    raise typer.Exit(bool(different))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

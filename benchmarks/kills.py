@@ -8,7 +8,6 @@ directory. Printed: the kills, the finished runs, the differences found (none is
 kill costs: those that were under way.
 """
 
-import argparse
 import json
 import os
 import random
@@ -20,26 +19,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import typer
+
 from cases import load_cases
 from tests.support.fake_server import FakeServer, FaultPlan
 
 SETTINGS = ("retrieval=false", "general_agents=2", "discussion_rounds=1", "feedback=same_stage", "max_turns=2")
 
 
-def main() -> None:
-    """Run the benchmark and print what was found."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--kills", type=int, default=300)
-    arguments.add_argument("--cases", type=int, default=40)
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--concurrency", type=int, default=16)
-    arguments.add_argument("--faults", action="store_true", help="also 5 %% of 429 and of 500 each")
-    options = arguments.parse_args()
-    plan = FaultPlan(options.seed, {"429": 0.05, "500": 0.05}) if options.faults else ()
+def main(kills: int = 300, cases: int = 40, seed: int = 1, concurrency: int = 16, faults: bool = False) -> None:
+    """Run the benchmark and print what was found; with ``--faults`` also 5 % of 429 and of 500 each."""
+    plan = FaultPlan(seed, {"429": 0.05, "500": 0.05}) if faults else ()
     with FakeServer(faults=plan) as server, TemporaryDirectory() as folder:
-        found = kill_runs(server, Path(folder), options.kills, options.cases, options.concurrency, options.seed)
+        found = kill_runs(server, Path(folder), kills, cases, concurrency, seed)
     print(json.dumps(found, indent=2))
-    sys.exit(bool(found["differences"]))
+    raise typer.Exit(bool(found["differences"]))
 
 
 def kill_runs(server: FakeServer, folder: Path, kills: int, cases: int, concurrency: int, seed: int) -> dict[str, Any]:
@@ -74,15 +68,8 @@ def kill_runs(server: FakeServer, folder: Path, kills: int, cases: int, concurre
 
 def command_of(server: FakeServer, ids: list[str], concurrency: int) -> list[str]:
     """The command line of the run."""
-    command = [
-        sys.executable,
-        "-c",
-        "from wardround.cli import main; main()",
-        "run",
-        "--models",
-        f"openai:fake-model@{server.base_url}",
-    ]
-    command += ["--concurrency", str(concurrency)]
+    command = [sys.executable, "-c", "from wardround.cli import main; main()", "run"]
+    command += ["--models", f"openai:fake-model@{server.base_url}", "--concurrency", str(concurrency)]
     for setting in SETTINGS:
         command += ["--set", setting]
     for case_id in ids:
@@ -129,4 +116,4 @@ def compared(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) ->
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,19 +1,19 @@
 """Whether the case memory finds the true nearest cases: recall@3 against an exact NumPy scan.
 
-    python benchmarks/retrieval_exactness.py [--records 12163] [--queries 500] [--seed 0]
+    python -m benchmarks.retrieval_exactness [--records 12163] [--queries 500] [--seed 0]
 
 As many records as MedChain has cases, 384 dimensions, in clusters within 19 departments of unequal size. Times are
 given as ratios to the NumPy scan (one matrix product and a sort over the same vectors in the process), which is what
 a database is measured against here, not seconds of some machine. Exit status 1 if recall is below what is promised.
 """
 
-import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from cases.vocabulary import DEPARTMENTS
@@ -53,29 +53,22 @@ def remembered(memory: Memory, query: Vectors, department: str | None) -> set[in
     return {int(neighbour.case.id) for neighbour in memory.recall_by_vector(query, department, k=K)}
 
 
-def main() -> int:
+def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")] = 500, seed: int = 0) -> None:
     """Build, ask, compare and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--records", type=int, default=12_163)
-    parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-
-    rng = np.random.default_rng(options.seed)
-    everything, filed = clustered(rng, options.records + options.queries)
-    vectors, queries = everything[: options.records], everything[options.records :]
-    rows = [np.flatnonzero(filed[: options.records] == number) for number in range(19)]
-    asked = filed[options.records :]
+    rng = np.random.default_rng(seed)
+    everything, filed = clustered(rng, records + number)
+    vectors, queries = everything[:records], everything[records:]
+    rows = [np.flatnonzero(filed[:records] == number) for number in range(19)]
+    asked = filed[records:]
     cases = [
-        RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]])
-        for row in range(options.records)
+        RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]]) for row in range(records)
     ]
     with tempfile.TemporaryDirectory() as folder:
         memory = build_memory([], folder, embedding="synthetic")
         start = time.perf_counter()
         memory.add(cases, vectors)
-        print(f"{options.records} records in 19 departments ({min(map(len, rows))} to {max(map(len, rows))}), ", end="")
-        print(f"written in {time.perf_counter() - start:.1f} s; {options.queries} queries\n")
+        print(f"{records} records in 19 departments ({min(map(len, rows))} to {max(map(len, rows))}), ", end="")
+        print(f"written in {time.perf_counter() - start:.1f} s; {number} queries\n")
         print(f"{'':28}{'recall@3':>9}{'promised':>10}{'x NumPy':>9}")
         promised_all = True
         for label, promised, exact, ours in (
@@ -88,7 +81,7 @@ def main() -> int:
             (
                 "over all departments",
                 OVERALL,
-                lambda number, query: scan(vectors, np.arange(options.records), query),
+                lambda number, query: scan(vectors, np.arange(records), query),
                 lambda number, query: remembered(memory, query, None),
             ),
         ):
@@ -98,8 +91,8 @@ def main() -> int:
             promised_all &= recall >= promised
             print(f"{label:28}{recall:9.4f}{promised:10.2f}{asked_memory / scanned:9.1f}")
         memory.close()
-    return 0 if promised_all else 1
+    raise typer.Exit(not promised_all)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -7,16 +7,15 @@ JSON. Printed: attempted, scored and failed cases by termination, the answers a 
 and the share of the pace before it that came back.
 """
 
-import argparse
 import asyncio
 import json
-import sys
-from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cases import load_cases, save_cases
+import typer
+
+from benchmarks.many_cases import write_cases
 from tests.support.fake_server import ChatRequest, FakeServer, Fault, FaultPlan
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
@@ -32,17 +31,12 @@ SETTINGS = {
 }
 
 
-def main() -> None:
+def main(cases: int = 500, seed: int = 1, concurrency: int = 32) -> None:
     """Run the benchmark and print what was found."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--cases", type=int, default=500)
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--concurrency", type=int, default=32)
-    options = arguments.parse_args()
     with TemporaryDirectory() as folder:
-        found = weather(Path(folder), options.cases, options.concurrency, options.seed)
+        found = weather(Path(folder), cases, concurrency, seed)
     print(json.dumps(found, indent=2))
-    sys.exit(found["attempted"] != options.cases or found["attempted"] != found["scored"] + found["failed"])
+    raise typer.Exit(found["attempted"] != cases or found["attempted"] != found["scored"] + found["failed"])
 
 
 def weather(folder: Path, cases: int, concurrency: int, seed: int) -> dict[str, Any]:
@@ -77,14 +71,7 @@ def weather(folder: Path, cases: int, concurrency: int, seed: int) -> dict[str, 
 def experiment(folder: Path, server: FakeServer, cases: int, concurrency: int) -> Experiment:
     """A short run of so many cases, made of the built-in ones without pictures."""
     file = folder / f"{cases}.jsonl"
-    plain = [case for case in load_cases() if not case.examinations.images]
-    save_cases(
-        [
-            case.model_copy(update={"id": f"{number}-{case.id}"})
-            for number, case in enumerate(islice(cycle(plain), cases))
-        ],
-        file,
-    )
+    write_cases(file, cases)
     return Experiment.model_validate(
         {
             "data": {"cases": str(file)},
@@ -96,4 +83,4 @@ def experiment(folder: Path, server: FakeServer, cases: int, concurrency: int) -
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

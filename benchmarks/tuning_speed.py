@@ -1,14 +1,12 @@
 """How fast an interviewer is trained, and in how much memory: a random model of a usual shape, some steps, no data.
 
-    python benchmarks/tuning_speed.py [--shape tiny|0.5b|1.5b|7b] [--method prefix|lora] [--batch 48] [--accumulate 16]
+    python -m benchmarks.tuning_speed [--shape tiny|0.5b|1.5b|7b] [--method prefix|lora] [--batch 48] [--accumulate 16]
                                       [--source 2048] [--target 128] [--steps 5] [--precision bfloat16]
 
 The shapes are those of Qwen2.5. Each example is as long as source and target allow, which no real dialogue is: what is
 printed is the worst case. The first step, which warms up, is not timed. Peak memory is told on CUDA alone.
 """
 
-import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,12 +14,14 @@ from typing import Any
 
 import torch
 import transformers
+import typer
 from transformers import Qwen2Config, Qwen2ForCausalLM, Trainer, TrainingArguments
 
 from wardround.tuning.base import load_adapted
 from wardround.tuning.configuration import Tuning, read_tuning
 from wardround.tuning.examples import UNLABELLED
 
+GPU = torch.cuda.is_available()
 # hidden size, intermediate size, layers, heads, key-value heads, vocabulary
 SHAPES = {
     "tiny": (64, 128, 2, 4, 2, 1000),
@@ -48,7 +48,7 @@ def write_base(folder: Path, shape: str, precision: str) -> int:
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, precision))
     try:
-        with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
+        with torch.device("cuda" if GPU else "cpu"):
             model: Any = Qwen2ForCausalLM(config)
     finally:
         torch.set_default_dtype(before)
@@ -64,7 +64,7 @@ class Clock(transformers.TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Wait for the device and look at the clock."""
-        if torch.cuda.is_available():
+        if GPU:
             torch.cuda.synchronize()
         self.ends.append(time.perf_counter())
 
@@ -87,44 +87,40 @@ def timed(tuning: Tuning, vocabulary: int, steps: int, folder: Path) -> tuple[fl
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        dataloader_pin_memory=torch.cuda.is_available(),
+        dataloader_pin_memory=GPU,
     )
     clock = Clock()
-    if torch.cuda.is_available():
+    if GPU:
         torch.cuda.reset_peak_memory_stats()
     rows: Any = data  # a list is indexed and counted like any data set
     Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[clock]).train()
-    peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+    peak = torch.cuda.max_memory_allocated() / 2**30 if GPU else 0.0
     return (clock.ends[-1] - clock.ends[0]) / steps, peak
 
 
-def main() -> int:
+def main(
+    shape: str = "0.5b" if GPU else "tiny",
+    method: str = "prefix",
+    batch: int = 48,
+    accumulate: int = 16,
+    source: int = 2048 if GPU else 256,
+    target: int = 128 if GPU else 32,
+    steps: int = 5,
+    precision: str = "bfloat16" if GPU else "float32",
+) -> None:
     """Make the model, train and print."""
-    gpu = torch.cuda.is_available()
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--shape", choices=SHAPES, default="0.5b" if gpu else "tiny")
-    parser.add_argument("--method", choices=("prefix", "lora"), default="prefix")
-    parser.add_argument("--batch", type=int, default=48)
-    parser.add_argument("--accumulate", type=int, default=16)
-    parser.add_argument("--source", type=int, default=2048 if gpu else 256)
-    parser.add_argument("--target", type=int, default=128 if gpu else 32)
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="bfloat16" if gpu else "float32")
-    options = vars(parser.parse_args())
-    shape, steps = options.pop("shape"), options.pop("steps")
-
+    sizes = {"batch": batch, "accumulate": accumulate, "source": source, "target": target}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        parameters = write_base(folder / "base", shape, options["precision"])
-        tuning = read_tuning({"base": str(folder / "base"), **options})
+        parameters = write_base(folder / "base", shape, precision)
+        tuning = read_tuning({"base": str(folder / "base"), "method": method, "precision": precision, **sizes})
         seconds, peak = timed(tuning, SHAPES[shape][-1], steps, folder)
     tokens = tuning.batch * (tuning.source + tuning.target + 1)
-    place = torch.cuda.get_device_name() if gpu else "CPU"
+    place = torch.cuda.get_device_name() if GPU else "CPU"
     print(f"{shape} ({parameters / 1e6:.1f} M parameters), {tuning.method}, {tuning.precision}, on {place}")
     print(f"{seconds:.2f} s a step of {tuning.batch} examples; {tokens / seconds:.0f} tokens a second")
-    print(f"peak memory: {peak:.2f} GiB" if gpu else "peak memory: not told without CUDA")
-    return 0
+    print(f"peak memory: {peak:.2f} GiB" if GPU else "peak memory: not told without CUDA")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -30,7 +30,7 @@ def write_table(path: Path, steps: Sequence[Step], *, more: bool = False) -> Non
 
 def read_table(path: Path) -> list[Step]:
     """The steps of a table."""
-    return [Step(*row) for row in pd.read_csv(path, float_precision="round_trip").itertuples(index=False)]
+    return [Step(*row) for row in pd.read_csv(path).itertuples(index=False)]
 
 
 def write_picture(path: Path, steps: Sequence[Step]) -> None:
