@@ -10,10 +10,10 @@ from wardround.commands.score.clini_eval import clini_eval
 from wardround.commands.score.consensus import consensus
 from wardround.commands.score.icd10 import icd10
 from wardround.commands.score.mcq import mcq
-from wardround.commands.score.medchain import medchain
 from wardround.commands.score.medpmc import medpmc
 from wardround.commands.score.mvme import mvme
 from wardround.commands.score.pairwise import aie_pairwise
+from wardround.commands.score.rescored import medchain
 from wardround.commands.score.simulator import simulator
 
 score_app = typer.Typer(

@@ -71,7 +71,7 @@ def simulator(
 
     from scoring.aie.simulator_set import read_items, shipped_files
     from scoring.metrics.samples import estimates
-    from wardround.analysis.simulator_judging import judge_patient_actor, judge_replies
+    from wardround.analysis.simulators import judge_patient_actor, judge_replies
 
     definition: Definition = mode.value
     if judged == "medpmc" and patient is not None:
