@@ -21,10 +21,15 @@ def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
     )
 
 
-def _history(dialogue: Sequence[Turn]) -> Iterator[AieTurn]:
+def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
+    """Each turn of the doctor with what the doctor heard in reply; nothing if the dialogue ends there."""
     starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
     for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
-        asked = dialogue[start]
-        replies = [turn.text for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
+        yield dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
+
+
+def _history(dialogue: Sequence[Turn]) -> Iterator[AieTurn]:
+    for asked, replies in exchanges(dialogue):
         state = _CODES.get(asked.action or "", "") if replies else _CODES["Conclusion"]
-        yield AieTurn(doctor=asked.text, state=state, patient="\n".join(replies) if replies else None)
+        patient = "\n".join(turn.text for turn in replies) if replies else None
+        yield AieTurn(doctor=asked.text, state=state, patient=patient)

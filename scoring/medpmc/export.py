@@ -9,6 +9,7 @@ from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
+from scoring.aie.export import exchanges
 from scoring.medpmc.transcripts import END
 
 # Med-PMC's codes of the doctor's actions; it has no demand.
@@ -36,11 +37,7 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport 
     A turn of the doctor without a reply is the end. The patient's words are those that the doctor heard; the plain
     ones stand beside them where a persona coloured them. An untracked turn has an empty state.
     """
-    patient, key = case.patient, case.key
-    person = [
-        fact.text for fact in record_sentences(patient, case.examinations, case.language) if fact.section == "person"
-    ]
-    past = [patient.past_history, patient.personal_history, patient.family_history]
+    key = case.key
     pictured = {image.item: case.examinations.results.get(image.item, "") for image in case.examinations.images}
     results = [
         f"{label(item, case.language)}: {text}"
@@ -53,11 +50,7 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport 
     return {
         "id": case.id,
         "Text": {
-            "Patient Information": " ".join(person),
-            "Chief Complaint": patient.chief_complaint,
-            "Present Illness": patient.present_illness,
-            "Physical Condition": "",
-            "Past Medical History": " ".join(part for part in past if part),
+            **patient_sections(case),
             "Examinations": "\n".join([*results, *marks]),
             "Diagnosis": "; ".join(key.diagnosis),
             "Treatment": key.treatment_course,
@@ -71,11 +64,24 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport 
     }
 
 
+def patient_sections(case: Case) -> dict[str, str]:
+    """The patient's sections of a record of Med-PMC; examinations, diagnosis and treatment stand beside them."""
+    patient = case.patient
+    person = [
+        fact.text for fact in record_sentences(patient, case.examinations, case.language) if fact.section == "person"
+    ]
+    past = [patient.past_history, patient.personal_history, patient.family_history]
+    return {
+        "Patient Information": " ".join(person),
+        "Chief Complaint": patient.chief_complaint,
+        "Present Illness": patient.present_illness,
+        "Physical Condition": "",
+        "Past Medical History": " ".join(part for part in past if part),
+    }
+
+
 def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
-    """Each turn of the doctor with what was said in reply."""
-    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
-    for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
-        asked, replies = dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
+    for asked, replies in exchanges(dialogue):
         if not replies:
             yield {"doctor": asked.text, "state": END, "memory": ""}
             continue

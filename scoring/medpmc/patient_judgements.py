@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from cases import Case
-from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
 from scoring.aie.simulator_set import CODES, Played
+from scoring.medpmc.export import patient_sections
 from scoring.medpmc.judges import PatientScores, PersonaScores
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import Sample
@@ -84,22 +84,6 @@ def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted:
 
 
 def _transcript(case: Case, history: list[dict[str, str | None]]) -> MedPmcTranscript:
-    record = case.patient
-    person = [f.text for f in record_sentences(record, case.examinations, case.language) if f.section == "person"]
     results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
-    past = (record.past_history, record.personal_history, record.family_history)
-    return MedPmcTranscript.model_validate(
-        {
-            "id": case.id,
-            "Text": {
-                "Patient Information": " ".join(person),
-                "Chief Complaint": record.chief_complaint,
-                "Present Illness": record.present_illness,
-                "Past Medical History": " ".join(part for part in past if part),
-                "Examinations": "\n".join(results),
-                "Diagnosis": "",
-                "Treatment": "",
-            },
-            "history": history,
-        }
-    )
+    text = {**patient_sections(case), "Examinations": "\n".join(results), "Diagnosis": "", "Treatment": ""}
+    return MedPmcTranscript.model_validate({"id": case.id, "Text": text, "history": history})

@@ -1,21 +1,23 @@
-"""The judgements of patients on the labelled items: Med-PMC's, and AI Hospital's. Each reply is played first."""
+"""Patient systems on labelled items: each reply is played, then measured (AIE) or judged (Med-PMC, AI Hospital)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-import anyio
 
 from cases import Case
 from cases.vocabulary import Language
 from llm import Role, ask
-from llm.errors import AskError
 from llm.role import Answer
 from nodes.context import Context
-from scoring.aie.simulator_set import Played, SimulatorItem
-from scoring.medpmc.judges import patient_judge, persona_judge, view
+from nodes.patients.systems import PATIENTS
+from nodes.state.chart import Presentation, Turn
+from nodes.state.patient_side import PatientSideState
+from scoring.aie.simulator import score_simulator
+from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, tracking_by_part
+from scoring.asking import ask_each
+from scoring.medpmc.judges import MedPmcView, patient_judge, persona_judge, view
 from scoring.medpmc.patient_judgements import actor_judgement, as_consultations, patient_judgement, standard
-from scoring.metrics.samples import Sample
+from scoring.metrics.samples import Definition, Sample
 from scoring.mvme.reply_judges import (
     ExaminationAccuracy,
     Relevance,
@@ -29,98 +31,126 @@ from scoring.mvme.reply_judges import (
     relevance_judge,
     reply_view,
 )
-from wardround.analysis.simulator_trial import play_all
-
-WITH, WITHOUT = "w", "w/o"
-_AT_ONCE = 8  # questions before a judge at a time
-_Question = tuple[Any, Language]
 
 
-@dataclass(frozen=True)
-class Judgements:
-    """The values by metric, and what got no answer, with the reason."""
+@dataclass
+class Trial:
+    """A patient system put to items: what was found about its replies so far.
 
-    samples: dict[str, list[Sample]]
-    failures: dict[str, str]
+    Attributes:
+        cases: by id; the items are about them.
+        context: the models of the patient and of the judges.
+        samples: the values by metric.
+        failures: what got no answer, by item (and question), with the reason.
+    """
+
+    cases: Mapping[str, Case]
+    context: Context
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    async def play(self, items: Sequence[SimulatorItem], patient: str, setting: str = "") -> list[Played]:
+        """Have a patient answer every item; what got no answer is a failure, and left out."""
+
+        async def one(item: SimulatorItem) -> Played:
+            return await play(item, self.cases[item.case_id], self.context, patient)
+
+        played, failed = await ask_each(items, one)
+        self.failures |= {f"{item.id}{setting}": reason for item, reason in failed}
+        return [reply for _, reply in played]
+
+    async def judge(
+        self, role: Role[Answer], views: Mapping[str, tuple[Any, Language]], setting: str = ""
+    ) -> dict[str, Answer]:
+        """A judge's answers by name, in the order of the views; what got none is a failure, and left out.
+
+        Args:
+            role: who judges.
+            views: what is judged and in which language, by the name of an item or of a case.
+            setting: what tells this question from another of the same role about the same thing.
+        """
+
+        async def one(name: str) -> Answer:
+            place = "/".join(filter(None, (name, setting)))
+            seen, language = views[name]
+            return await ask(role, seen, self.context, language=language, place=place)
+
+        answers, failed = await ask_each(list(views), one)
+        self.failures |= {" ".join(filter(None, (f"{name}, {role.name}", setting))): why for name, why in failed}
+        return dict(answers)
 
 
-async def judge_patient_actor(
-    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context
-) -> Judgements:
+async def measure(trial: Trial, items: Sequence[SimulatorItem], patient: str, definition: Definition) -> list[Played]:
+    """AIE's metrics of a patient's replies, and the accuracy of its tracking by part of the set."""
+    played = await trial.play(items, patient)
+    trial.samples |= score_simulator(as_tests(played, trial.cases), definition) | tracking_by_part(played, trial.cases)
+    return played
+
+
+async def judge_patient_actor(trial: Trial, items: Sequence[SimulatorItem]) -> None:
     """Med-PMC's patient with and without its tracker, its words with and without the actor (Tables 4 and 5).
 
     Without the tracker MedChain's patient answers, which holds the record and tracks nothing.
     """
-    tracked, failures = await play_all(items, cases, context, "medpmc")
-    untracked, more = await play_all(items, cases, context, "medchain")
-    failures |= {f"{item} without tracker": reason for item, reason in more.items()}
-    samples: dict[str, list[Sample]] = {}
+    acted = await trial.play(items, "medpmc")
+    untracked = await trial.play(items, "medchain", " without tracker")
+    plain = standard(acted)
 
-    async def judged(role: Role[Answer], played: Sequence[Played], setting: str) -> dict[str, Answer]:
-        questions: dict[str, _Question] = {}
-        for case_id, transcript in as_consultations(played, cases).items():
-            language = cases[case_id].language
-            seen = view(transcript, language)
-            if role.name != persona_judge.name or seen.replies:
-                questions[case_id] = seen, language
-        answers, unanswered = await _ask_all(role, questions, context, setting)
-        failures.update({f"{case_id}, {role.name} {setting}": reason for case_id, reason in unanswered.items()})
-        return answers
+    def views(played: Sequence[Played]) -> dict[str, tuple[MedPmcView, Language]]:
+        consultations = as_consultations(played, trial.cases)
+        languages = {name: trial.cases[name].language for name in consultations}
+        return {name: (view(one, languages[name]), languages[name]) for name, one in consultations.items()}
 
-    plain = standard(tracked)
-    for way, played in ((WITH, plain), (WITHOUT, untracked)):
-        setting = f"{way} S-T"
-        samples |= patient_judgement(await judged(patient_judge, played, setting), setting)
-    for way, played in ((WITH, tracked), (WITHOUT, plain)):
-        setting = f"{way} Actor"
-        samples |= actor_judgement(await judged(persona_judge, played, setting), setting, acted=way == WITH)
-    return Judgements(samples, failures)
+    for setting, played in (("w S-T", plain), ("w/o S-T", untracked)):
+        trial.samples |= patient_judgement(await trial.judge(patient_judge, views(played), setting), setting)
+    for setting, played in (("w Actor", acted), ("w/o Actor", plain)):
+        said = {name: seen for name, seen in views(played).items() if seen[0].replies}
+        verdicts = await trial.judge(persona_judge, said, setting)
+        trial.samples |= actor_judgement(verdicts, setting, acted=played is acted)
 
 
-async def judge_replies(
-    items: Sequence[SimulatorItem], cases: Mapping[str, Case], context: Context, patient: str
-) -> Judgements:
+async def judge_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str) -> None:
     """Relevance, consistency and examination accuracy of a patient's replies (AI Hospital, Table 4)."""
-    played, failures = await play_all([item for item in items if is_answered(item)], cases, context, patient)
-    views = {one.item.id: reply_view(one, cases[one.item.case_id]) for one in played}
-    case_of = {one.item.id: one.item.case_id for one in played}
-    silent = [name for name, seen in views.items() if not seen.reply.strip()]
+    played = await trial.play([item for item in items if is_answered(item)], patient)
+    views = {one.item.id: reply_view(one, trial.cases[one.item.case_id]) for one in played}
 
-    async def judged(role: Role[Answer], of: Sequence[str], silence: Answer | None = None) -> list[tuple[str, Answer]]:
-        questions = {name: (views[name], views[name].language) for name in of if name not in silent}
-        answers, unanswered = await _ask_all(role, questions, context)
-        failures.update({f"{name}, {role.name}": reason for name, reason in unanswered.items()})
-        given = {**answers, **({name: silence for name in of if name in silent} if silence is not None else {})}
-        return [(case_of[name], given[name]) for name in of if name in given]
+    async def judged(role: Role[Answer], of: Iterable[str], silence: Answer | None) -> list[tuple[str, Answer]]:
+        """The verdicts by case; silence has one that nobody needs to be asked for, or none."""
+        of = list(of)
+        given = await trial.judge(
+            role, {name: (views[name], views[name].language) for name in of if views[name].reply.strip()}
+        )
+        if silence is not None:
+            given |= {name: silence for name in of if not views[name].reply.strip()}
+        return [(views[name].played.item.case_id, given[name]) for name in of if name in given]
 
     orders = [name for name, seen in views.items() if orders_examination(seen)]
-    return Judgements(
-        {
-            "Rel": relevance(await judged(relevance_judge, list(views), Relevance(relevant=False))),
-            "Con": consistency(await judged(consistency_judge, list(views))),
-            "Acc": examination_accuracy(await judged(examination_judge, orders, ExaminationAccuracy(accurate=False))),
-        },
-        failures,
-    )
+    trial.samples |= {
+        "Rel": relevance(await judged(relevance_judge, views, Relevance(relevant=False))),
+        "Con": consistency(await judged(consistency_judge, views, None)),
+        "Acc": examination_accuracy(await judged(examination_judge, orders, ExaminationAccuracy(accurate=False))),
+    }
 
 
-async def _ask_all(
-    role: Role[Answer], questions: Mapping[str, _Question], context: Context, setting: str = ""
-) -> tuple[dict[str, Answer], dict[str, str]]:
-    """A role's answers by name, in the order of the questions; and why others are missing."""
-    answers: dict[str, Answer] = {}
-    failures: dict[str, str] = {}
-    limit = anyio.CapacityLimiter(_AT_ONCE)
-
-    async def one(name: str, seen: Any, language: Language) -> None:
-        async with limit:
-            try:
-                place = "/".join(filter(None, (name, setting)))
-                answers[name] = await ask(role, seen, context, language=language, place=place)
-            except AskError as error:
-                failures[name] = f"{error.reason}: {error}"
-
-    async with anyio.create_task_group() as group:
-        for name, (seen, language) in questions.items():
-            group.start_soon(one, name, seen, language)
-    return {name: answers[name] for name in questions if name in answers}, failures
+async def play(item: SimulatorItem, case: Case, context: Context, patient: str) -> Played:
+    """Have the patient answer one item: in words, pictures being told by their written findings."""
+    before = [*item.dialogue, Turn(speaker="doctor", text=item.doctor)]
+    state: PatientSideState = {
+        "presentation": Presentation(
+            language=case.language,
+            age_years=case.patient.age_years,
+            sex=case.patient.sex,
+            occupation=case.patient.occupation,
+            chief_complaint=case.patient.chief_complaint,
+        ),
+        "patient_record": case.patient,
+        "examination_record": case.examinations,
+        "dialogue": before,
+    }
+    in_words = context.model_copy(update={"patient": patient, "send_pictures": False})
+    dialogue: list[Turn] = (await PATIENTS[patient].graph.ainvoke(state, context=in_words))["dialogue"]
+    doctor, *after = dialogue[len(before) - 1 :]
+    # What patient and examiner say to each other is not for the doctor's ears.
+    said = [turn for turn in after if turn.addressee in (None, "doctor")]
+    reply = said[-1] if said else Turn(speaker="patient", text="")
+    return Played(item=item, action=doctor.action or "", reply=reply.text, plain=reply.plain)

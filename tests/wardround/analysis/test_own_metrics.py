@@ -11,8 +11,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from cases import Case
+from llm import ModelSettings
 from scoring.medchain.answers import Answers
-from scoring.suite import SUITES, metric
+from scoring.suite import SUITES, CaseScores, Suite, metric
 from tests.support.metrics import suites_given_back
 from tests.support.runs import IDS, results, run, short
 from wardround import to_dataframe
@@ -105,6 +106,19 @@ def test_the_data_frame_has_the_columns_and_the_reasons(runs: tuple[Path, Path])
     rows = {row["case_id"]: row for row in frame.to_dict("records")}
     assert rows[SCORED]["urgency"] == 0.75
     assert rows[BROKEN]["unscored.urgency"] == "metric failed: ValueError: no urgency"
+
+
+def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> None:
+    async def named(case: Case, answers: Answers, settings: ModelSettings) -> CaseScores:
+        return CaseScores({"named": float(len(answers.diagnosis) > 0)})
+
+    SUITES.add("named_only", Suite("named_only", {"named": "Named"}, named, needs=frozenset({"decisions"})))
+    try:
+        done = CliRunner().invoke(app, ["score", "named-only", str(runs[0])])
+        assert done.exit_code == 0 and "named" in done.output and "1.000" in done.output, done.output
+        assert "named-only" in CliRunner().invoke(app, ["score", "--help"]).output
+    finally:
+        del SUITES._entries["named_only"]
 
 
 def test_a_run_is_read_where_its_metrics_are_not_registered(runs: tuple[Path, Path]) -> None:

@@ -1,13 +1,19 @@
 """``wardround score aie`` and ``wardround score aie-simulator``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from scoring.aie.action_tables import action_shares, by_length, utterance_languages
+from scoring.aie.metrics import score_aie, unanswered
+from scoring.aie.simulator import beside_people, confusion, score_simulator
+from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_aie, read_simulator_tests
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import Definition, Sample, estimates
 from wardround.commands.score.mcq import ask_again_as_mcq, formats_compared
-from wardround.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
-from wardround.commands.score.recorded import scores_of_run
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.score.rescored import scores_of_run_alone
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -20,15 +26,10 @@ from wardround.commands.score.transcripts import (
     read_files,
 )
 
-if TYPE_CHECKING:
-    from scoring.aie.transcripts import AieTranscript, SimulatorTest
-    from scoring.metrics.samples import Definition, Sample
-
 
 def aie(
     transcripts: Transcripts,
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
     language: Annotated[
         Literal["en", "zh"] | None,
         typer.Option(help="What paper mode takes the data set for; by default the language of its records."),
@@ -41,23 +42,17 @@ def aie(
             metavar="SPEC", help="Also ask this model each case as a multiple-choice question.", show_default=False
         ),
     ] = None,
-) -> None:
+) -> Scores:
     """The ten doctor metrics of AIE (percent, except turns and length); of a run directory, all but the diagnosis.
 
     Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
     """
     if transcripts[0].is_dir():
-        if len(transcripts) > 1 or against or human or mcq or language:
-            refuse("a run directory is scored alone: without other sources, --against, --human, --mcq and --language")
-        show(scores_of_run(transcripts[0], "aie", mode), json_file)
-        return
-    from scoring.aie.metrics import score_aie, unanswered
-    from scoring.aie.transcripts import read_aie
-    from scoring.metrics.samples import estimates
-
+        alone = not (transcripts[1:] or against or human or mcq or language)
+        return scores_of_run_alone(transcripts[0], "aie", mode, alone, "--against, --human, --mcq and --language")
     definition: Definition = mode.value
 
-    def scored(paths: list[Path]) -> "tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]":
+    def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
         files = read_files(read_aie, paths)
         return files, [score_aie(records, definition, language) for records in files]
 
@@ -77,17 +72,7 @@ def aie(
         tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
     if definition == "sound" and (without := unanswered(everything)):
         notes.append(f"{len(without)} without one option's letter as diagnosis: unscored in DIAGNOSIS.")
-    show(
-        Scores(
-            suite="aie",
-            mode=mode,
-            n=len(everything),
-            metrics=metrics,
-            tables=tables,
-            notes=notes,
-        ),
-        json_file,
-    )
+    return Scores("aie", mode, len(everything), metrics, tables, notes)
 
 
 def aie_simulator(
@@ -95,23 +80,17 @@ def aie_simulator(
         list[Path], typer.Argument(metavar="FILES...", help="Simulator test files, as one set.", show_default=False)
     ],
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
     people: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="A test file whose replies people gave, to correlate with.", show_default=False
         ),
     ] = None,
-) -> None:
+) -> Scores:
     """The patient simulator metrics of AIE (percent).
 
     Also printed: tracked actions against people's, and the correlation with people's replies.
     """
-    from scoring.aie.simulator import beside_people, confusion, score_simulator
-    from scoring.aie.transcripts import ACTIONS, read_simulator_tests
-    from scoring.metrics.comparison import spearman
-    from scoring.metrics.samples import estimates
-
     definition: Definition = mode.value
     tests: list[SimulatorTest] = [test for records in read_files(read_simulator_tests, files) for test in records]
     acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
@@ -126,13 +105,10 @@ def aie_simulator(
         rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
         tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
     metrics = estimates(score_simulator(tests, definition), clustered=definition == "sound")
-    show(Scores("aie-simulator", mode, len(tests), metrics, tables), json_file)
+    return Scores("aie-simulator", mode, len(tests), metrics, tables)
 
 
-def _tables(transcripts: "list[AieTranscript]", definition: "Definition") -> list[ExtraTable]:
-    from scoring.aie.action_tables import action_shares, by_length, utterance_languages
-    from scoring.aie.transcripts import ACTIONS
-
+def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:
     shares = action_shares(transcripts)
     actions = [code for code in ACTIONS if any(code in row.shares for row in shares)]
     return [

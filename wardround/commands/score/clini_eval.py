@@ -1,30 +1,30 @@
 """``wardround score clini-eval``: how well the physician of a dialogue interviews, in 100 points."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import anyio
 import typer
 
-from wardround.commands.score.output import (
-    ExtraTable,
-    JsonOption,
-    Mode,
-    ModeOption,
-    Scores,
-    refuse,
-    refuse_records,
-    show,
+from cases import Problem
+from cases.dialogues import Dialogue, read_dialogues
+from scoring.asking import ask_each
+from scoring.clini_eval.demonstration import why_not
+from scoring.clini_eval.instructor import score_clini_eval
+from scoring.clini_eval.points import (
+    ASSESSABLE,
+    ASSESSED,
+    LEAVES,
+    MAINS,
+    TOTAL,
+    CliniEvalScores,
+    estimates_of,
 )
-from wardround.commands.score.reports import JudgeOption, ask_each, judge_settings
-from wardround.commands.score.transcripts import cell
-
-if TYPE_CHECKING:
-    from cases.dialogues import Dialogue
-    from llm import ModelSettings
-    from scoring.clini_eval.points import CliniEvalScores
-
-SOME_FAILED = 1
+from scoring.metrics.samples import mean
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
+from wardround.commands.score.transcripts import JudgeOption, asking, cell
 
 DialogueFile = Annotated[
     Path,
@@ -36,7 +36,6 @@ def clini_eval(
     source: DialogueFile,
     judge: JudgeOption = "offline",
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
     by: Annotated[
         Literal["department", "strategy"] | None, typer.Option("--by", help="Also print the means of each.")
     ] = None,
@@ -44,32 +43,33 @@ def clini_eval(
         Path | None,
         typer.Option("--details", metavar="FILE", help="Write each dialogue's points, assessment and summary here."),
     ] = None,
-) -> None:
+) -> Scores:
     """The 34 numbers of Clini-Eval and their sums (CliniChat, tables 2 to 4).
 
     Sound: the judge is told the diseases that the file names. Paper: it infers the diagnosis from the note alone.
     Offline, rules count the leaves that can be counted; the others, and with them the sums, are missing.
     """
-    from scoring.clini_eval.points import estimates_of
-
-    settings = judge_settings(judge)
+    settings = asking({"default": judge})
     dialogues = _read(source)
-    scores, failures = _judge(dialogues, settings, mode)
+
+    async def score(place: int) -> CliniEvalScores:
+        told = {} if mode is Mode.SOUND else {"diseases": list[str]()}
+        return await score_clini_eval(dialogues[place].model_copy(update=told), settings)
+
+    asked = anyio.run(ask_each, range(len(dialogues)), score)
+    judged = dict(asked.answers)
+    scores = [judged.get(place) for place in range(len(dialogues))]
+    failures = [f"Dialogue {dialogues[place].id}: no judgement: {reason}" for place, reason in asked.failures]
     if details is not None:
         _write(details, dialogues, scores)
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed(scores), *([_by(by, dialogues, scores)] if by else [])]
-    show(Scores("clini-eval", mode, len(dialogues), metrics, tables, _notes(scores, failures)), json_file)
-    if failures:
-        raise typer.Exit(SOME_FAILED)
+    notes = _notes(scores, failures)
+    return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
-def _read(source: Path) -> "list[Dialogue]":
+def _read(source: Path) -> list[Dialogue]:
     """The dialogues; ends the command if a line cannot be used or there is nothing to score in it."""
-    from cases.dialogues import read_dialogues
-    from cases.files import Problem
-    from scoring.clini_eval.demonstration import why_not
-
     dialogues, problems = read_dialogues(source)
     lacking = [(dialogue, why_not(dialogue)) for dialogue in dialogues]
     problems += [Problem(str(source), f"dialogue {one.id}", "", problem) for one, problem in lacking if problem]
@@ -77,33 +77,8 @@ def _read(source: Path) -> "list[Dialogue]":
     return dialogues
 
 
-def _judge(
-    dialogues: "Sequence[Dialogue]", settings: "ModelSettings", mode: Mode
-) -> "tuple[list[CliniEvalScores | None], list[str]]":
-    """The scores in order, None where the judge failed, and why it did, by dialogue."""
-    from llm import AskError
-    from scoring.clini_eval.instructor import score_clini_eval
-
-    scores: dict[int, CliniEvalScores] = {}
-    failures: dict[int, str] = {}
-
-    async def score(place: int) -> None:
-        dialogue = dialogues[place]
-        if mode is Mode.PAPER:
-            dialogue = dialogue.model_copy(update={"diseases": []})
-        try:
-            scores[place] = await score_clini_eval(dialogue, settings)
-        except AskError as error:
-            failures[place] = f"Dialogue {dialogue.id}: no judgement: {error.reason}: {error}"
-
-    ask_each(range(len(dialogues)), score)
-    return [scores.get(place) for place in range(len(dialogues))], [failures[place] for place in sorted(failures)]
-
-
-def _write(file: Path, dialogues: "Sequence[Dialogue]", scores: "Sequence[CliniEvalScores | None]") -> None:
+def _write(file: Path, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> None:
     """One line a dialogue that was judged."""
-    import json
-
     lines = [
         json.dumps({"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")}, ensure_ascii=False) + "\n"
         for dialogue, one in zip(dialogues, scores, strict=True)
@@ -116,11 +91,8 @@ def _write(file: Path, dialogues: "Sequence[Dialogue]", scores: "Sequence[CliniE
         refuse(f"cannot write {file}: {error.strerror or error}")
 
 
-def _assessed(scores: "Sequence[CliniEvalScores | None]") -> list[ExtraTable]:
+def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
     """Where not all was assessed: the points of what was, of the most that it could have, by main metric."""
-    from scoring.clini_eval.points import LEAVES, MAINS
-    from scoring.metrics.samples import mean
-
     known = [score for score in scores if score is not None]
     if not any(score.unscored for score in known):
         return []
@@ -136,10 +108,8 @@ def _assessed(scores: "Sequence[CliniEvalScores | None]") -> list[ExtraTable]:
     ]
 
 
-def _by(by: str, dialogues: "Sequence[Dialogue]", scores: "Sequence[CliniEvalScores | None]") -> ExtraTable:
+def _by(by: str, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> ExtraTable:
     """The means of each department or strategy (CliniChat, tables 2 and 3); what was not assessed stays empty."""
-    from scoring.clini_eval.points import ASSESSABLE, ASSESSED, MAINS, TOTAL, estimates_of
-
     groups: dict[str, list[int]] = {}
     for place, dialogue in enumerate(dialogues):
         groups.setdefault(getattr(dialogue, by) or f"(no {by})", []).append(place)
@@ -155,7 +125,7 @@ def _by(by: str, dialogues: "Sequence[Dialogue]", scores: "Sequence[CliniEvalSco
     return ExtraTable(f"Means by {by}", [by, "n", *columns], rows)
 
 
-def _notes(scores: "Sequence[CliniEvalScores | None]", failures: Sequence[str]) -> list[str]:
+def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:
     missing = {key for score in scores if score is not None for key in score.unscored}
     notes = [f"{len(failures)} dialogues have no judgement and are left out."] if failures else []
     if missing:

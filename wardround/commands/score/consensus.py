@@ -1,23 +1,25 @@
 """``wardround score consensus``: how soon doctors agree."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from wardround.commands.score.output import (
-    ExtraTable,
-    JsonOption,
-    Mode,
-    ModeOption,
-    Scores,
-    refuse,
-    refuse_records,
-    show,
+from cases import Problem
+from scoring.mvme.consensus import (
+    ENDS,
+    ROUNDS,
+    Discussion,
+    discussion,
+    ended_at,
+    share_ended_at,
+    share_in_consensus,
+    share_of_end,
 )
-
-if TYPE_CHECKING:
-    from scoring.mvme.consensus import Discussion
+from scoring.mvme.transcripts import read_collaborations
+from wardround.analysis.discussions import discussions_of
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
+from wardround.commands.score.transcripts import open_recorded, read_files
 
 
 def consensus(
@@ -32,19 +34,17 @@ def consensus(
         ),
     ] = None,
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
-) -> None:
+) -> Scores:
     """The round in which discussions ended, and whether in agreement (AI Hospital, figure 4).
 
     Sound: the share of cases in consensus after each round, with those that gave up, or may have, apart. Paper: the
     share that ended after each round; the last one mixes both.
     """
-    from scoring.mvme.consensus import ENDS, ROUNDS, ended_at, share_ended_at, share_in_consensus, share_of_end
-
     notes: list[str] = []
     if source.is_dir():
-        found, allowed, without = _of_run(source)
-        rounds = allowed if rounds is None else rounds
+        run = open_recorded(source)
+        found, without = discussions_of(run.scored)
+        rounds = run.experiment.context.max_rounds if rounds is None else rounds
         if found and (most := max(one.rounds for one in found)) > rounds:
             refuse(f"--rounds {rounds}: a discussion of {source} had {most}")
         if without:
@@ -67,43 +67,18 @@ def consensus(
         f"{unknown} cases used up all {rounds} rounds, and their records do not say whether they agreed in the last: "
         f"between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases agreed in the end."
     )
-    show(
-        Scores(
-            suite="consensus",
-            mode=mode,
-            n=len(found),
-            metrics=metrics,
-            tables=[ExtraTable("Cases by the round in which they ended", ["round", "ended", "surely agreed"], rows)],
-            notes=[*notes, note] if unknown else notes,
-        ),
-        json_file,
-    )
+    table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "surely agreed"], rows)
+    return Scores("consensus", mode, len(found), metrics, [table], [*notes, note] if unknown else notes)
 
 
-def _of_file(source: Path, rounds: int) -> "list[Discussion]":
+def _of_file(source: Path, rounds: int) -> list[Discussion]:
     """The discussions of a file of collaborations."""
-    from cases import Problem
-    from scoring.mvme.consensus import discussion
-    from scoring.mvme.transcripts import read_collaborations
-
-    reading = read_collaborations(source)
-    refuse_records(reading.errors)
     found: list[Discussion] = []
     problems: list[Problem] = []
-    for record in reading.records:
+    for record in read_files(read_collaborations, [source])[0]:
         try:
             found.append(discussion(record, rounds))
         except ValueError as error:
             problems.append(Problem(str(source), f"patient {record.patient_id}", "final_turn", str(error)))
     refuse_records(problems)
     return found
-
-
-def _of_run(directory: Path) -> "tuple[list[Discussion], int, int]":
-    """The discussions of a run of ours, the rounds that it allowed, and its scored cases without a discussion."""
-    from wardround.analysis.discussions import discussions_of
-    from wardround.commands.score.recorded import open_recorded
-
-    run = open_recorded(directory)
-    found, without = discussions_of(run.scored)
-    return found, run.experiment.context.max_rounds, without

@@ -1,29 +1,20 @@
 """``wardround score icd10``: the diagnoses of reports, linked to ICD-10 terms."""
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import anyio
 import typer
 
-from wardround.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
-from wardround.commands.score.reports import (
-    JudgeOption,
-    ReferenceOption,
-    ReportCase,
-    ReportSource,
-    ask_each,
-    judge_settings,
-    read_report_cases,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scoring.metrics.icd10 import Agreement, DiseaseCase
-    from scoring.metrics.icd10_terms import TermList
-    from scoring.metrics.statistics import Estimate
-
-SOME_FAILED = 1
+from scoring.asking import ask_each
+from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, agreement, predicted_entities, standard_names
+from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
+from scoring.metrics.statistics import Estimate
+from scoring.mvme import disease_entities
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse
+from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
+from wardround.commands.score.transcripts import JudgeOption, asking
 
 
 class Splitter(StrEnum):
@@ -49,16 +40,12 @@ def icd10(
     ] = None,
     judge: JudgeOption = "offline",
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
-) -> None:
+) -> Scores:
     """Precision, recall and F1 of the diseases in a diagnosis, by three rules (AI Hospital, table 3).
 
     R, P and F1 are those of the mode: sound compares the full code of the nearest term, paper whether the ten nearest
     names overlap. All three rules stand beside them as R.published, R.code, R.category and so on, in percent.
     """
-    from scoring.metrics.icd10 import RULES, agreement, predicted_entities
-    from scoring.metrics.icd10_terms import ICD10CM, TermListError, load_terms
-
     chosen = splitter or (Splitter.STANDARD if mode is Mode.PAPER else Splitter.RULE)
     cases = read_report_cases(source, reference)
     given = [case for case in cases if _has_diagnosis(case, mode)]
@@ -66,10 +53,7 @@ def icd10(
         refuse(f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each")
     if terms == ICD10CM and sum(case.language == "zh" for case in given) * 2 > len(given):
         refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
-    try:
-        listed = load_terms(terms)
-    except TermListError as error:
-        refuse(str(error))
+    listed = load_terms(terms)
     diseases, failures = _split(given, chosen, listed, judge)
     rules = {rule: agreement(diseases, listed, rule) for rule in RULES}
     own = rules["published" if mode is Mode.PAPER else "code"]
@@ -79,19 +63,8 @@ def icd10(
     notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and are left out."]
     notes = notes if len(given) < len(cases) else []
     notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
-    show(
-        Scores(
-            suite="icd10",
-            mode=mode,
-            n=len(diseases),
-            metrics=metrics,
-            tables=[_summary(rules.items(), chosen, len(listed))],
-            notes=notes,
-        ),
-        json_file,
-    )
-    if failures:
-        raise typer.Exit(SOME_FAILED)
+    table = _summary(rules.items(), chosen, len(listed))
+    return Scores("icd10", mode, len(diseases), metrics, [table], notes, failed=bool(failures))
 
 
 def _has_diagnosis(case: ReportCase, mode: Mode) -> bool:
@@ -102,13 +75,10 @@ def _has_diagnosis(case: ReportCase, mode: Mode) -> bool:
 
 
 def _split(
-    cases: list[ReportCase], splitter: Splitter, terms: "TermList", judge: str
-) -> "tuple[list[DiseaseCase], list[str]]":
-    from scoring.metrics.icd10 import DiseaseCase, standard_names
-    from scoring.mvme.disease_entities import ask_for_diseases, split_diseases
-
+    cases: list[ReportCase], splitter: Splitter, terms: TermList, judge: str
+) -> tuple[list[DiseaseCase], list[str]]:
     def by_rule(text: str) -> list[str]:
-        names = split_diseases(text, terms.__contains__)
+        names = disease_entities.split_diseases(text, terms.__contains__)
         return standard_names(names, terms) if splitter is Splitter.STANDARD else names
 
     texts = [(case, case.report["diagnosis"], case.reference["diagnosis"]) for case in cases]
@@ -116,27 +86,27 @@ def _split(
         return [DiseaseCase(case.case_id, by_rule(said), by_rule(wanted)) for case, said, wanted in texts], []
     if judge == "offline":
         refuse("--splitter llm: name the model, for example --judge openai:gpt-4o-mini")
-    settings = judge_settings(judge)
+    settings = asking({"default": judge})
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
         case, said, wanted = item
         return DiseaseCase(
             case.case_id,
-            await ask_for_diseases(said, settings, case.language, f"{case.case_id}/report"),
-            await ask_for_diseases(wanted, settings, case.language, f"{case.case_id}/reference"),
+            await disease_entities.ask_for_diseases(said, settings, case.language, f"{case.case_id}/report"),
+            await disease_entities.ask_for_diseases(wanted, settings, case.language, f"{case.case_id}/reference"),
         )
 
-    answers, failures = ask_each(texts, by_model)
-    return [answer for answer in answers if answer is not None], failures
+    asked = anyio.run(ask_each, texts, by_model)
+    return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
 
 
-def _named(found: "Agreement", suffix: str = "") -> "dict[str, Estimate]":
+def _named(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
     named = {"R": found.recall, "P": found.precision, "F1": found.f1}
     return {f"{name}{suffix}": value for name, value in named.items()}
 
 
-def _summary(rules: "Iterable[tuple[str, Agreement]]", splitter: Splitter, terms: int) -> ExtraTable:
-    def shown(found: "Estimate") -> str:
+def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: int) -> ExtraTable:
+    def shown(found: Estimate) -> str:
         return "unscored" if found.mean is None else f"{found.mean:.2f}"
 
     return ExtraTable(

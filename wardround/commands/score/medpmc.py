@@ -1,18 +1,31 @@
 """``wardround score medpmc``."""
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import anyio
 import typer
 
-from wardround.commands.score.judged import Judged, judge_cases
-from wardround.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
-from wardround.commands.score.recorded import scores_of_run
+from cases.text.words import language_of
+from llm import Role
+from scoring.asking import ask_each
+from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
+from scoring.medpmc.metrics import EntityRule, score_medpmc
+from scoring.medpmc.rounds import information_by_round
+from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
+from scoring.metrics.recall import RecallName
+from scoring.metrics.samples import Definition, Sample, estimates, mean
+from scoring.metrics.statistics import Estimate
+from scoring.panel import Verdict, agreement, ask_panel
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.score.rescored import scores_of_run_alone
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
     Transcripts,
+    asking,
     by_file,
     cell,
     compared,
@@ -21,15 +34,14 @@ from wardround.commands.score.transcripts import (
     read_files,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from scoring.medpmc.transcripts import MedPmcTranscript
-    from scoring.metrics.samples import Definition, Sample
-    from scoring.metrics.statistics import Estimate
-
+Judged = Literal["consultation", "patient", "persona"]
+_JUDGES: Mapping[Judged, Role[Any]] = {
+    "consultation": consultation_judge,
+    "patient": patient_judge,
+    "persona": persona_judge,
+}
 RecallOption = Annotated[
-    Literal["rouge1", "rougeL", "bertscore", "ratescore", "rate_style"],
+    RecallName,
     typer.Option("--recall", help="How a text is recalled; bertscore and ratescore need models of the hub."),
 ]
 
@@ -38,10 +50,7 @@ def medpmc(
     transcripts: Transcripts,
     recall: RecallOption = "rouge1",
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
-    entities: Annotated[
-        Literal["rules", "spacy"], typer.Option(help="What finds the entities of the Examination column.")
-    ] = "rules",
+    entities: Annotated[EntityRule, typer.Option(help="What finds the entities of the Examination column.")] = "rules",
     model: Annotated[
         str | None, typer.Option(help="The embedding of rate_style, or the model of bertscore.", show_default=False)
     ] = None,
@@ -52,28 +61,20 @@ def medpmc(
     judged: Annotated[Judged, typer.Option(help="What --judge judges.")] = "consultation",
     against: Against = None,
     human: HumanScores = None,
-) -> None:
+) -> Scores:
     """The columns of Med-PMC (percent, except Lens and Turns).
 
     Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
     """
     if transcripts[0].is_dir():
-        if len(transcripts) > 1 or against or human or judge or recall != "rouge1" or entities != "rules":
-            refuse("a run directory is scored alone, by rouge1 and rules; `wardround score simulator RUN` judges it")
-        show(scores_of_run(transcripts[0], "medpmc", mode), json_file)
-        return
-    from scoring.medpmc.metrics import score_medpmc
-    from scoring.medpmc.transcripts import read_medpmc
-    from scoring.metrics.samples import MissingBackendError, estimates
-
+        ours = recall == "rouge1" and entities == "rules"
+        alone = ours and not (transcripts[1:] or against or human or judge)
+        return scores_of_run_alone(transcripts[0], "medpmc", mode, alone, "--recall, --entities, --judge and the like")
     definition: Definition = mode.value
 
-    def scored(paths: list[Path]) -> "tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]":
+    def scored(paths: list[Path]) -> tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]:
         files = read_files(read_medpmc, paths)
-        try:
-            return files, [score_medpmc(cases, recall, definition, find=entities, model=model) for cases in files]
-        except MissingBackendError as error:
-            refuse(str(error))
+        return files, [score_medpmc(cases, recall, definition, find=entities, model=model) for cases in files]
 
     files, parts = scored(transcripts)
     cases = [case for records in files for case in records]
@@ -83,10 +84,17 @@ def medpmc(
         tables.append(compared(samples, joined(scored(against)[1])))
     notes: list[str] = []
     if judge:
-        verdicts = judge_cases(cases, judge, judged)
-        samples |= verdicts.samples
-        tables += verdicts.tables
-        notes += verdicts.notes
+        role = _JUDGES[judged]
+        verdicts = _judge(cases, judge, role)
+        for aspect in role.answer.model_fields:
+            given = [(case.id, verdict.mean(aspect)) for case, verdict in verdicts]
+            samples[f"Judge: {aspect}"] = [Sample(case, value) for case, value in given if value is not None]
+        tables.append(_each_judge(role, [verdict for _, verdict in verdicts]))
+        notes += [
+            f"Case {case.id}: no judgement by {seat}: {reason}"
+            for case, verdict in verdicts
+            for seat, reason in verdict.failures.items()
+        ]
     if human:
         tables.append(correlated(samples, human))
     metrics = estimates(samples, clustered=definition == "sound")
@@ -94,10 +102,37 @@ def medpmc(
     tables.append(_rounds(cases))
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
-    show(Scores("medpmc", mode, len(cases), metrics, tables, notes), json_file)
+    return Scores("medpmc", mode, len(cases), metrics, tables, notes)
 
 
-def _averages(metrics: "Mapping[str, Estimate]", definition: "Definition") -> ExtraTable:
+def _judge(
+    cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]
+) -> list[tuple[MedPmcTranscript, Verdict[Any]]]:
+    """What a panel says of each case; one without a persona's words is not put before the judges of a persona."""
+    for spec in judges:
+        settings = asking({role.name: spec})
+    views = [(case, language := language_of(case.present_illness, case.report), view(case, language)) for case in cases]
+
+    async def one(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
+        case, language, seen = item
+        return await ask_panel(role, seen, judges, settings, language=language, place=case.id)
+
+    judged = [item for item in views if role is not persona_judge or item[2].replies]
+    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, one).answers]
+
+
+def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> ExtraTable:
+    """Each judge's own means, and how far they agree."""
+    seats = sorted({seat for verdict in given for seat in verdict.answers})
+    rows = []
+    for aspect in role.answer.model_fields:
+        votes = [verdict.votes(aspect) for verdict in given]
+        own = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
+        rows.append([aspect, *map(cell, own), cell(agreement(given, aspect))])
+    return ExtraTable("Each judge's means, and Krippendorff's alpha", ["", *seats, "alpha"], rows)
+
+
+def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraTable:
     """The row as the paper prints it, with its two averages; paper mode cuts to two decimals, as it does."""
 
     def average(*names: str) -> float | None:
@@ -114,16 +149,14 @@ def _averages(metrics: "Mapping[str, Estimate]", definition: "Definition") -> Ex
     return ExtraTable(title, list(row), [[_printed(value, definition) for value in row.values()]])
 
 
-def _printed(value: float | None, definition: "Definition") -> str:
+def _printed(value: float | None, definition: Definition) -> str:
     if value is None:
         return ""
     # The hundredth that the binary number falls short of by rounding alone is not cut off.
     return f"{math.floor(value * 100 + 1e-9) / 100:.2f}" if definition == "paper" else f"{value:.2f}"
 
 
-def _rounds(cases: "Sequence[MedPmcTranscript]") -> ExtraTable:
-    from scoring.medpmc.rounds import information_by_round
-
+def _rounds(cases: Sequence[MedPmcTranscript]) -> ExtraTable:
     rows = [
         [str(row.round), cell(row.general), cell(row.examination), cell(row.image)]
         for row in information_by_round(cases)

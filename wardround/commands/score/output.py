@@ -1,21 +1,30 @@
-"""What every suite of scores prints and writes: a table, and JSON of full precision."""
+"""The one driver of the commands: what a suite's function finds is printed as tables and written as JSON."""
 
+import functools
+import inspect
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from cases import CaseFileError
+from llm import ModelSpecError
+from scoring.metrics.icd10_terms import TermListError
+from scoring.metrics.samples import MissingBackendError
+from scoring.metrics.statistics import Estimate
 from wardround.commands.printing import printable
+from wardround.config.experiment import ConfigurationError
+from wardround.store.durable_lines import RunStoppedError
 
-if TYPE_CHECKING:
-    from scoring.metrics.statistics import Estimate
-
-BAD_INPUT = 2
+SOME_FAILED, BAD_INPUT = 1, 2
 
 
 class Mode(StrEnum):
@@ -25,7 +34,6 @@ class Mode(StrEnum):
     PAPER = "paper"
 
 
-SourceFile = Annotated[Path, typer.Argument(metavar="SRC", help="The file to score.", show_default=False)]
 ModeOption = Annotated[
     Mode, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
 ]
@@ -54,14 +62,44 @@ class Scores:
         metrics: the scores under the names that the papers print, in the order to show them.
         tables: further tables to print.
         notes: what a reader must know to read the numbers, one sentence each.
+        failed: whether something that was asked has no answer: the command ends with 1.
     """
 
     suite: str
     mode: Mode
     n: int
-    metrics: "Mapping[str, Estimate]"
+    metrics: Mapping[str, Estimate]
     tables: Sequence[ExtraTable] = ()
     notes: Sequence[str] = ()
+    failed: bool = False
+
+
+def command(score: Callable[..., Scores]) -> Callable[..., None]:
+    """A command of what scores a source: its arguments are the function's, and ``--json``.
+
+    What cannot be used (a file, a model, a run, a list of terms) ends it with code 2, before anything is printed.
+    """
+    signature = inspect.signature(score)
+    written = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonOption)
+    parameters = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*signature.parameters.values(), written)
+    ]
+
+    @functools.wraps(score)
+    def run(*, json_file: Path | None, **options: Any) -> None:
+        try:
+            scores = score(**options)
+        except CaseFileError as error:
+            refuse(*map(str, error.problems))
+        except (ConfigurationError, MissingBackendError, ModelSpecError, RunStoppedError, TermListError) as error:
+            refuse(str(error))
+        show(scores, json_file)
+        if scores.failed:
+            raise typer.Exit(SOME_FAILED)
+
+    run.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:
@@ -109,10 +147,6 @@ def refuse_records(problems: Iterable[object]) -> None:
 
 
 def _print(scores: Scores) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console = Console(highlight=False)
     table = Table(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
     table.add_column("metric")
@@ -132,7 +166,7 @@ def _print(scores: Scores) -> None:
         console.print(Text(printable(note)))
 
 
-def _cells(found: "Estimate") -> tuple[str, str, str, str, str]:
+def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
     """A row's numbers; ± is half the interval's width, as the papers print it."""
     mean = "unscored" if found.mean is None else f"{found.mean:.3f}"
     half = interval = ""

@@ -1,45 +1,49 @@
 """``wardround score aie-pairwise``: two doctors on the same cases, compared by a judge in both orders."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
+import anyio
 import typer
 
-from wardround.commands.score.output import ExtraTable, JsonOption, Mode, Scores, refuse, show
-from wardround.commands.score.transcripts import cell, read_files
-
-if TYPE_CHECKING:
-    from scoring.aie.pairwise import Duel, View
-    from scoring.aie.transcripts import AieTranscript
-
-_AT_ONCE = 8  # pairs before the judge at a time
+from cases.text.words import language_of
+from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bias, position_bias, tally
+from scoring.aie.pairwise_rules import Consultation
+from scoring.aie.transcripts import read_aie
+from scoring.asking import ask_each
+from scoring.metrics.samples import Sample, estimates
+from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse
+from wardround.commands.score.transcripts import asking, cell, read_files
 
 
 def aie_pairwise(
     one: Annotated[Path, typer.Argument(metavar="ONE", help="A doctor's transcripts.", show_default=False)],
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another's, on the same cases.", show_default=False)],
-    view: Annotated[Literal["doctor", "patient"], typer.Option(help="Whose view the judge takes.")] = "doctor",
+    view: Annotated[View, typer.Option(help="Whose view the judge takes.")] = "doctor",
     judge: Annotated[str, typer.Option(metavar="SPEC", help="The judge's model, or 'offline'.")] = "offline",
-    json_file: JsonOption = None,
-) -> None:
+) -> Scores:
     """AIE's pairwise comparison: how often ONE wins, percent of what was decided (ties and failures aside)."""
-    import anyio
-
-    from llm import ModelSpecError
-    from llm.specs import ModelSpec
-    from scoring.aie.pairwise import ASPECTS, length_bias, position_bias, tally
-    from scoring.aie.transcripts import read_aie
-    from scoring.metrics.samples import Sample, estimates
-
     here, there = ({record.case: record for record in records} for records in read_files(read_aie, [one, other]))
     shared = [case for case in here if case in there]
     if not shared:
         refuse(f"{one} and {other} have no case in common")
-    try:
-        ModelSpec.parse(judge)
-        duels = anyio.run(_duels, view, [(here[case], there[case]) for case in shared], judge)
-    except ModelSpecError as error:
-        refuse(f"--judge: {error}")
+    settings = asking({ROLES[view]: judge})
+
+    async def both_orders(case: str) -> Duel:
+        record = here[case]
+        language = language_of(record.record)
+        return await compare(
+            view,
+            Consultation.of(record, language),
+            Consultation.of(there[case], language),
+            settings,
+            language=language,
+            record=record.findings,
+            answer=record.options.get(record.answer_idx) or record.answer_idx,
+            place=case,
+        )
+
+    duels = [found for _, found in anyio.run(ask_each, shared, both_orders).answers]
     samples = {
         aspect: [
             Sample(case, 100.0 * (outcome == "one"))
@@ -57,39 +61,4 @@ def aie_pairwise(
     failures = [f"Case {case}: {duel.failure}" for case, duel in zip(shared, duels, strict=True) if duel.failure]
     metrics = estimates(samples, clustered=True)
     table = ExtraTable("Outcomes, and what should not matter (0.5 is unbiased)", header, rows)
-    show(Scores("aie-pairwise", Mode.SOUND, len(shared), metrics, [table], failures), json_file)
-
-
-async def _duels(view: "View", pairs: "list[tuple[AieTranscript, AieTranscript]]", judge: str) -> "list[Duel]":
-    import anyio
-
-    from cases.text.words import language_of
-    from llm import ModelSettings
-    from scoring.aie.pairwise import ROLES, compare
-    from scoring.aie.pairwise_rules import Consultation
-
-    settings = ModelSettings(models={ROLES[view]: judge})
-    duels: dict[int, Duel] = {}
-    limit = anyio.CapacityLimiter(_AT_ONCE)
-
-    async def one_pair(place: int, here: "AieTranscript", there: "AieTranscript") -> None:
-        language = language_of(here.record)
-        async with limit:
-            duels[place] = await compare(
-                view,
-                Consultation.of(here, language),
-                Consultation.of(there, language),
-                settings,
-                language=language,
-                record=here.findings,
-                answer=here.options.get(here.answer_idx) or here.answer_idx,
-                place=here.case,
-            )
-
-    try:
-        async with anyio.create_task_group() as group:
-            for place, (here, there) in enumerate(pairs):
-                group.start_soon(one_pair, place, here, there)
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return [duels[place] for place in range(len(pairs))]
+    return Scores("aie-pairwise", Mode.SOUND, len(shared), metrics, [table], failures)

@@ -1,25 +1,20 @@
 """The reports that a suite scores, and the expert's parts to score them against: files of others, or a run of ours."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
+from cases import Problem
+from cases.text.words import language_of
+from cases.vocabulary import Language
+from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.score.output import refuse, refuse_records
-
-if TYPE_CHECKING:
-    from cases.vocabulary import Language
-    from llm import ModelSettings
-    from scoring.mvme.transcripts import Part
-    from wardround.store.recorded_run import RecordedRun
-    from wardround.store.run_directory import Result
-
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-
-_AT_ONCE = 8  # questions in flight
+from wardround.commands.score.transcripts import open_recorded
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
 
 ReportSource = Annotated[
     Path,
@@ -37,9 +32,6 @@ ReferenceOption = Annotated[
         help="Where the expert's parts stand if SRC has none: AI Hospital's records, or evaluations of the same cases.",
     ),
 ]
-JudgeOption = Annotated[
-    str, typer.Option("--judge", metavar="SPEC", help="The model to ask: offline, or provider:model[@base_url].")
-]
 
 
 @dataclass(frozen=True)
@@ -47,16 +39,14 @@ class ReportCase:
     """One report and the expert's parts of the same case."""
 
     case_id: str
-    report: "dict[Part, str]"
-    reference: "dict[Part, str]"
+    report: dict[Part, str]
+    reference: dict[Part, str]
     text: str = field(default="", repr=False)
-    written_in: "Language | None" = None
+    written_in: Language | None = None
 
     @property
-    def language(self) -> "Language":
+    def language(self) -> Language:
         """The language that the case is written in; guessed from the reference where nothing says it."""
-        from cases.text.words import language_of
-
         return self.written_in or language_of(*self.reference.values())
 
 
@@ -66,9 +56,6 @@ def read_report_cases(source: Path, reference: Path | None) -> list[ReportCase]:
 
 
 def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
-    from cases import Problem
-    from scoring.mvme.transcripts import PARTS, read_references, read_reports, sections
-
     reading = read_reports(source)
     references, problems = read_references(reference) if reference else ({}, [])
     refuse_records([*reading.errors, *problems])
@@ -89,30 +76,19 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
 
 def _cases_of_run(directory: Path) -> list[ReportCase]:
     """The answers of a finished run, each epoch a case of its own, against the answer keys."""
-    from wardround.commands.score.recorded import open_recorded
-
     cases = [case for case, _ in reports_of_run(open_recorded(directory)) if case.reference["diagnosis"]]
     if not cases:
         refuse(f"{directory}: no case has ended with answers and has a diagnosis to compare with")
     return cases
 
 
-def reports_of_run(run: "RecordedRun") -> "list[tuple[ReportCase, Result]]":
+def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
     """The answers of every scored case: a consultation's report in five parts, a workflow's diagnoses alone."""
-    from cases import CaseFileError
-    from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
-    from scoring.mvme.transcripts import PARTS
-    from wardround.config.experiment import ConfigurationError
-
-    try:
-        cases = run.cases
-    except (CaseFileError, ConfigurationError) as error:
-        refuse(str(error))
     found = []
     for result in run.each_answered():
         if not result.scored:
             continue
-        case, answers = cases[result.case_id], result.answers
+        case, answers = run.cases[result.case_id], result.answers
         wanted = reference_parts(case)
         if isinstance(answers, ConsultationAnswers):
             written = report_parts(answers.report) if answers.report else None
@@ -123,48 +99,3 @@ def reports_of_run(run: "RecordedRun") -> "list[tuple[ReportCase, Result]]":
             reference = {"diagnosis": wanted["diagnosis"]}
         found.append((ReportCase(result.case_id, report, reference, written_in=case.language), result))
     return found
-
-
-def judge_settings(judge: str) -> "ModelSettings":
-    """The same model for every role; ends the command if the spec cannot be used."""
-    from llm import ModelSettings, ModelSpecError
-    from llm.specs import check_models
-
-    models = {"default": judge}
-    try:
-        check_models(models)
-    except ModelSpecError as error:
-        refuse(f"--judge: {error}")
-    return ModelSettings(models=models)
-
-
-def ask_each(
-    items: Sequence[Item], question: Callable[[Item], Awaitable[Answer]]
-) -> tuple[list[Answer | None], list[str]]:
-    """Put a question about each item, some at once: the answers in order, None where there is none, and the reasons."""
-    import anyio
-
-    from llm import AskError, ModelSpecError
-
-    answers: list[Answer | None] = [None] * len(items)
-    failures: list[str] = []
-
-    async def ask_all() -> None:
-        limiter = anyio.CapacityLimiter(_AT_ONCE)
-
-        async def ask_one(place: int) -> None:
-            async with limiter:
-                try:
-                    answers[place] = await question(items[place])
-                except AskError as error:
-                    failures.append(f"{error.reason}: {error}")
-
-        async with anyio.create_task_group() as group:
-            for place in range(len(items)):
-                group.start_soon(ask_one, place)
-
-    try:
-        anyio.run(ask_all)
-    except* ModelSpecError as group:
-        refuse(f"--judge: {group.exceptions[0]}")
-    return answers, failures

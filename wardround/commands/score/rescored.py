@@ -1,55 +1,68 @@
-"""``wardround score medchain``: a finished run, judged again."""
+"""``wardround score SUITE RUN``: a finished run, scored by any suite that fits it."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 import typer
 
-from wardround.commands.score.output import ExtraTable, JsonOption, Mode, ModeOption, Scores, refuse, show
+from scoring.metrics.statistics import Estimate
+from scoring.suite import Suite
+from wardround.analysis.rescoring import rescore
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse
+from wardround.commands.score.transcripts import cell
+from wardround.config.experiment_file import parse_models
+
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)]
 
 
-def medchain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
-    mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="A judge's model, such as diagnosis_judge=openai:gpt-4o; repeatable."),
-    ] = None,
-) -> None:
-    """The stage scores of a run of the clinical workflow, from its recorded answers; no doctor is asked again."""
-    import asyncio
+def rescoring_by(suite: Suite) -> Callable[..., Scores]:
+    """What scores runs by a suite; no doctor is asked again."""
 
-    from cases import CaseFileError
-    from llm import ModelSpecError
-    from scoring.metrics.statistics import Estimate
-    from wardround.analysis.rescoring import rescore
-    from wardround.config.experiment import ConfigurationError
-    from wardround.config.experiment_file import parse_models
+    def score(
+        run: RunDirectory,
+        mode: ModeOption = Mode.SOUND,
+        models: Annotated[
+            list[str] | None,
+            typer.Option(metavar="ROLE=SPEC", help="A judge's model, such as judge=openai:gpt-4o; repeatable."),
+        ] = None,
+    ) -> Scores:
+        found = scores_of_run(run, suite.name, mode, parse_models(models or []))
+        note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode is Mode.PAPER else []
+        return Scores(suite.name, mode, found.n, found.metrics, found.tables, [*found.notes, *note])
 
-    try:
-        results, summary = asyncio.run(rescore(run, parse_models(models or []), "medchain"))
-    except (CaseFileError, ConfigurationError, ModelSpecError, ValueError) as error:
-        refuse(str(error))
-    passages = ExtraTable(
-        "Error propagation (threshold 0.5)",
-        ("stage", "entered", "still right", "accuracy"),
-        [
-            (
-                passage["stage"],
-                str(passage["entered"]),
-                str(passage["still_right"]),
-                "-" if passage["accuracy"]["mean"] is None else f"{passage['accuracy']['mean']:.3f}",
-            )
-            for passage in summary["error_propagation"]
-        ],
-    )
+    score.__doc__ = f"The scores of a run by {suite.name}, from its recorded answers; no doctor is asked again."
+    return score
+
+
+def scores_of_run_alone(run: Path, suite: str, mode: Mode, alone: bool, others: str) -> Scores:
+    """A run of ours where a command reads transcripts of others; ends it if more is asked than a suite scores."""
+    if not alone:
+        refuse(f"a run directory is scored alone: without other sources, {others}")
+    if mode is Mode.PAPER:
+        refuse(f"{run}: runs are scored in the sound mode; paper mode is for the authors' transcripts")
+    return scores_of_run(run, suite, mode)
+
+
+def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] | None = None) -> Scores:
+    """A run's recorded answers scored by a suite; errors carried over, where the suite's columns are stages.
+
+    Raises:
+        ConfigurationError: no run, its cases are no longer what they were, or the suite does not fit.
+        ModelSpecError: a judge's model cannot be used.
+    """
+    results, summary = anyio.run(rescore, run, models or {}, suite)
+    metrics = {name: Estimate.model_validate(score) for name, score in summary["scores"].items()}
+    rows = [
+        (each["stage"], str(each["entered"]), str(each["still_right"]), cell(each["accuracy"]["mean"]) or "-")
+        for each in summary["error_propagation"]
+    ]
+    header = ("stage", "entered", "still right", "accuracy")
+    tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
     notes = [
-        f"{stage}: {count} not scored ({reason})"
-        for stage, reasons in summary["unscored"].items()
+        f"{name}: {count} not scored ({reason})"
+        for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
-    if mode is Mode.PAPER:
-        notes.append("Both modes agree here: the paper leaves nothing else to compute.")
-    metrics = {name: Estimate.model_validate(score) for name, score in summary["scores"].items()}
-    show(Scores("medchain", mode, len(results), metrics, [passages], notes), json_file)
+    return Scores(suite, mode, len(results), metrics, tables, notes)

@@ -2,35 +2,58 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import anyio
 import typer
+from pydantic import ValidationError
 
-from wardround.commands.score.output import (
-    ExtraTable,
-    JsonOption,
-    Mode,
-    ModeOption,
-    Scores,
-    refuse,
-    refuse_records,
-    show,
-)
-from wardround.commands.score.simulator_page import REGIONS, judgement_table, matrix_table, scores_table, write_page
+from cases import Case, load_cases
+from cases.registry import nearest
+from llm import ModelSpecError, Role
+from llm.specs import OFFLINE, model_of
+from nodes.context import Context
+from nodes.patients.systems import PATIENTS
+from scoring.aie.simulator import confusion
+from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
+from scoring.aie.transcripts import ACTIONS
+from scoring.medpmc.judges import patient_judge, persona_judge
+from scoring.medpmc.patient_judgements import ASPECTS
+from scoring.metrics.samples import estimates
+from scoring.metrics.statistics import Estimate
+from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
+from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
 from wardround.commands.score.transcripts import read_files
+from wardround.config.experiment_file import parse_models
 
-if TYPE_CHECKING:
-    from cases import Case
-    from nodes.context import Context
-    from scoring.aie.simulator_set import Played, SimulatorItem
-    from scoring.metrics.samples import Definition, Sample
+Judged = Literal["medpmc", "ai_hospital"]
 
-_JUDGES = {
-    "medpmc": ("patient_judge", "persona_judge"),
-    "ai_hospital": ("relevance_judge", "consistency_judge", "examination_judge"),
+
+@dataclass(frozen=True)
+class Judgement:
+    """A paper's way to say how good a patient system is.
+
+    Attributes:
+        region: what the page of the docs calls the place of its tables.
+        patient: who is tried if nobody is named.
+        judges: the roles that are asked about the replies.
+    """
+
+    region: str
+    patient: str
+    judges: tuple[Role[Any], ...] = ()
+
+
+JUDGEMENTS: Mapping[Judged | None, Judgement] = {
+    None: Judgement("simulator scores", "saps"),
+    "medpmc": Judgement("patient and actor judgements", "medpmc", (patient_judge, persona_judge)),
+    "ai_hospital": Judgement(
+        "reply judgements", "ai_hospital", (relevance_judge, consistency_judge, examination_judge)
+    ),
 }
-Patient = Literal["saps", "ai_hospital", "medpmc", "medchain"]
 
 
 def simulator(
@@ -44,126 +67,137 @@ def simulator(
         ),
     ] = None,
     mode: ModeOption = Mode.SOUND,
-    json_file: JsonOption = None,
     cases: Annotated[str, typer.Option(metavar="SRC", help="The cases that the items are about.")] = "builtin",
     page: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page."),
     ] = None,
     patient: Annotated[
-        Patient | None,
-        typer.Option(help="Who is tried; else SAPS, and where AI Hospital judges, its own.", show_default=False),
+        str | None,
+        typer.Option(
+            metavar="|".join(PATIENTS),
+            help="Who is tried; else SAPS, and where AI Hospital judges, its own.",
+            show_default=False,
+        ),
     ] = None,
     judged: Annotated[
-        Literal["medpmc", "ai_hospital"] | None,
+        Judged | None,
         typer.Option(
             help="Have the replies judged instead: patient and actor with and without tracker and actor (Med-PMC), "
             "or relevance, consistency and examination accuracy (AI Hospital).",
             show_default=False,
         ),
     ] = None,
-) -> None:
+) -> Scores:
     """A patient system on labelled doctors' words: action accuracy and AIE's six metrics (percent).
 
     Also printed: the tracked actions against the labelled ones. With --judged, a paper's judgements of the replies.
     """
-    import anyio
-
-    from scoring.aie.simulator_set import read_items, shipped_files
-    from scoring.metrics.samples import estimates
-    from wardround.analysis.simulators import judge_patient_actor, judge_replies
-
-    definition: Definition = mode.value
+    judgement = JUDGEMENTS[judged]
+    if patient is not None and patient not in PATIENTS:
+        refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
     if judged == "medpmc" and patient is not None:
         refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
-    default: Patient = "ai_hospital" if judged else "saps"
-    if page is not None and patient not in (None, default):
-        refuse(f"--page shows the figures of {default}: leave out --patient {patient}")
+    if page is not None and patient not in (None, judgement.patient):
+        refuse(f"--page shows the figures of {judgement.patient}: leave out --patient {patient}")
     context = _context(models or [])
-    items: list[SimulatorItem] = [item for found in read_files(read_items, files or shipped_files()) for item in found]
-    known = _cases_of(items, cases)
-    notes = _notes(patient, judged, context)
-    if judged is None:
-        samples, tables, failures = _scored(items, known, context, patient or default, definition)
-    else:
-        tables = []
-        found = (
-            anyio.run(judge_patient_actor, items, known, context)
-            if judged == "medpmc"
-            else anyio.run(judge_replies, items, known, context, patient or default)
-        )
-        samples, failures = found.samples, found.failures
-    metrics = estimates(samples, clustered=definition == "sound")
+    items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
+    trial = Trial(_cases_of(items, cases), context)
+    tables: list[ExtraTable] = []
     if judged == "medpmc":
-        tables = [judgement_table(metrics)]
+        anyio.run(judge_patient_actor, trial, items)
+    elif judged == "ai_hospital":
+        anyio.run(judge_replies, trial, items, patient or judgement.patient)
+    else:
+        played = anyio.run(measure, trial, items, patient or judgement.patient, mode.value)
+        tables = _tracked(played, trial.cases)
+    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND)
+    if judged == "medpmc":
+        tables = [_judgement_table(metrics)]
     if page is not None:
-        write_page(page, REGIONS[judged], tables if judged == "medpmc" else [scores_table(metrics), *tables[:1]])
-    notes += [f"{item}: no answer: {reason}" for item, reason in failures.items()]
-    show(Scores("simulator", mode, len(known), metrics, tables, notes), json_file)
+        _write_page(page, judgement.region, tables if judged == "medpmc" else [_scores_table(metrics), *tables[:1]])
+    notes = _notes(patient, judgement, context)
+    notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
+    return Scores("simulator", mode, len(trial.cases), metrics, tables, notes)
 
 
-def _scored(
-    items: "Sequence[SimulatorItem]",
-    known: "Mapping[str, Case]",
-    context: "Context",
-    patient: "Patient",
-    definition: "Definition",
-) -> "tuple[dict[str, list[Sample]], list[ExtraTable], dict[str, str]]":
-    """AIE's metrics; the tracked actions beside the labelled ones, where the patient tracks any; and the failures."""
-    import anyio
-
-    from scoring.aie.simulator import confusion, score_simulator
-    from scoring.aie.simulator_set import as_tests, tracking_by_part
-    from wardround.analysis.simulator_trial import play_all
-
-    played, failures = anyio.run(play_all, items, known, context, patient)
-    tests = as_tests(played, known)
-    samples = score_simulator(tests, definition) | tracking_by_part(played, known)
-    matrix = confusion(tests)
-    return samples, [matrix_table(matrix), *_missed(played)] if matrix else [], failures
-
-
-def _notes(patient: "Patient | None", judged: str | None, context: "Context") -> list[str]:
-    from llm.specs import OFFLINE, model_of
-
-    if judged is not None:
-        rules = [role for role in _JUDGES[judged] if model_of(role, "evaluation", context.models) == OFFLINE]
-        names = ", ".join(rules)
-        return [f"By rules that compare words and facts, for ranking similar systems only: {names}."] if rules else []
+def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[str]:
+    rules = [role.name for role in judgement.judges if model_of(role.name, role.stage, context.models) == OFFLINE]
+    if rules:
+        return [f"By rules that compare words and facts, for ranking similar systems only: {', '.join(rules)}."]
     if patient == "medpmc":
         return ["Med-PMC's tracker knows no demands: what is to be done on the spot is advice to it."]
     return []
 
 
-def _context(models: Sequence[str]) -> "Context":
-    from pydantic import ValidationError
-
-    from llm import ModelSpecError
-    from nodes.context import Context
-
-    pairs = [spec.partition("=") if re.match(r"[a-z_.]+=", spec) else ("default", "=", spec) for spec in models]
+def _context(models: Sequence[str]) -> Context:
     try:
-        return Context(models={"default": "offline"} | {role: spec for role, _, spec in pairs})
+        return Context(models={"default": OFFLINE, **parse_models(models)})
     except (ModelSpecError, ValidationError) as error:
         refuse(f"--models: {error}")
 
 
-def _cases_of(items: "Sequence[SimulatorItem]", source: str) -> "dict[str, Case]":
-    from cases import CaseFileError, load_cases
-    from scoring.aie.simulator_set import misfits
-
-    try:
-        found = {case.id: case for case in load_cases(source)}
-    except CaseFileError as error:
-        refuse(*map(str, error.problems))
+def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:
+    found = {case.id: case for case in load_cases(source)}
     refuse_records(misfits(items, found))
     return {item.case_id: found[item.case_id] for item in items}
 
 
-def _missed(played: "Sequence[Played]") -> list[ExtraTable]:
+def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
+    """How often each labelled action was tracked as which, and each miss; nothing if the patient tracks none."""
+    matrix = confusion(as_tests(played, cases))
+    if not matrix:
+        return []
     rows = [
+        [f"{code} {ACTIONS[code]}", *(str(matrix[code].get(other, 0)) for other in ACTIONS)]
+        for code in ACTIONS
+        if code in matrix
+    ]
+    missed = [
         [one.item.id, one.item.action, one.action, one.item.doctor]
         for one in played
         if one.action not in ("", one.item.action)
     ]
-    return [ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], rows)] if rows else []
+    tables = [ExtraTable("Tracked actions (columns) by the labelled ones (rows)", ["", *ACTIONS], rows)]
+    if missed:
+        tables.append(ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], missed))
+    return tables
+
+
+def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
+    """Med-PMC's Tables 4 and 5 in one: a setting a row, an aspect a column."""
+    columns = [*ASPECTS, "Total", "Semantic Consistency", "Character Feature"]
+    rows = []
+    for setting in ("w S-T", "w/o S-T", "w Actor", "w/o Actor"):
+        found = [metrics.get(f"{column} {setting}") for column in columns]
+        cases = max((each.n for each in found if each), default=0)
+        rows.append([setting, *("" if each is None else _cell(each, 2) for each in found), str(cases)])
+    return ExtraTable("Patient (0 to 2 each) and actor (0 to 5 each)", ["", *columns, "n"], rows)
+
+
+def _scores_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
+    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items()]
+    return ExtraTable("Scores", ["metric", "percent", "n"], rows)
+
+
+def _write_page(page: Path, region: str, tables: Sequence[ExtraTable]) -> None:
+    """Write tables between the marks of a region of a Markdown page; ends the command if the page lacks them."""
+    opening, closing = f"<!-- {region} -->", f"<!-- end of {region} -->"
+    marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
+    drawn = "\n\n".join(_markdown(table.header, table.rows) for table in tables)
+    try:
+        text = page.read_text("utf-8")
+        if not marked.search(text):
+            refuse(f"{page} lacks the marks {opening} and {closing}")
+        page.write_text(marked.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
+    except OSError as error:
+        refuse(f"cannot use {page}: {error.strerror or error}")
+
+
+def _cell(found: Estimate, digits: int) -> str:
+    return "" if found.mean is None else f"{found.mean:.{digits}f}"
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,16 +1,18 @@
-"""What the commands that score transcripts share: several files read, people's scores and another run beside them."""
+"""What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from wardround.commands.score.output import ExtraTable, refuse_records
-
-if TYPE_CHECKING:
-    from scoring.metrics.samples import Sample, Samples
-    from scoring.records import Reading
+from llm import ModelSettings, ModelSpecError
+from llm.specs import check_models
+from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
+from scoring.metrics.samples import Sample, Samples, case_means, mean
+from scoring.records import Reading
+from wardround.commands.score.output import ExtraTable, refuse, refuse_records
+from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
 
@@ -24,6 +26,9 @@ Against = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="Also compare, case by case, with these transcripts.", show_default=False),
 ]
+JudgeOption = Annotated[
+    str, typer.Option("--judge", metavar="SPEC", help="The model to ask: offline, or provider:model[@base_url].")
+]
 HumanScores = Annotated[
     Path | None,
     typer.Option(
@@ -32,7 +37,26 @@ HumanScores = Annotated[
 ]
 
 
-def read_files(read: "Callable[[Path], Reading[Any]]", paths: Sequence[Path]) -> list[list[Any]]:
+def open_recorded(directory: Path) -> RecordedRun:
+    """A run directory with results; ends the command if it is a sweep's, or nothing was run yet."""
+    runs = find_runs([directory])
+    if len(runs) > 1:
+        refuse(f"{directory}: holds {len(runs)} runs; name one of them")
+    if not runs[0].results:
+        refuse(f"{directory}: holds no results yet; run it first")
+    return runs[0]
+
+
+def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
+    """Settings with these models; ends the command if one cannot be used."""
+    try:
+        check_models(models)
+    except ModelSpecError as error:
+        refuse(f"{option}: {error}")
+    return ModelSettings(models=dict(models))
+
+
+def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> list[list[Any]]:
     """The records of each file.
 
     Raises:
@@ -48,32 +72,28 @@ def read_files(read: "Callable[[Path], Reading[Any]]", paths: Sequence[Path]) ->
     return [reading.records for reading in readings]
 
 
-def joined(parts: "Sequence[Samples]") -> "dict[str, list[Sample]]":
+def joined(parts: Sequence[Samples]) -> dict[str, list[Sample]]:
     """The values of several files as those of one set."""
     return {name: [sample for part in parts for sample in part[name]] for name in parts[0]}
 
 
-def by_file(paths: Sequence[Path], parts: "Sequence[Samples]") -> list[ExtraTable]:
+def by_file(paths: Sequence[Path], parts: Sequence[Samples]) -> list[ExtraTable]:
     """The means of each file, if there are several."""
     if len(paths) < 2:
         return []
     rows = [
-        [
-            path.name,
-            *(cell(sum(one.value for one in values) / len(values) if values else None) for values in part.values()),
-        ]
+        [path.name, *(cell(mean([one.value for one in values])) for values in part.values())]
         for path, part in zip(paths, parts, strict=True)
     ]
     return [ExtraTable("Means of each file", ["file", *parts[0]], rows)]
 
 
 def compared(
-    samples: "Samples", others: "Samples", title: str = "Minus the other transcripts, paired by case"
+    samples: Samples, others: Samples, title: str = "Minus the other transcripts, paired by case"
 ) -> ExtraTable:
     """The differences to another run (or format), paired by case."""
-    from scoring.metrics.comparison import holm, paired_difference
 
-    def cases(values: "Sequence[Sample]") -> dict[str, list[float]]:
+    def cases(values: Sequence[Sample]) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
         for case, value in values:
             found.setdefault(case, []).append(value)
@@ -99,11 +119,8 @@ def compared(
     return ExtraTable(title, header, rows)
 
 
-def correlated(samples: "Samples", human: Path | None) -> ExtraTable:
+def correlated(samples: Samples, human: Path | None) -> ExtraTable:
     """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given."""
-    from scoring.metrics.comparison import read_human_scores, spearman_matrix
-    from scoring.metrics.samples import case_means
-
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
     if human is not None:
         scores, problems = read_human_scores(human)

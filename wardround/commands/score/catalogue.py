@@ -1,0 +1,30 @@
+"""Every command of ``wardround score``: of each family of suites, and of each suite that is scored on runs alone."""
+
+import typer
+from typer.core import TyperCommand
+from typer.main import get_group
+
+from scoring.suite import SUITES
+from wardround.commands.score.aie import aie, aie_simulator
+from wardround.commands.score.clini_eval import clini_eval
+from wardround.commands.score.consensus import consensus
+from wardround.commands.score.icd10 import icd10
+from wardround.commands.score.mcq import mcq
+from wardround.commands.score.medpmc import medpmc
+from wardround.commands.score.mvme import mvme
+from wardround.commands.score.output import command
+from wardround.commands.score.pairwise import aie_pairwise
+from wardround.commands.score.rescored import rescoring_by
+from wardround.commands.score.simulator import simulator
+
+FOREIGN = (mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, clini_eval)
+
+
+def commands() -> dict[str, TyperCommand]:
+    """The commands by name; a suite that somebody registers is among them."""
+    of_files = {score.__name__: score for score in FOREIGN}
+    of_runs = {name: rescoring_by(suite) for name, suite in SUITES.items() if name not in of_files}
+    app = typer.Typer(rich_markup_mode=None)
+    for name, score in {**of_runs, **of_files}.items():
+        app.command(name.replace("_", "-"))(command(score))
+    return get_group(app).commands  # type: ignore[return-value]
