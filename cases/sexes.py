@@ -36,6 +36,9 @@ _MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re
 _HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
 
 
+_LANGUAGES = ("en", "zh")
+
+
 class SexBoundError(ValueError):
     """A case whose findings belong to one sex was to be played by the other."""
 
@@ -50,6 +53,8 @@ def with_sex(case: Case, sex: Sex) -> Case:
     """
     if case.patient.sex == sex:
         return case
+    if case.language not in _LANGUAGES:
+        raise SexBoundError(f"case {case.id} cannot be played as {sex}: its language, {case.language!r}, has no rules")
     for place, words in _bound(case, sex):
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
     change = partial(_changed, sex=sex, language=case.language)

@@ -1,7 +1,7 @@
 """The closed vocabularies: departments, examination items, treatment items (MedChain, Appendix A, Figure 9).
 
-English names are canonical; Chinese names and aliases map to them. The terms themselves are data, in
-``cases/vocabularies/*.toml``.
+English names are canonical; names in other languages and aliases map to them. The terms themselves are data, in
+``cases/vocabularies/*.toml``: a key per language.
 """
 
 import re
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, StringConstraints, WithJsonSchema
 
-Language = Literal["en", "zh"]
+# Of a case: any that the prompts have a folder of, which is checked where they are loaded.
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 
 
 def normalise(text: str) -> str:
@@ -26,20 +27,25 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """One entry of a vocabulary: its canonical English name, its Chinese name and other spellings."""
+    """One entry of a vocabulary: its canonical English name, its names in other languages and other spellings."""
 
     en: str
-    zh: str
+    others: Mapping[Language, str] = field(default_factory=dict, hash=False)
     aliases: tuple[str, ...] = ()
 
     def label(self, language: Language) -> str:
-        """The name to show in a prompt of that language."""
-        return self.zh if language == "zh" else self.en
+        """The name to show in a prompt of that language; the English one where the language has none."""
+        return self.others.get(language, self.en)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name in every language, the canonical one first."""
+        return (self.en, *self.others.values())
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """Every spelling that means this term, the canonical one first."""
-        return (self.en, self.zh, *self.aliases)
+        return (*self.names, *self.aliases)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,14 @@ def word_list(name: str) -> dict[str, Any]:
 
 
 def _terms(entries: Iterable[Mapping[str, Any]]) -> tuple[Term, ...]:
-    return tuple(Term(entry["en"], entry["zh"], tuple(entry.get("aliases", ()))) for entry in entries)
+    return tuple(
+        Term(
+            entry["en"],
+            {key: name for key, name in entry.items() if len(key) == 2 and key != "en"},
+            tuple(entry.get("aliases", ())),
+        )
+        for entry in entries
+    )
 
 
 _departments = word_list("departments")["department"]
@@ -110,7 +123,7 @@ _examinations = word_list("examinations")
 DEPARTMENTS = Vocabulary("first-level departments", _terms(_departments))
 SECOND_LEVEL = {
     entry["en"]: Vocabulary(
-        f"second-level departments of {entry['en']}", tuple(Term(en, zh) for en, zh in entry["second_level"])
+        f"second-level departments of {entry['en']}", tuple(Term(en, {"zh": zh}) for en, zh in entry["second_level"])
     )
     for entry in _departments
 }

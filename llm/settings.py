@@ -1,10 +1,9 @@
 """How roles speak: the part of a run's context that `ask` reads."""
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from llm.specs import check_models
+from prompts import SpokenLanguage
 
 
 class ModelSettings(BaseModel):
@@ -17,7 +16,7 @@ class ModelSettings(BaseModel):
         description="Model by role: `default`, a role (`patient`), or a role at a stage (`diagnosis.feedback`); "
         "each `offline`, `human`, `provider:model[@base_url]` or `hf:FOLDER`.",
     )
-    language: Literal["en", "zh"] | None = Field(None, description="Language of the prompts; the case's if not set.")
+    language: SpokenLanguage | None = Field(None, description="Language of the prompts; the case's if not set.")
     temperature: float = Field(0.0, ge=0, le=2)
     seed: int | None = Field(None, description="Passed on to providers that take one.")
     timeout: float = Field(120.0, gt=0, description="Seconds that one request may take.")

@@ -1,6 +1,26 @@
-"""The words: one Markdown file a role and language, with its variables declared and checked when loaded."""
+"""The words: one folder per language; prompts with their variables declared, and what is said without a model."""
 
-from prompts.folders import add_prompts, laid_over, prompt_folders
-from prompts.loading import Prompt, PromptError, load_prompt
+from prompts.folders import add_prompts, laid_over, languages, prompt_folders
+from prompts.loading import (
+    Prompt,
+    PromptError,
+    SpokenLanguage,
+    check_language,
+    load_prompt,
+    load_words,
+    mark,
+)
 
-__all__ = ["Prompt", "PromptError", "add_prompts", "laid_over", "load_prompt", "prompt_folders"]
+__all__ = [
+    "Prompt",
+    "PromptError",
+    "SpokenLanguage",
+    "add_prompts",
+    "check_language",
+    "laid_over",
+    "languages",
+    "load_prompt",
+    "load_words",
+    "mark",
+    "prompt_folders",
+]

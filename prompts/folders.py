@@ -46,11 +46,14 @@ def languages() -> list[str]:
 
 
 def prompt_files(folder: Path) -> dict[str, Path]:
-    """The prompt files of a folder by their path in it, ``en/medchain/general.md``."""
-    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    """The prompts and words of a folder by their path in it, ``en/medchain/general.md``, ``en/saps/words.toml``."""
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".toml"))
+    return {path.relative_to(folder).as_posix(): path for path in found}
 
 
-def find_prompt(name: str, language: str) -> Path | None:
-    """The file of a prompt, from the first folder that has it."""
-    places = (folder / language / f"{name}.md" for folder in prompt_folders())
+def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
+    """The file of a prompt, or of words (``toml``), from the first folder that has it."""
+    if _LANGUAGE.fullmatch(language) is None:
+        return None
+    places = (folder / language / f"{name}.{suffix}" for folder in prompt_folders())
     return next((place for place in places if place.is_file()), None)

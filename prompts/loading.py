@@ -1,25 +1,78 @@
-"""Loading, checking, hashing and rendering prompt files."""
+"""Loading, checking, hashing and rendering prompt files, and the words that are said without a model.
+
+A language is a folder: ``<language>/<system>/<name>.md`` is a prompt, ``.toml`` what a person says by rule. English is
+the pattern of the others: what it has every language has, with the same sections, variables and keys.
+"""
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import yaml
 from jinja2 import StrictUndefined, meta
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
+from pydantic import AfterValidator
 
-from prompts.folders import find_prompt, prompt_folders
+from prompts.folders import find_prompt, languages, prompt_files, prompt_folders
 
-Language = Literal["en", "zh"]
+Language = str
+_PATTERN = "en"
 
 
 class PromptError(ValueError):
     """A prompt file that is missing or does not declare what it uses."""
+
+
+def check_language(language: Language) -> Language:
+    """The language, if all that is said in English can be said in it.
+
+    Raises:
+        PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
+    """
+    _check_language(language, prompt_folders())
+    return language
+
+
+@cache
+def _check_language(language: Language, folders: tuple[Path, ...]) -> None:
+    if language not in languages():
+        raise PromptError(f"there are no prompts in the language {language!r}; there are {', '.join(languages())}")
+    known = {name for folder in folders for name in prompt_files(folder)}
+    names = sorted(name.removeprefix(f"{_PATTERN}/") for name in known if name.startswith(f"{_PATTERN}/"))
+    if absent := [name for name in names if f"{language}/{name}" not in known]:
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise PromptError(f"the language {language!r} lacks {', '.join(absent[:5])}{more}, which English has")
+    for name, _, suffix in (name.rpartition(".") for name in names):
+        if suffix == "toml":
+            load_words(name, language)
+        elif "/stages/" not in name:
+            _check_prompt(name, language, [stage for stage in names if "/stages/" in stage])
+
+
+def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
+    beside = [Path(stage).stem for stage in stages if stage.startswith(f"{name.rpartition('/')[0]}/stages/")]
+    of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
+    for stage in beside if of_a_stage else [None]:
+        said = load_prompt(name, language, stage)
+        if unknown := said.variables - load_prompt(name, _PATTERN, stage).variables:
+            raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
+
+
+class _Known:
+    """Lets a form offer the languages that there are."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return {"type": "string", "enum": languages()}
+
+
+# A language in which everything can be said.
+SpokenLanguage = Annotated[str, AfterValidator(check_language), _Known()]
 
 
 @dataclass(frozen=True)
@@ -44,7 +97,7 @@ class Prompt:
             PromptError: a declared variable is missing.
         """
         if missing := self.variables - variables.keys():
-            raise PromptError(f"prompt {self.name} ({self.language}) needs {', '.join(sorted(missing))}")
+            raise PromptError(f"prompt {self.name} ({self.language}) needs {_listed(missing)}")
         values = {name: variables[name] for name in self.variables} | dict(self.stage_texts)
         return _render(self.system, values), _render(self.user, values)
 
@@ -75,10 +128,10 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         sources.append(stage_source)
         found = _parse(stage, stage_source)[1]
         if absent := set(wanted) - found.keys():
-            raise PromptError(f"stage text {stage} ({language}) lacks the section {', '.join(sorted(absent))}")
+            raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
         stage_texts = {section: found[section] for section in wanted}
     if absent := {"system", "user"} - sections.keys():
-        raise PromptError(f"prompt {name} ({language}) lacks the section {', '.join(sorted(absent))}")
+        raise PromptError(f"prompt {name} ({language}) lacks the section {_listed(absent)}")
     declared = frozenset(header.get("variables", []))
     _check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | stage_texts.keys())
     return Prompt(
@@ -90,6 +143,53 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         stage_texts=stage_texts,
         hash=hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16],
     )
+
+
+def load_words(name: str, language: Language) -> Mapping[str, Any]:
+    """What a person says by rule: ``<language>/<name>.toml``, which has the keys and placeholders of the English file.
+
+    Raises:
+        PromptError: no such file, or its keys or placeholders are others.
+    """
+    return _load_words(name, language, prompt_folders())
+
+
+def mark(kind: str, language: Language) -> str:
+    """What stands between sentences (``space``), listed things (``listed``, ``series``, ``clause``), after labels."""
+    return str(load_words("punctuation", language)[kind])
+
+
+@cache
+def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[str, Any]:
+    try:
+        words = tomllib.loads(_read(name, language, "toml"))
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
+    if language != _PATTERN:
+        _check_words(f"{name} ({language})", words, load_words(name, _PATTERN))
+    return words
+
+
+def _check_words(where: str, words: Any, pattern: Any) -> None:
+    if isinstance(words, dict) and isinstance(pattern, dict):
+        if absent := pattern.keys() - words.keys():
+            raise PromptError(f"{where} lacks {_listed(absent)}")
+        if unknown := words.keys() - pattern.keys():
+            raise PromptError(f"{where} has what nobody says: {_listed(unknown)}")
+        for key, value in words.items():
+            _check_words(f"{where}: {key}", value, pattern[key])
+    elif type(words) is not type(pattern) or (isinstance(pattern, list) and pattern and not words):
+        raise PromptError(f"{where} is not what it is in English, a {type(pattern).__name__}: {words!r}")
+    elif unknown := _placeholders(words) - _placeholders(pattern):
+        raise PromptError(f"{where} has a place for what nobody gives: {_listed(unknown)}")
+
+
+def _placeholders(words: Any) -> set[str]:
+    return set(re.findall(r"\{\w*\}", str(words)))
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted(names))
 
 
 def fence(text: object, label: str) -> str:
@@ -116,9 +216,10 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def _read(name: str, language: Language) -> str:
-    if (path := find_prompt(name, language)) is None:
-        raise PromptError(f"there is no prompt file prompts/{language}/{name}.md")
+def _read(name: str, language: Language, suffix: str = "md") -> str:
+    if (path := find_prompt(name, language, suffix)) is None:
+        known = "" if language in languages() else f"; the languages that there are: {', '.join(languages())}"
+        raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -132,7 +233,7 @@ def _parse(name: str, source: str) -> tuple[dict[str, Any], dict[str, str]]:
         head, _, body = source[4:].partition("\n---\n")
         header = yaml.safe_load(head) or {}
         if unknown := header.keys() - {"role", "variables", "stage_texts"}:
-            raise PromptError(f"prompt {name}: unknown header field {', '.join(sorted(unknown))}")
+            raise PromptError(f"prompt {name}: unknown header field {_listed(unknown)}")
     parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
     return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -143,6 +244,6 @@ def _check_variables(name: str, template: str, declared: frozenset[str]) -> None
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
     if used - declared:
-        raise PromptError(f"prompt {name} uses what it does not declare: {', '.join(sorted(used - declared))}")
+        raise PromptError(f"prompt {name} uses what it does not declare: {_listed(used - declared)}")
     if declared - used:
-        raise PromptError(f"prompt {name} declares what it does not use: {', '.join(sorted(declared - used))}")
+        raise PromptError(f"prompt {name} declares what it does not use: {_listed(declared - used)}")

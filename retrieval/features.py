@@ -1,5 +1,6 @@
 """A remembered case: the twelve features of MedCase-RAG, and how they are told in a prompt."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,6 +19,7 @@ from cases.vocabulary import (
     SubDepartment,
     TreatmentItem,
 )
+from prompts import load_words, mark
 
 
 class RememberedCase(BaseModel):
@@ -67,7 +69,7 @@ def remember(case: Case) -> RememberedCase:
         sex=patient.sex,
         chief_complaint=patient.chief_complaint,
         symptoms=describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language),
-        history=("" if case.language == "zh" else " ").join(filter(None, history)),
+        history=mark("space", case.language).join(filter(None, history)),
         physical_examination=examinations.physical,
         auxiliary_examination=examinations.auxiliary,
         imaging_report=key.imaging_reports,
@@ -78,41 +80,6 @@ def remember(case: Case) -> RememberedCase:
     )
 
 
-_LABELS: dict[Language, dict[str, str]] = {
-    "en": {
-        "age_years": "Age",
-        "sex": "Sex",
-        "chief_complaint": "Chief complaint",
-        "symptoms": "Symptoms",
-        "history": "History",
-        "physical_examination": "Physical examination",
-        "auxiliary_examination": "Auxiliary examination",
-        "imaging_report": "Imaging report",
-        "diagnosis": "Diagnosis",
-        "treatment_items": "Treatment",
-        "department": "Department",
-        "sub_departments": "Sub-department",
-        "pseudo": "Not verified: the answers of an earlier run",
-    },
-    "zh": {
-        "age_years": "年龄",
-        "sex": "性别",
-        "chief_complaint": "主诉",
-        "symptoms": "症状",
-        "history": "既往史",
-        "physical_examination": "体格检查",
-        "auxiliary_examination": "辅助检查",
-        "imaging_report": "影像报告",
-        "diagnosis": "诊断结果",
-        "treatment_items": "治疗项目",
-        "department": "一级科室",
-        "sub_departments": "二级科室",
-        "pseudo": "未经核实：此前运行所得的结果",
-    },
-}
-_SEX_ZH = {"female": "女", "male": "男"}
-
-
 def feature_text(case: RememberedCase, language: Language | None = None) -> str:
     """A remembered case as labelled lines for a prompt, one a feature that is present.
 
@@ -120,15 +87,15 @@ def feature_text(case: RememberedCase, language: Language | None = None) -> str:
     A pseudo-case says on its last line that it is not verified.
     """
     language = language or case.language
-    labels, zh = _LABELS[language], language == "zh"
-    colon, comma, semicolon = ("：", "、", "；") if zh else (": ", ", ", "; ")
+    labels = load_words("medchain/remembered_case", language)
+    colon, comma, semicolon = (mark(kind, language) for kind in ("label", "listed", "series"))
 
     def results(found: dict[str, str]) -> str:
         return semicolon.join(f"{EXAMINATION_ITEMS.label(item, language)}{colon}{said}" for item, said in found.items())
 
     values: dict[str, Any] = {
-        "age_years": _age(case.age_years, language),
-        "sex": _SEX_ZH.get(case.sex or "") if zh else case.sex,
+        "age_years": _age(case.age_years, labels),
+        "sex": labels[case.sex] if case.sex else "",
         "chief_complaint": case.chief_complaint,
         "symptoms": case.symptoms,
         "history": case.history,
@@ -144,11 +111,10 @@ def feature_text(case: RememberedCase, language: Language | None = None) -> str:
     return "\n".join(lines if case.verified else [*lines, labels["pseudo"]])
 
 
-def _age(years: float | None, language: Language) -> str:
+def _age(years: float | None, words: Mapping[str, Any]) -> str:
     """Years, or months below the age of two (where the years say too little)."""
     if years is None:
         return ""
     if years < 2:
-        months = round(years * 12)
-        return f"{months}个月" if language == "zh" else f"{months} months"
-    return f"{years:g}岁" if language == "zh" else f"{years:g} years"
+        return str(words["months"].format(round(years * 12)))
+    return str(words["years"].format(f"{years:g}"))

@@ -13,6 +13,7 @@ from typing import Any
 
 from cases.text.numbers import NUMBER_WORDS, chinese_number
 from cases.text.statements import mentions, statements
+from cases.text.words import rules_of
 from cases.vocabulary import Language, word_list
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
@@ -134,8 +135,8 @@ def _normal(text: str, language: Language) -> str:
 
 @cache
 def _terms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    column = 0 if language == "en" else 1
-    start = r"(?<![A-Za-z])" if language == "en" else ""
+    column = 1 if language == "zh" else 0
+    start = "" if language == "zh" else r"(?<![A-Za-z])"
     return tuple(
         (name, re.compile(f"{start}(?:{patterns[column]})", re.IGNORECASE))
         for name, patterns in word_list("medical_terms")["terms"].items()
@@ -144,5 +145,5 @@ def _terms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 @cache
 def _endings(language: Language) -> re.Pattern[str]:
-    edge = r"\b" if language == "en" else ""
-    return re.compile(f"{edge}{word_list('medical_terms')['endings'][language]}{edge}", re.IGNORECASE)
+    edge = "" if language == "zh" else r"\b"
+    return re.compile(f"{edge}{word_list('medical_terms')['endings'][rules_of(language)]}{edge}", re.IGNORECASE)

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from cases.text.words import rules_of
 from cases.vocabulary import Language, word_list
 
 
@@ -13,7 +14,7 @@ def jargon_in(text: str, language: Language) -> list[str]:
 
 def in_lay_words(text: str, language: Language) -> str:
     """A text with the terms of the list in everyday words; an explanation in brackets that repeats them goes."""
-    if language == "en":
+    if language != "zh":
         text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
     return _pattern(language).sub(lambda match: _cased(_lay(match.group(), language), match.group()), text)
 
@@ -29,7 +30,7 @@ def _lay(term: str, language: Language) -> str:
 
 @cache
 def _terms(language: Language) -> dict[str, str]:
-    listed = word_list("jargon")[language]
+    listed = word_list("jargon")[rules_of(language)]
     return {term.casefold(): lay for term, lay in listed.items()}
 
 

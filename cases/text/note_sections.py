@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from cases.text.sentences import sentences
+from cases.text.words import rules_of
 from cases.vocabulary import Language, word_list
 
 _NEVER = r"(?!)"
@@ -81,7 +82,7 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
     found["present_illness"] = [line for line in found["present_illness"] if line not in of_family]
     found["family_history"] += of_family
     # One heading often stands over both: the family's illnesses and the patient's own habits.
-    mixed, personal = found["family_history"], note_sections()["personal_history"].told[language]
+    mixed, personal = found["family_history"], note_sections()["personal_history"].told[rules_of(language)]
     own = [line for line in mixed if personal.search(line) and not _KIN.search(line)]
     found["personal_history"] += own
     found["family_history"] = [line for line in mixed if line not in own]
@@ -122,7 +123,7 @@ def _sorted(text: str, language: Language) -> Iterator[tuple[str, str]]:
     """Sentences without a heading, each with its section; findings go on until something else is told."""
     before = ""
     for position, line in enumerate(sentences(text)):
-        claimed = (name for name, section in note_sections().items() if section.told[language].search(line))
+        claimed = (name for name, section in note_sections().items() if section.told[rules_of(language)].search(line))
         name = next(claimed, before if before in _FINDINGS else "present_illness")
         if before in _FINDINGS and name not in _FINDINGS:
             name = before

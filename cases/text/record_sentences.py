@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.sentences import sentences
+from cases.text.words import rules_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 
 HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
@@ -39,7 +40,7 @@ def record_sentences(
 
 
 def _person(patient: PatientRecord, language: Language) -> list[str]:
-    lines = []
+    language, lines = rules_of(language), []
     if (years := patient.age_years) is not None:
         lines.append(f"Age: {_age(years, 'en')}." if language == "en" else f"年龄：{_age(years, 'zh')}。")
     if patient.sex:

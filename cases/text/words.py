@@ -22,6 +22,11 @@ def language_of(*texts: str) -> Language:
     return "zh" if 4 * sum(map(has_chinese, letters)) > len(letters) else "en"
 
 
+def rules_of(language: Language) -> Language:
+    """The language by whose rules a text is read: its own, or English where it has none, which then finds little."""
+    return language if language in ("en", "zh") else "en"
+
+
 def words(text: str) -> list[str]:
     """The words of a text, folded: Chinese cut by jieba, others whole with their hyphens and apostrophes."""
     found = _WORD.findall(text.casefold().replace("’", "'"))

@@ -23,7 +23,7 @@ from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, read_chart
 from nodes.state.stage import Options
 from nodes.workflow.stages import AUXILIARY, PHYSICAL
-from prompts import load_prompt
+from prompts import load_prompt, load_words
 from retrieval import Neighbour
 
 
@@ -66,44 +66,17 @@ class InterviewView:
     example: str
 
 
-# The order of a clinical interview; the offline doctor asks these, one a turn.
-_QUESTIONS: dict[Language, tuple[str, ...]] = {
-    "en": (
-        "When did this begin, and how has it developed since?",
-        "What is it like, where exactly do you feel it, and what makes it better or worse?",
-        "Have you noticed anything else besides?",
-        "Which illnesses or operations have you had before, what medicines do you take, and do you have allergies?",
-        "Tell me about your habits, your work and how you live.",
-        "Are there illnesses that run in your family?",
-    ),
-    "zh": (
-        "这是什么时候开始的？之后有什么变化？",
-        "具体是什么样的感觉，在什么部位，什么情况下会加重或减轻？",
-        "除此之外还有其他不舒服吗？",
-        "以前得过什么病、做过什么手术？在用什么药？有没有过敏？",
-        "平时的生活习惯、工作和居住情况怎么样？",
-        "家里人有没有类似的疾病或遗传病？",
-    ),
-}
-_GOODBYE: dict[Language, str] = {
-    "en": "Thank you, that is what I need to know.",
-    "zh": "谢谢，我需要了解的就是这些。",
-}
 _ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who remembers no similar case
-# What the offline doctor asks for in a consultation: physical examinations first, then the others.
-_ORDERS: dict[Language, tuple[str, str]] = {
-    "en": ("I should like to have this examined: {}.", "Please have these tests done: {}."),
-    "zh": ("请先做以下体格检查：{}。", "请再做以下辅助检查：{}。"),
-}
 
 
 def interview_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: the questions of a clinical interview, one a turn; then the examinations that similar cases had."""
     language = view.chart.presentation.language
     asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
-    if asked < len(_QUESTIONS[language]) and view.questions_left > 1:
-        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
-    text = _GOODBYE[language]
+    words = load_words("medchain/words", language)["doctor"]
+    if asked < len(words["questions"]) and view.questions_left > 1:
+        return DoctorTurn(text=words["questions"][asked], finished=False)
+    text: str = words["farewell"]
     if view.suggest_examinations:
         items = [
             item
@@ -111,7 +84,7 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
             for item, share in (weights(stage, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
             if share >= 0.5 and item in options.names
         ]
-        text += (" I suggest: " if language == "en" else "建议检查：") + str(Options(items, language))
+        text += words["suggestion"].format(Options(items, language))
     return DoctorTurn(text=text, finished=True)
 
 
@@ -119,21 +92,24 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: the questions of a clinical interview, then the examinations that similar cases had, then the end."""
     language = view.chart.presentation.language
     asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
-    history = min(len(_QUESTIONS[language]), asked + view.questions_left - 3)  # two orders and the last word are kept
-    if asked < history:
-        return DoctorTurn(text=_QUESTIONS[language][asked], finished=False)
-    spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
-    wanted = (
-        (PHYSICAL, PHYSICAL_ITEMS, _ORDERS[language][0]),
-        (AUXILIARY, AUXILIARY_ITEMS, _ORDERS[language][1]),
+    words, orders = (
+        load_words("medchain/words", language)["doctor"],
+        load_words("consultation/words", language)["doctor"],
     )
-    for stage, vocabulary, words in wanted:
+    history = min(len(words["questions"]), asked + view.questions_left - 3)  # two orders and the last word are kept
+    if asked < history:
+        return DoctorTurn(text=words["questions"][asked], finished=False)
+    spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
+    for stage, vocabulary, order in (
+        (PHYSICAL, PHYSICAL_ITEMS, orders["physical"]),
+        (AUXILIARY, AUXILIARY_ITEMS, orders["auxiliary"]),
+    ):
         items = list(majority(stage, view.chart, view.neighbours, vocabulary.names, None).choices())
         items = [item for item in vocabulary.names if item in items]
-        text = words.format(Options(items, language))
+        text = order.format(Options(items, language))
         if text not in spoken and items and view.questions_left > 1:
             return DoctorTurn(text=text, finished=False)
-    return DoctorTurn(text=_GOODBYE[language], finished=True)
+    return DoctorTurn(text=words["farewell"], finished=True)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:

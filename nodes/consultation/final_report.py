@@ -15,6 +15,7 @@ from nodes.offline.votes import majority, rule_of
 from nodes.state.chart import Chart, Findings, read_chart
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT
+from prompts import mark
 from retrieval import Neighbour
 
 
@@ -65,7 +66,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
         examinations="\n".join([*results, *found]),
         diagnosis=diagnosis.names,
         basis=diagnosis.basis,
-        treatment=("、" if language == "zh" else ", ").join(label(item, language) for item in treatment.items),
+        treatment=mark("listed", language).join(label(item, language) for item in treatment.items),
     )
 
 

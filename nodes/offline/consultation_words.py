@@ -1,4 +1,8 @@
-"""What the words of a consultation stand for, in both languages, for the rules that work without a model."""
+"""What the words of a consultation stand for, for the rules that work without a model.
+
+In a language without patterns of its own (`cases.text.words.rules_of`), a question is about the words that it shares
+with the record, and seldom heard as an order, advice or a farewell.
+"""
 
 import re
 import tomllib
@@ -7,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from cases.text.words import stem
+from cases.text.words import rules_of, stem
 from cases.text.words import words as cut
 from cases.vocabulary import Language
 
@@ -50,8 +54,8 @@ def concepts(language: Language) -> tuple[Concept, ...]:
         Concept(
             name=entry["name"],
             kind=entry["kind"],
-            asked=_compiled(entry[language], language),
-            recorded=_compiled(entry.get(f"{language}_record", entry[language]), language),
+            asked=_compiled(entry[rules_of(language)], language),
+            recorded=_compiled(entry.get(f"{rules_of(language)}_record", entry[rules_of(language)]), language),
             region=entry.get("region", ""),
             sections=tuple(entry.get("sections", ())),
             alone=entry.get("alone", False),
@@ -66,7 +70,7 @@ def orders(language: Language) -> tuple[Order, ...]:
     return tuple(
         Order(
             item=entry.get("item"),
-            asked=_compiled(entry[language], language),
+            asked=_compiled(entry[rules_of(language)], language),
             recorded=re.compile(entry["record"]) if "record" in entry else _NEVER,
         )
         for entry in _words()["order"]
@@ -76,7 +80,7 @@ def orders(language: Language) -> tuple[Order, ...]:
 @cache
 def pattern(group: str, name: str, language: Language) -> re.Pattern[str]:
     """The pattern of a group in a language; ``name`` is empty or what is added to the language's key."""
-    return _compiled(_words()[group][f"{language}_{name}" if name else language], language)
+    return _compiled(_words()[group][f"{rules_of(language)}_{name}" if name else rules_of(language)], language)
 
 
 def matters_in(words: str, language: Language) -> list[str]:
@@ -106,19 +110,19 @@ def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]
 @cache
 def _is_empty(word: str, language: Language, empty: frozenset[str]) -> bool:
     """Whether a word is on the list, or made of Chinese ones that are."""
-    if word in empty or language == "en":
+    if word in empty or language != "zh":
         return word in empty
     return any(word[:cut] in empty and _is_empty(word[cut:], language, empty) for cut in range(1, len(word)))
 
 
 @cache
 def _weightless(language: Language) -> frozenset[str]:
-    return frozenset(_words()["weightless"][language].split())
+    return frozenset(_words()["weightless"][rules_of(language)].split())
 
 
 @cache
 def _generic(language: Language) -> frozenset[str]:
-    return _weightless(language) | frozenset(_words()["advice"][f"{language}_generic"].split())
+    return _weightless(language) | frozenset(_words()["advice"][f"{rules_of(language)}_generic"].split())
 
 
 def _compiled(source: str, language: Language) -> re.Pattern[str]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
+from cases.text.words import rules_of
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import pattern
 from nodes.offline.relevance import answering, is_specific, topic_of
@@ -80,9 +81,9 @@ def _demands(words: str, language: Language) -> bool:
     for sentence in sentences(words):
         if language == "en" and sentence.endswith("?") and not _POLITE_ORDER.search(sentence):
             continue
-        for start in _CLAUSE_START[language].finditer(sentence):
+        for start in _CLAUSE_START[rules_of(language)].finditer(sentence):
             clause = re.split(r"[，,。！？；;.!?]", sentence[start.end() :])[0]
-            if verbs.match(clause) and not _ASKS_IN_CLAUSE[language].search(clause):
+            if verbs.match(clause) and not _ASKS_IN_CLAUSE[rules_of(language)].search(clause):
                 return True
     return False
 
@@ -107,6 +108,6 @@ def _is_small_talk(words: str, language: Language, facts: Sequence[RecordSentenc
         return False
     if _is_open(words, language) or is_specific(words, language):
         return False
-    if pattern("taste", "", language).search(words) or not _ADDRESS[language].search(words):
+    if pattern("taste", "", language).search(words) or not _ADDRESS[rules_of(language)].search(words):
         return True
     return not answering(facts, words, language)

@@ -11,6 +11,7 @@ from nodes.offline.doctor_actions import is_vague
 from nodes.offline.relevance import answering
 from nodes.patients.medchain import TOPICS
 from nodes.state.chart import Turn
+from prompts import load_words, mark
 
 # An open question has the story told on, a few sentences at a time.
 _OPEN = re.compile(
@@ -35,12 +36,6 @@ _HISTORY = re.compile(
     r"\b(?:ever|before|in the past|at home)\b|以前|过去|曾经?|有没有.{0,8}过|在家",
     re.IGNORECASE,
 )
-_NOTHING: dict[Language, str] = {"en": "No, not that I know of.", "zh": "没有，没注意到有这种情况。"}
-_ALL_SAID: dict[Language, str] = {"en": "I have told you all that I know of it.", "zh": "我知道的都说过了。"}
-_ASK_BACK: dict[Language, str] = {
-    "en": "What do you mean exactly, doctor? Please ask me about one thing.",
-    "zh": "医生，您具体是问哪方面？请说得明确一些。",
-}
 _AT_ONCE = 3
 _BROAD = 3  # so many subjects of one history make a question about the whole of it
 _ILLNESS = re.compile(
@@ -66,14 +61,15 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
         dialogue: what was said before.
         language: of the dialogue.
     """
+    words = load_words("consultation/words", language)["patient"]
     said = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
     facts = record_sentences(record, ExaminationRecord(), language)
     if _OPEN.search(question):
-        return _tell(_story(facts, said), language) or _ALL_SAID[language]
+        return _tell(_story(facts, said), language) or str(words["all_said"])
     if found := _on_histories(facts, question, language) or answering(facts, question, language):
         fresh = [fact for fact in found if fact.text not in said]
         return _tell(fresh or found[:_AT_ONCE], language)
-    return _ASK_BACK[language] if is_vague(question, language) else _NOTHING[language]
+    return str(words["ask_back" if is_vague(question, language) else "nothing"])
 
 
 def _on_histories(facts: list[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
@@ -99,4 +95,4 @@ def _story(facts: list[RecordSentence], said: str) -> list[RecordSentence]:
 
 
 def _tell(facts: list[RecordSentence], language: Language) -> str:
-    return (" " if language == "en" else "").join(fact.text for fact in facts)
+    return mark("space", language).join(fact.text for fact in facts)

@@ -157,7 +157,7 @@ def _by_name(words: str) -> list[str]:
     return [
         term.en
         for term in EXAMINATION_ITEMS.terms
-        if re.search(rf"(?<![a-z])(?:{re.escape(term.en)}|{re.escape(term.zh)})(?![a-z])", words, re.IGNORECASE)
+        if re.search(rf"(?<![a-z])(?:{'|'.join(map(re.escape, term.names))})(?![a-z])", words, re.IGNORECASE)
     ]
 
 

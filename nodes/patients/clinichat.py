@@ -24,6 +24,7 @@ from nodes.patients.filed_results import look_up
 from nodes.state.chart import Presentation, Turn
 from nodes.state.patient_side import turn_number
 from nodes.workflow.examiner import release
+from prompts import load_words
 
 Occasion = Literal[
     "opening",
@@ -83,29 +84,11 @@ _ASKS_FOR_RESULTS = re.compile(
     r"\b(?:results?|findings|examinations?|tests?)\b|检查|化验|结果|报告",
     re.IGNORECASE,
 )
-_WORDS: dict[Language, dict[Occasion, str]] = {
-    "en": {
-        "results": "What do these results mean?",
-        "suspected_disease": "What kind of disease is that? Is it serious?",
-        "disease_explained": "Is that certain, or could it be something else?",
-        "differential": "Which other tests are needed to be sure?",
-        "confirmatory_tests": "All right, I will have these tests done. Thank you, doctor.",
-        "other": "No, I am not aware of that.",
-    },
-    "zh": {
-        "results": "这些结果说明什么？",
-        "suspected_disease": "这是什么病？严重吗？",
-        "disease_explained": "能确定吗？会不会是别的病？",
-        "differential": "还要做哪些检查才能确诊？",
-        "confirmatory_tests": "好的，我会去做这些检查，谢谢医生。",
-        "other": "没有，这个不清楚。",
-    },
-}
 
 
 def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     """Offline: results where they are asked for, the next question of the diagnosis, else a quotation of the record."""
-    words = _WORDS[view.language]
+    words = load_words("clini_eval/words", view.language)["patient"]
     answered = [turn.action for turn in view.dialogue if turn.action]
     asks = "?" in view.question or "？" in view.question
     if not view.dialogue and not wants_examination(view.question):

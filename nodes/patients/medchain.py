@@ -15,6 +15,7 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Presentation, Turn
+from prompts import load_words
 
 
 class PatientState(TypedDict, total=False):
@@ -55,23 +56,22 @@ TOPICS: tuple[tuple[str, str], ...] = (
         r"habit|smok|alcohol|drink|work\b|occupation|\bjob|live\b|living|travel|period|menstru|pregnan|习惯|抽烟|吸烟|喝酒|饮酒|工作|职业|居住|月经|怀孕|旅",
     ),
 )
-_NOTHING: dict[Language, str] = {"en": "No, nothing that I know of.", "zh": "没有，我不清楚。"}
-_ALL_SAID: dict[Language, str] = {"en": "I have told you all that I know of it.", "zh": "我知道的都说过了。"}
 
 
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: the sentences of the record that answer the question, as far as they have not been said yet."""
+    words = load_words("medchain/words", view.language)["patient"]
     asked = (section for section, pattern in TOPICS if re.search(pattern, view.question, re.IGNORECASE))
     section = next(asked, "present_illness")
     recorded = sentences(getattr(view.record, section))
     if not recorded:
-        return PatientReply(text=_NOTHING[view.language])
+        return PatientReply(text=words["nothing"])
     said = {sentence for turn in view.dialogue if turn.speaker == "patient" for sentence in sentences(turn.text)}
     fresh = [sentence for sentence in recorded if sentence not in said]
     if section == "present_illness":
         fresh = fresh[:3]  # a long story is told bit by bit
     spaced = (f"{sentence} " if sentence[-1].isascii() else sentence for sentence in fresh)
-    return PatientReply(text="".join(spaced).strip() or _ALL_SAID[view.language])
+    return PatientReply(text="".join(spaced).strip() or words["all_said"])
 
 
 patient = Role("patient", "history_taking", "medchain/patient", PatientReply, offline=quote_the_record)

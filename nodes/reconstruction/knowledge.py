@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.notes import Note
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import Department, Language
+from cases.vocabulary import Department
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.role_setting import NoteState
+from prompts import mark
 
 _LONGEST_NAME = 90  # characters; what is longer is an account, not the name of a disease
 _NO_NAME = re.compile(
@@ -119,7 +120,7 @@ def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
     return ClinicalKnowledge(
         diagnostic=DiagnosticKnowledge(
             most_likely_disease=disease,
-            diagnosis_basis=_join(telling[:_REASONS], note.language) if disease else "",
+            diagnosis_basis=mark("space", note.language).join(telling[:_REASONS]) if disease else "",
             basic_information="",
             department=note.department,
             differential_diagnosis=_items(told.get("differentials", ())) if disease else [],
@@ -145,10 +146,6 @@ async def prepare_knowledge(state: NoteState, runtime: Runtime[Context]) -> dict
     """Reason through the note once, before the interview is written; so that the interview itself need not know."""
     note = state["note"]
     return {"knowledge": await ask(expert, KnowledgeView(note), runtime.context, language=note.language)}
-
-
-def _join(lines: list[str], language: Language) -> str:
-    return ("" if language == "zh" else " ").join(lines)
 
 
 def _assessed(lines: tuple[str, ...]) -> str:

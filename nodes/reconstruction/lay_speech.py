@@ -65,7 +65,9 @@ _LONGEST_FRAGMENT = 14  # words; longer ones have a verb that we do not know
 def spoken(sentence: str, section: str, voice: Voice) -> str:
     """A sentence of a note in the speaker's words; empty if it says nothing."""
     text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s*)", "", " ".join(sentence.split())).strip(' "“”')
-    text = _in_chinese(text, section, voice) if voice.language == "zh" else _in_english(text, section, voice)
+    if (turn := {"en": _in_english, "zh": _in_chinese}.get(voice.language)) is None:
+        return text  # as it is recorded
+    text = turn(text, section, voice)
     text = in_lay_words(text, voice.language).strip()
     if not re.search(r"\w", text):
         return ""

@@ -25,6 +25,7 @@ from nodes.reconstruction.exchanges import SectionName
 from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.knowledge import ClinicalKnowledge
 from nodes.reconstruction.role_setting import RoleSetting
+from prompts import load_words, mark
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PRONOUN: dict[Any, int] = {"male": 1, "female": 2, None: 3}
@@ -75,36 +76,47 @@ async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[st
 def fill_plan(note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, language: Language) -> list[PlannedSection]:
     """The plan of one interview."""
     single, lists = _values(note, knowledge, language)
+    words = _words(language)
     return [
         PlannedSection(
             name=section["name"],
-            title=section[language],
-            steps=[filled for step in section["step"] for filled in _filled(step, single, lists, roles, language)],
+            title=words[section["name"]]["title"],
+            steps=[
+                filled
+                for step in section["step"]
+                for filled in _filled(step, words[section["name"]][step["name"]], single, lists, roles, language)
+            ],
         )
-        for section in plan_words()["section"]
+        for section in plan_sections()
     ]
 
 
 def opening_words(roles: RoleSetting, language: Language) -> str:
     """The patient's greeting: dialogues of chat messages begin with the user."""
-    own = "" if roles.speaker == "self" else "family_"
-    return _addressed(plan_words()["words"][f"opening_{own}{language}"], roles, language, mine=True)
+    opening = "opening" if roles.speaker == "self" else "opening_family"
+    return _addressed(_words(language)[opening], roles, language, mine=True)
 
 
 def farewell_words(language: Language) -> str:
     """The physician's last words."""
-    words: str = plan_words()["words"][f"farewell_{language}"]
-    return words
+    return str(_words(language)["farewell"])
 
 
 @cache
-def plan_words() -> dict[str, Any]:
-    """The plan as written."""
-    return tomllib.loads((files("nodes.reconstruction") / "interview_plan.toml").read_text("utf-8"))
+def plan_sections() -> list[dict[str, Any]]:
+    """The sections and their steps, without their words."""
+    plan = tomllib.loads((files("nodes.reconstruction") / "interview_plan.toml").read_text("utf-8"))
+    sections: list[dict[str, Any]] = plan["section"]
+    return sections
+
+
+def _words(language: Language) -> Mapping[str, Any]:
+    return load_words("reconstruction/interview_plan", language)
 
 
 def _filled(
     step: Mapping[str, Any],
+    said: Mapping[str, str],
     single: Mapping[str, str],
     lists: Mapping[str, list[str]],
     roles: RoleSetting,
@@ -114,24 +126,24 @@ def _filled(
         return
     entries = lists[step["each"]] if "each" in step else [""]
     for number, entry in enumerate(entries):
-        first = number == 0 or f"next_{language}" not in step
-        words = _addressed(step[language if first else f"next_{language}"], roles, language)
+        first = number == 0 or "next" not in said
+        words = _addressed(said["says" if first else "next"], roles, language)
         values = {name: single.get(name) or entry for name in _PLACEHOLDER.findall(words)}
         if all(values.values()):
             yield PlannedStep(
                 name=step["name"],
                 technique=step["technique"],
                 physician=_PLACEHOLDER.sub(lambda match, values=values: values[match[1]], words),  # type: ignore[misc]
-                patient=step.get(f"patient_{language}" if first else f"next_patient_{language}", ""),
+                patient=said.get("reply" if first else "next_reply", ""),
             )
 
 
 def _addressed(words: str, roles: RoleSetting, language: Language, mine: bool = False) -> str:
     """The words with the patient addressed, or spoken of as the family's child or relative."""
-    plan = plan_words()
+    plan = _words(language)
     form = 0 if roles.speaker == "self" else _PRONOUN[roles.sex]
-    kin = plan["kin"][language][roles.speaker] or ["", ""]
-    for token, forms in plan["address"][language].items():
+    kin = plan["kin"].get(roles.speaker, ["", ""])
+    for token, *forms in plan["address"]:
         words = words.replace(token, forms[form])
         words = words.replace(f"{token[0]}{token[1].upper()}{token[2:]}", forms[form][:1].upper() + forms[form][1:])
     return words.replace("{kin}", kin[1 if mine else 0])
@@ -190,7 +202,7 @@ def _grouped(lines: list[str], language: Language) -> list[str]:
     for line in [part for whole in lines for part in _portions(whole, language)]:
         full = not groups or len(groups[-1]) == _FINDINGS_AT_ONCE or _length([*groups[-1], line]) > _LONGEST_TURN
         groups.append([line]) if full else groups[-1].append(line)
-    return [("" if language == "zh" else " ").join(group) for group in groups]
+    return [mark("space", language).join(group) for group in groups]
 
 
 def _portions(line: str, language: Language) -> list[str]:
@@ -199,11 +211,8 @@ def _portions(line: str, language: Language) -> list[str]:
     portions: list[str] = []
     for part in re.split(r"(?<=[;；])\s*", line):
         fits = portions and _length([portions[-1], part]) <= _LONGEST_TURN
-        portions[-1:] = [f"{portions[-1]}{'' if language == 'zh' else ' '}{part}"] if fits else [*portions[-1:], part]
-    return [
-        part.rstrip(";； ") + ("" if part.endswith((".", "。")) else "。" if language == "zh" else ".")
-        for part in portions
-    ]
+        portions[-1:] = [f"{portions[-1]}{mark('space', language)}{part}"] if fits else [*portions[-1:], part]
+    return [part.rstrip(";； ") + ("" if part.endswith((".", "。")) else mark("stop", language)) for part in portions]
 
 
 def _length(lines: list[str]) -> int:
@@ -211,6 +220,5 @@ def _length(lines: list[str]) -> int:
 
 
 def _and(items: list[str], language: Language) -> str:
-    if language == "zh":
-        return "、".join(items)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+    *others, last = items or [""]
+    return f"{mark('listed', language).join(others)}{mark('last', language)}{last}" if others else last

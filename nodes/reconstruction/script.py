@@ -13,7 +13,7 @@ from typing import Any
 from cases.notes import Note
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
-from cases.text.words import stem
+from cases.text.words import language_of, rules_of, stem
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, WrittenSection
 from nodes.reconstruction.gates import names_disease
@@ -22,6 +22,7 @@ from nodes.reconstruction.plan import PlannedSection, PlannedStep
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.stock_replies import answer_rules, empty_words, not_in_the_note, pick, told_age_and_sex
 from nodes.reconstruction.voice import Voice
+from prompts import mark
 
 _AT_ONCE = 3  # sentences in one reply
 _LONGEST_REPLY = 60  # words; the next sentence waits
@@ -116,7 +117,7 @@ class Script:
                     yield section, line
 
     def _pattern(self, rule: dict[str, Any]) -> re.Pattern[str]:
-        words = _key_words(rule["words_of"]) if "words_of" in rule else rule.get(self.voice.language, "")
+        words = _key_words(rule["words_of"]) if "words_of" in rule else rule.get(rules_of(self.voice.language), "")
         return re.compile(rf"(?<![a-z])(?:{words})", re.IGNORECASE)
 
     def _both_ways(self, line: str) -> str:
@@ -127,7 +128,7 @@ class Script:
         """Whether it was told before: to ask would be to repeat, and "no" would be wrong."""
         if self._pattern(rule).pattern == self._pattern({}).pattern:
             return any(line in self.used for section in rule["sections"] for line in self.told.get(section, ()))
-        known = rule.get(f"known_{self.voice.language}")
+        known = rule.get(f"known_{rules_of(self.voice.language)}")
         pattern = re.compile(known, re.IGNORECASE) if known else self._pattern(rule)
         told = [*self.used, *(line for lines in self.told.values() for line in lines if not _DENIES.search(line))]
         return any(pattern.search(self._both_ways(line)) for line in told)
@@ -141,7 +142,7 @@ class Script:
         return told_age_and_sex(self.roles, self.note, self.voice.language)
 
     def _joined(self, lines: list[str]) -> str:
-        return ("" if self.voice.language == "zh" else " ").join(lines)
+        return mark("space", self.voice.language).join(lines)
 
 
 def script(
@@ -182,7 +183,7 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
         if not names_disease(line, [disease]) and pattern.search(line)
         if (told := spoken(line, section, voice)) and told not in said
     ][:_AT_ONCE]
-    return ("" if note.language == "zh" else " ").join(found) or pick("no", question, note, voice)
+    return mark("space", note.language).join(found) or pick("no", question, note, voice)
 
 
 def _with_complaint(sections: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -197,12 +198,12 @@ def _with_complaint(sections: dict[str, tuple[str, ...]]) -> dict[str, tuple[str
 
 def _key_words(question: str) -> str:
     """A pattern of the words of a question that mean something."""
-    words = [word for word in _words(question, "en" if question.isascii() else "zh") if len(word) > 2]
+    words = [word for word in _words(question, language_of(question)) if len(word) > 2]
     return "|".join(map(re.escape, sorted(words))) or r"(?!)"
 
 
 def _words(text: str, language: Language) -> frozenset[str]:
-    if language == "zh":
+    if not mark("space", language):  # words run together
         signs = re.findall(r"[\u4e00-\u9fff]|\d+", text)
         return frozenset(one + other for one, other in pairwise(signs))
     return frozenset(stem(word) for word in re.findall(r"[a-z0-9]+", text.casefold()) if word not in empty_words())

@@ -11,8 +11,10 @@ from cases.notes import Note
 from cases.vocabulary import Language
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
+from prompts import load_words
 
 _GROWN_UP = 18.0  # years
+_UNITS = {"": "year", "岁": "year", "个月": "month", "周": "week", "天": "day"}
 
 
 @cache
@@ -29,45 +31,39 @@ def empty_words() -> frozenset[str]:
 
 def told_age_and_sex(roles: RoleSetting, note: Note, language: Language) -> str:
     """How old the patient is, in words that only use what the note states."""
-    years, own = roles.age_years, roles.speaker == "self"
+    words, years = load_words("reconstruction/words", language)["age_and_sex"], roles.age_years
     if years is None:
         return ""
+    kind = {("female", True): "girl", ("male", True): "boy", ("female", False): "woman", ("male", False): "man"}
+    person = kind.get((roles.sex or "", years < _GROWN_UP), "child" if years < _GROWN_UP else "adult")
+    said = {
+        "subject": words["patient"] if roles.speaker == "self" else words["subject"][person],
+        "sex": words["person"].get(person, ""),
+    }
     stated = re.search(r"(\d+\+?)(?:[- ]*)(year|month|week|day|hour|岁|个月|周|天|(?=\s*y/?o))", note.text)
-    if language == "zh":
-        subject, sex = (
-            ("我" if own else "孩子" if (years or 0) < 18 else "家人"),
-            {"female": "女", "male": "男"}.get(roles.sex or "", ""),
-        )
-        age = f"{stated[1]}{stated[2]}" if stated and years is not None else ""
-        return f"{subject}{age}{'，' if age and sex else ''}{sex}{'性' if sex else ''}。"
-    young, female = (99.0 if years is None else years) < _GROWN_UP, roles.sex == "female"
-    sex = "" if roles.sex is None else ("girl" if female else "boy") if young else ("woman" if female else "man")
-    she = "I am" if own else {"female": "She is", "male": "He is"}.get(roles.sex or "", "My child is")
-    if not (stated and years is not None):
-        return f"{she} a {sex}." if sex else ""
-    age = (
-        f"{stated[1]}-{stated[2] or 'year'}-old"
-        if sex
-        else f"{stated[1]} {stated[2] or 'year'}{'' if stated[1] == '1' else 's'} old"
-    )
-    article = ("an " if re.match(r"8|11-|18-", age) else "a ") if sex else ""
-    return f"{she} {article}{age}{' ' if sex else ''}{sex}."
+    if stated:
+        unit = _UNITS.get(stated[2], stated[2])
+        said |= {"count": stated[1], "one": words["one"][unit]}
+        said["unit"] = words["one" if stated[1] == "1" else "many"][unit]
+    if not (stated or said["sex"]):
+        return ""
+    form = "both" if stated and said["sex"] else "age" if stated else "sex"
+    return re.sub(r"\ba (?=8|11-|18-)", "an ", words[form].format(**said))
 
 
 def not_in_the_note(name: str, rule: dict[str, Any], note: Note, voice: Voice) -> str:
     """No, or not sure, as it fits the question (CliniChat, Figure 6)."""
+    words = load_words("reconstruction/words", voice.language)
     if name == "reason":
-        family = "" if voice.itself else "family_"
-        words: str = answer_rules()["unknown"][f"look_over_{family}{voice.language}"]
-        return words
-    if own := rule.get(f"say_{voice.language}"):
+        return str(words["look_over" if voice.itself else "look_over_family"])
+    if own := words["say"].get(name):
         return str(own[_place(name, note) % len(own)])
     return pick(rule.get("unknown", "no"), name, note, voice)
 
 
 def pick(kind: str, place: str, note: Note, voice: Voice) -> str:
     """One of several ways to say it, always the same at the same place of the same note."""
-    ways: list[str] = answer_rules()["unknown"][f"{kind}_{voice.language}"]
+    ways: list[str] = load_words("reconstruction/words", voice.language)[kind]
     return ways[_place(place, note) % len(ways)]
 
 

@@ -15,7 +15,7 @@ from cases.case import Sex
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
-from prompts import load_prompt
+from prompts import SpokenLanguage, load_prompt
 
 
 class Presentation(BaseModel):
@@ -23,7 +23,7 @@ class Presentation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    language: Language
+    language: SpokenLanguage
     age_years: float | None = None
     sex: Sex | None = None
     occupation: str = ""

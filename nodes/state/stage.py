@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.vocabulary import Language, label
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment
+from prompts import mark
 from retrieval import Neighbour
 
 
@@ -53,7 +54,7 @@ class Options:
 
     def __str__(self) -> str:
         """The names as a prompt shows them."""
-        return ("；" if self.language == "zh" else "; ").join(label(name, self.language) for name in self.names)
+        return mark("series", self.language).join(label(name, self.language) for name in self.names)
 
     def __bool__(self) -> bool:
         """Whether the choice is closed at all."""

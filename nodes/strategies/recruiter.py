@@ -13,6 +13,7 @@ from nodes.node import node
 from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, STAGES, CaseView, Expert, PanelState, Team, case_view
 from nodes.workflow.general_agent import place
 from nodes.workflow.stages import Stage
+from prompts import load_words
 
 
 class Experts(BaseModel):
@@ -52,7 +53,7 @@ def departments_of_similar_cases(view: RecruiterView) -> Experts:
 def assessment_and_review(view: RecruiterView) -> Teams:
     """Offline: the panel twice, to assess and to review."""
     experts = departments_of_similar_cases(view).experts
-    purposes = {"en": ("First assessment", "Final review"), "zh": ("初步评估", "最后复核")}[view.chart.language]
+    purposes = load_words("strategies/words", view.chart.language)["teams"]
     return Teams(teams=[Team(purpose=purpose, experts=experts) for purpose in purposes])
 
 

@@ -13,6 +13,7 @@ from graphs.interview import PATIENTS
 from nodes.consultation import doctor as doctor_module
 from nodes.consultation.doctor import DoctorTurn
 from nodes.node import Node
+from prompts import load_words
 from tests.graphs.scripting import builtin, calls, pictures_in, script, words
 from tests.support.fake_server import FakeServer
 from wardround.run.checkpoints import serializer
@@ -52,7 +53,7 @@ def test_the_offline_doctor_takes_the_history_in_order_orders_examinations_and_r
     result = run(builtin(case_id))
     asked = doctors_turns(result)
     language = builtin(case_id).language
-    assert asked[:6] == list(doctor_module._QUESTIONS[language])
+    assert asked[:6] == list(load_words("medchain/words", language)["doctor"]["questions"])
     assert ("General Examination" if language == "en" else "一般检查") in asked[6]
     assert ("Blood Test" if language == "en" else "血液学检查") in asked[7]
     assert result["dialogue_ended"] == "concluded"

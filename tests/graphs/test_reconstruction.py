@@ -13,7 +13,7 @@ from cases.dialogues import Dialogue
 from cases.notes import Note, note_of
 from graphs.reconstruction import builder, graph
 from nodes.reconstruction.gates import check_dialogue
-from nodes.reconstruction.plan import plan_words
+from nodes.reconstruction.plan import plan_sections
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.schema_sampler import sample
 from wardround.run.checkpoints import serializer
@@ -21,7 +21,7 @@ from wardround.run.checkpoints import serializer
 GRAPH: Any = graph
 CASES = {case.id: case for case in load_cases()}
 NOTE = note_of(CASES["internal-medicine-01"])
-SECTIONS = [section["name"] for section in plan_words()["section"]]
+SECTIONS = [section["name"] for section in plan_sections()]
 PLACEHOLDER = re.compile(r"[{}]|<[A-Za-z\u4e00-\u9fff]|\[[A-Z]|XX|@I|@my")
 WAYS: list[dict[str, Any]] = [
     {},

@@ -20,6 +20,7 @@ from nodes.patients.filed_results import asked_for, look_up
 from nodes.state.chart import Picture, Turn
 from nodes.state.decisions import NonEmpty
 from nodes.state.patient_side import HeardState, last_words, turn_number
+from prompts import load_words, mark
 
 
 class DeskState(HeardState, total=False):
@@ -74,26 +75,12 @@ def _known(spelling: str) -> str:
 
 def read_out(view: OutcomesView) -> Outcomes:
     """Offline: each examination with its text, word for word."""
-    colon = "：" if view.language == "zh" else ": "
+    colon = mark("label", view.language)
     return Outcomes(text="\n".join(f"{item}{colon}{text}" for item, text in view.findings.items()))
 
 
 reception = Role("examiner", "ai_hospital.request", "ai_hospital/request", ParsedRequest, offline=items_by_name)
 examiner = Role("examiner", "ai_hospital.outcomes", "ai_hospital/outcomes", Outcomes, offline=read_out)
-
-_ABSENT: dict[Language, dict[str, str]] = {
-    "en": {
-        "normal": "No abnormality.",
-        "unknown": "There is no result on record.",
-        "unavailable": "This examination cannot be done here.",
-    },
-    "zh": {"normal": "无异常。", "unknown": "没有该项检查结果的记录。", "unavailable": "本院无法进行该项检查。"},
-}
-_PICTURE: dict[Language, str] = {"en": "The picture is enclosed.", "zh": "图像见附件。"}
-_DISMISSED: dict[Language, str] = {
-    "en": "No examination is named in this request. Which examination is wanted?",
-    "zh": "申请中没有写明具体的检查项目。请说明要做哪一项检查。",
-}
 
 
 @node
@@ -119,16 +106,17 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     context, dialogue = runtime.context, state["dialogue"]
     language = state["presentation"].language
     shown = context.language or language
+    says = load_words("ai_hospital/words", shown)["examiner"]
     if not state["requested_items"]:
-        said = Turn(speaker="examiner", addressee="patient", text=_DISMISSED[shown])
+        said = Turn(speaker="examiner", addressee="patient", text=says["dismissed"])
         return {"dialogue": [*dialogue, said]}
     findings: dict[str, str] = {}
     facts: list[str] = []
     pictures: list[Picture] = []
     for item in state["requested_items"]:
         filed = look_up(state["examination_record"], item, state.get("picture_folder", ""), context.send_pictures)
-        words = [*filed.texts, *([_PICTURE[shown]] if filed.pictures else [])]
-        findings[item] = " ".join(words) or _ABSENT[shown][context.absent_examinations]
+        words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
+        findings[item] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures
     outcomes = await ask(

@@ -16,6 +16,7 @@ from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Presentation, Turn, heard_by
 from nodes.state.patient_side import last_words, turn_number
+from prompts import load_words
 
 
 class AiHospitalPatientState(TypedDict, total=False):
@@ -53,12 +54,11 @@ class AiHospitalPatientView:
 
 def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
     """Offline: the examiner's words are repeated, orders are passed on, and questions are answered from the record."""
+    words = load_words("ai_hospital/words", view.language)["patient"]
     if view.outcomes:
-        said = {"en": "The examiner told me this:\n", "zh": "检查员告诉我：\n"}[view.language]
-        return PatientWords(addressee="doctor", text=f"{said}{view.outcomes}")
+        return PatientWords(addressee="doctor", text=words["told"].format(view.outcomes))
     if wants_examination(view.question):
-        asks = {"en": "Hello, this is what the doctor said: ", "zh": "您好，医生是这样说的："}[view.language]
-        return PatientWords(addressee="examiner", text=f"{asks}{view.question}")
+        return PatientWords(addressee="examiner", text=words["passed_on"].format(view.question))
     return PatientWords(
         addressee="doctor", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
     )

@@ -13,6 +13,7 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Presentation, Turn
+from prompts import load_words
 
 
 class ProfileState(TypedDict, total=False):
@@ -43,21 +44,17 @@ class ProfileView:
 
 def plain_profile(view: ProfileView) -> Profile:
     """Offline: age, sex and occupation as recorded, a plain way of speaking, and the complaint as the first words."""
-    record, complaint = view.record, view.record.chief_complaint.rstrip(".。")
+    record, words = view.record, load_words("ai_hospital/words", view.language)["profile"]
     years = record.age_years
-    if view.language == "zh":
-        age = "" if years is None else f"{years:.0f}岁" if years >= 2 else f"{years * 12:.0f}个月大"
-        person = "，".join(part for part in (age, {"male": "男", "female": "女"}.get(record.sex or "", "")) if part)
-        work = f"，职业是{record.occupation}" if record.occupation else ""
-        personality = f"你是一名患者{f'（{person}）' if person else ''}{work}。你不懂医学术语，说话简短直接。"
-        return Profile(personality=personality, statement=f"医生您好，我的情况是：{complaint}。")
-    age = "" if years is None else f"{years:.0f}-year-old " if years >= 2 else f"{years * 12:.0f}-month-old "
-    work = f", by occupation: {record.occupation}" if record.occupation else ""
-    personality = (
-        f"You are a {age}{f'{record.sex} ' if record.sex else ''}patient{work}. "
-        "You know no medical terms; you speak briefly and to the point."
+    age = ""
+    if years is not None:
+        age = words["years"].format(f"{years:.0f}") if years >= 2 else words["months"].format(f"{years * 12:.0f}")
+    person = words["joint"].join(part for part in (age, words[record.sex] if record.sex else "") if part)
+    personality = words["personality"].format(
+        about=words["about"].format(person) if person else "",
+        work=words["work"].format(record.occupation) if record.occupation else "",
     )
-    return Profile(personality=personality, statement=f"Hello, doctor. This is why I have come: {complaint}.")
+    return Profile(personality=personality, statement=words["statement"].format(record.chief_complaint.rstrip(".。")))
 
 
 profile_author = Role("patient_profile", "ai_hospital", "ai_hospital/profile", Profile, offline=plain_profile)

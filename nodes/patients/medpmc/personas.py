@@ -9,7 +9,9 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from cases.case import Sex
+from cases.text.words import rules_of
 from cases.vocabulary import Language
+from prompts import load_words, mark
 
 Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
 PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
@@ -28,23 +30,26 @@ class Persona(BaseModel):
 
         The same words always get the same manner; after a question nothing is said.
         """
-        manners = _words()["manner"][self.profession][language][self.sex or "female"]
+        manners = load_words("medpmc/words", language)["manner"][self.profession][self.sex or "female"]
         before, after = manners[len(plain) % len(manners)]
         after = "" if plain.endswith(("?", "？")) else after
-        joint = " " if language == "en" else ""
+        joint: str = mark("space", language)
         return joint.join(part for part in (before, plain, after) if part)
 
 
 def profession_of(occupation: str, language: Language) -> Profession:
     """The nearest of the five to an occupation; a worker where none is near or nothing is recorded."""
-    start = r"(?<![a-z])" if language == "en" else ""
-    for entry in _words()["profession"]:
-        if re.search(f"{start}(?:{entry[language]})", occupation, re.IGNORECASE):
+    start = "" if language == "zh" else r"(?<![a-z])"
+    for entry in _professions():
+        if re.search(f"{start}(?:{entry[rules_of(language)]})", occupation, re.IGNORECASE):
             found: Profession = entry["name"]
             return found
     return "worker"
 
 
 @cache
-def _words() -> dict[str, Any]:
-    return tomllib.loads((files("nodes.patients.medpmc") / "personas.toml").read_text("utf-8"))
+def _professions() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((files("nodes.patients.medpmc") / "personas.toml").read_text("utf-8"))[
+        "profession"
+    ]
+    return found

@@ -27,6 +27,7 @@ from nodes.patients.filed_results import asked_for, look_up
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, turn_number
+from prompts import load_words
 
 
 class FilesState(HeardState, total=False):
@@ -57,17 +58,6 @@ class _Found:
 
 order_desk = Role("technician", "medpmc.order", "medpmc/order", ParsedRequest, offline=items_by_name)
 technician = Role("technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out)
-
-_ABSENT: dict[Language, dict[str, str]] = {
-    "en": {
-        "normal": "Everything is normal.",
-        "unknown": "There is no result on record.",
-        "unavailable": "This examination cannot be done here.",
-    },
-    "zh": {"normal": "一切正常。", "unknown": "没有该项检查结果的记录。", "unavailable": "本院无法进行该项检查。"},
-}
-_PICTURE: dict[Language, str] = {"en": "The picture is enclosed.", "zh": "图像见附件。"}
-_WITHHELD: dict[Language, str] = {"en": "The picture is not available.", "zh": "图像暂不能提供。"}
 
 
 @node
@@ -143,11 +133,12 @@ def _search(item: str, state: FilesState, context: Context, language: Language) 
     record, folder = state["examination_record"], state.get("picture_folder", "")
     filed = look_up(record, item, folder, send)
     texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
+    says = load_words("medpmc/words", language)["technician"]
     if pictures and way == "consultation":
-        words.append(_PICTURE[language])
+        words.append(says["picture"])
     elif pictures:
         known = {**record.results, **state.get("reference_reports", {})} if way == "report" else {}
         reports = tuple(dict.fromkeys(known[picture.item] for picture in pictures if picture.item in known))
         texts, pictures = (*texts, *reports), ()
-        words += reports or (_WITHHELD[language],)
-    return _Found(" ".join(words) or _ABSENT[language][context.absent_examinations], tuple(texts), pictures)
+        words += reports or (says["withheld"],)
+    return _Found(" ".join(words) or says[context.absent_examinations], tuple(texts), pictures)

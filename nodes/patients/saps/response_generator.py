@@ -1,6 +1,5 @@
 """The response generator of SAPS: speaks for the patient, from the released memory alone (AIE, section 4.2.3)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from nodes.node import node
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Presentation, Turn
 from nodes.state.patient_side import turn_number
+from prompts import load_words, mark
 
 
 class GeneratorState(TypedDict, total=False):
@@ -47,30 +47,10 @@ class ReleasedView:
     language: Language
 
 
-_PHRASES: Mapping[Language, Mapping[str, str]] = {
-    "en": {
-        "Ineffective Inquiry": "No, I do not know of anything like that.",
-        "Ambiguous Inquiry": "Could you be more specific? What exactly would you like to know?",
-        "Ineffective Advice": "I have not got a result for that, but I will follow your advice.",
-        "Ambiguous Advice": "Could you be more specific? Which examination or treatment exactly do you mean?",
-        "Demand": "I am sorry, we are talking online; that cannot be done here.",
-        "Other Topic": "Sorry, my concern is my illness. May we get back to that?",
-    },
-    "zh": {
-        "Ineffective Inquiry": "没有，这个我不清楚。",
-        "Ambiguous Inquiry": "您能问得更具体一点吗？想知道哪一方面？",
-        "Ineffective Advice": "这个还没有结果，我会听从您的建议去做。",
-        "Ambiguous Advice": "您能说得更具体一点吗？要做哪一项检查或治疗？",
-        "Demand": "抱歉，我们是线上交流，没有办法在这里做。",
-        "Other Topic": "抱歉，我更担心我的病，我们回到看病上来好吗？",
-    },
-}
-
-
 def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
     """Offline: the released sentences as they stand, or the phrase that the action requires."""
-    joint = " " if view.language == "en" else ""
-    return SimulatedReply(text=joint.join(view.released) or _PHRASES[view.language][view.action])
+    said = mark("space", view.language).join(view.released)
+    return SimulatedReply(text=said or load_words("saps/words", view.language)[view.action.lower().replace(" ", "_")])
 
 
 response_generator = Role(

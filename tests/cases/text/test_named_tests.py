@@ -48,7 +48,7 @@ def test_a_name_inside_a_longer_one_is_that_one() -> None:
 
 def test_every_item_of_the_vocabulary_is_named_by_its_own_names() -> None:
     for term in EXAMINATION_ITEMS.terms:
-        assert items(term.en) == items(term.zh) == [term.en]
+        assert {tuple(items(name)) for name in term.names} == {(term.en,)}
 
 
 def test_the_name_of_an_item_stands_for_all_of_it_and_the_name_of_a_test_for_its_own_spellings() -> None:

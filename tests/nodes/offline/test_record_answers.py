@@ -5,6 +5,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.state.chart import Turn
+from prompts import load_words
 from tests.graphs.scripting import builtin
 
 RECORDS: dict[Language, PatientRecord] = {
@@ -74,18 +75,15 @@ def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(langua
 
 @pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06", "psychiatry-02", "pediatrics-05"])
 def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_phrases(case_id: str) -> None:
-    from nodes.consultation.doctor import _QUESTIONS
-    from nodes.offline import record_answers
-
     case = builtin(case_id)
     language = case.language
     record = "".join(str(text) for _, text in case.patient)
-    phrases = (record_answers._NOTHING, record_answers._ALL_SAID, record_answers._ASK_BACK)
+    phrases = load_words("consultation/words", language)["patient"].values()
     dialogue: list[Turn] = []
-    for question in _QUESTIONS[language]:
+    for question in load_words("medchain/words", language)["doctor"]["questions"]:
         text = answer_from_record(question, case.patient, dialogue, language)
         dialogue += [Turn(speaker="doctor", text=question), Turn(speaker="patient", text=text)]
-        if text not in {phrase[language] for phrase in phrases}:
+        if text not in phrases:
             assert all(sentence.rstrip(".。") in record for sentence in sentences(text))
 
 

@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from cases import Case, PatientRecord, load_cases
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from nodes.consultation.doctor import _QUESTIONS
 from nodes.patients.medchain import PatientView, quote_the_record
 from nodes.state.chart import Turn
+from prompts import load_words
 
+INTERVIEW = {language: load_words("medchain/words", language)["doctor"]["questions"] for language in ("en", "zh")}
 RECORDS: dict[Language, PatientRecord] = {
     "en": PatientRecord(
         chief_complaint="Pain in the belly since yesterday.",
@@ -96,7 +97,7 @@ def test_a_symptom_is_told_although_its_denial_was_said_before() -> None:
 @settings(max_examples=40)
 @given(
     case=st.sampled_from([case for case in load_cases() if case.split == "test"]),
-    order=st.permutations(range(len(_QUESTIONS["en"]))),
+    order=st.permutations(range(len(INTERVIEW["en"]))),
 )
 def test_over_a_whole_interview_every_sentence_is_of_the_record_and_none_is_said_twice(
     case: Case, order: list[int]
@@ -107,7 +108,7 @@ def test_over_a_whole_interview_every_sentence_is_of_the_record_and_none_is_said
         for section in ("present_illness", "past_history", "personal_history", "family_history")
         for sentence in sentences(getattr(record, section))
     ]
-    replies = talk(record, language, [_QUESTIONS[language][number] for number in order])
+    replies = talk(record, language, [INTERVIEW[language][number] for number in order])
     said = [sentence for reply in replies for sentence in sentences(reply) if reply not in DENIALS[language]]
     assert set(said) <= set(known)
     assert all(said.count(sentence) <= known.count(sentence) for sentence in said)

@@ -1,5 +1,3 @@
-import tomllib
-from importlib.resources import files
 from itertools import product
 
 import pytest
@@ -11,9 +9,9 @@ from cases.text.fact_preservation import changes
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.patients.medpmc.personas import PROFESSIONS, Persona, profession_of
+from prompts import load_words
 
 TEN = [Persona(sex=sex, profession=profession) for sex, profession in product(("female", "male"), PROFESSIONS)]
-MANNERS = tomllib.loads((files("nodes.patients.medpmc") / "personas.toml").read_text("utf-8"))["manner"]
 TOLD = sorted(
     {
         (case.language, sentence)
@@ -36,7 +34,7 @@ def test_a_manner_keeps_every_fact_of_the_built_in_patients_and_adds_none(
 
 @pytest.mark.parametrize(("profession", "language"), list(product(PROFESSIONS, ("en", "zh"))))
 def test_what_a_manner_says_by_itself_holds_no_fact(profession: str, language: Language) -> None:
-    for manners in MANNERS[profession][language].values():
+    for manners in load_words("medpmc/words", language)["manner"][profession].values():
         for before, after in manners:
             assert before and not changes("", f"{before} {after}", language)
 
