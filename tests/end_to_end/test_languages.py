@@ -1,0 +1,99 @@
+"""A language is a folder of prompts: all graphs in one that nobody speaks, offline and over HTTP."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from cases.notes import note_of
+from prompts import PromptError, check_language, laid_over
+from tests.graphs.scripting import builtin, calls
+from tests.support.courses import COURSES, WRITING, Course, everybody
+from tests.support.fake_server import FakeServer
+from tests.support.made_up import MADE_UP, phrases, write_made_up
+
+OURS = phrases("en") | phrases("zh")
+EACH_COURSE = pytest.mark.parametrize("course", [*COURSES, *WRITING], ids=str)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_made_up(tmp_path_factory.mktemp("prompts"))
+
+
+@pytest.fixture
+def _spoken(folder: Path) -> Iterator[None]:
+    with laid_over(folder):
+        yield
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    """A case in that language, whose record happens to be in English."""
+    return builtin("surgery-01").model_copy(update={"language": MADE_UP})
+
+
+def foreign(text: str, case: Case) -> set[str]:
+    """The words of our languages in a text that are not the case's own."""
+    own = case.model_dump_json() + note_of(case).text
+    return {phrase for phrase in OURS if phrase in text and phrase not in own}
+
+
+@EACH_COURSE
+@pytest.mark.usefixtures("_spoken")
+def test_offline_every_word_of_the_play_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:
+    result = course.run(case)
+    made = calls(result)
+    assert made and {call.prompt.partition("/")[0] for call in made if call.prompt} == {MADE_UP}
+    said = json.dumps(
+        [[call.messages, call.answer] for call in made] + [_spoken_words(result)], ensure_ascii=False, default=str
+    )
+    said = said.replace("\\n", "\n").replace('\\"', '"')
+    assert foreign(said, case) == set()
+    assert len({phrase for phrase in phrases(MADE_UP, folder) if phrase in said}) >= 5
+
+
+@EACH_COURSE
+@pytest.mark.usefixtures("_spoken")
+def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:
+    with FakeServer() as server:
+        models = everybody(server, **({"moderator": "offline"} if course.complexity else {}))
+        course.run(case, models=models, max_turns=4)
+    words = phrases(MADE_UP, folder)
+    assert server.requests
+    for request in server.requests:
+        assert foreign(request.text, case) == set()
+        assert any(phrase in request.text for phrase in words)
+
+
+def _spoken_words(result: dict[str, Any]) -> list[str]:
+    if dialogue := getattr(result.get("dialogue"), "messages", None):
+        return [message.content for message in dialogue]
+    return [turn.text for turn in result.get("dialogue") or []]
+
+
+def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(tmp_path: Path) -> None:
+    folder = write_made_up(tmp_path)
+    with laid_over(folder):
+        assert check_language(MADE_UP) == MADE_UP
+    for file, fault, message in (
+        ("saps/words.toml", None, r"'xx' lacks saps/words.toml"),
+        ("medchain/patient.md", ("# user", "# nobody"), r"medchain/patient \(xx\) lacks the section user"),
+        ("saps/words.toml", ("demand", "demands"), r"saps/words \(xx\) lacks demand"),
+        ("medchain/words.toml", ("{}", "{tests}"), r"medchain/words \(xx\).* nobody gives: \{tests\}"),
+    ):
+        broken = write_made_up(tmp_path / f"{file}{message}".replace("/", "_").replace("\\", "")) / MADE_UP / file
+        if fault is None:
+            broken.unlink()
+        else:
+            broken.write_text(broken.read_text("utf-8").replace(*fault), "utf-8")
+        with laid_over(broken.parents[len(Path(file).parts)]), pytest.raises(PromptError, match=message):
+            check_language(MADE_UP)
+
+
+def test_a_language_without_a_folder_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(PromptError, match="no prompts in the language 'tlh'; there are en, zh"):
+        check_language("tlh")
