@@ -19,6 +19,7 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
+from prompts import folders
 from prompts.folders import find_prompt, languages, prompt_files, prompt_folders
 
 Language = str
@@ -40,10 +41,10 @@ def check_language(language: Language) -> Language:
 
 
 @cache
-def _check_language(language: Language, folders: tuple[Path, ...]) -> None:
+def _check_language(language: Language, places: tuple[Path, ...]) -> None:
     if language not in languages():
         raise PromptError(f"there are no prompts in the language {language!r}; there are {', '.join(languages())}")
-    known = {name for folder in folders for name in prompt_files(folder)}
+    known = {name for place in places for name in prompt_files(place)}
     names = sorted(name.removeprefix(f"{_PATTERN}/") for name in known if name.startswith(f"{_PATTERN}/"))
     if absent := [name for name in names if f"{language}/{name}" not in known]:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
@@ -165,8 +166,8 @@ def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[s
         words = tomllib.loads(_read(name, language, "toml"))
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
-    if language != _PATTERN:
-        _check_words(f"{name} ({language})", words, load_words(name, _PATTERN))
+    if (pattern := folders.OURS / _PATTERN / f"{name}.toml").is_file():
+        _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
     return words
 
 

@@ -11,6 +11,7 @@ from functools import cache
 
 from cases.text.sentences import clauses
 from cases.text.statements import statements
+from cases.text.words import rules_of
 from cases.vocabulary import Language, normalise, word_list
 
 
@@ -28,7 +29,7 @@ def describe_symptoms(*parts: str, language: Language) -> str:
     Returns:
         One line, at most the budget long; empty if the parts say nothing.
     """
-    words = word_list("symptoms")[language]
+    words = word_list("symptoms")[rules_of(language)]
     budget: int = words["budget"]
     joint: str = words["joint"]
     kept: list[str] = []
@@ -81,7 +82,7 @@ def _is_filler(clause: str, language: Language) -> bool:
 
 @cache
 def _pattern(name: str, language: Language) -> re.Pattern[str]:
-    return re.compile(word_list("symptoms")[language][name].replace("\n", ""), re.IGNORECASE)
+    return re.compile(word_list("symptoms")[rules_of(language)][name].replace("\n", ""), re.IGNORECASE)
 
 
 def _shorten(clause: str, budget: int) -> str:

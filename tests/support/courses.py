@@ -11,6 +11,7 @@ import pytest
 from cases import Case
 from llm.role import known_roles
 from nodes.context import Context
+from nodes.patients.systems import PATIENTS as SYSTEMS
 from nodes.strategies import moderator
 from nodes.strategies.moderator import ComplexityCheck
 from nodes.strategies.registry import STRATEGIES as REGISTERED
@@ -19,7 +20,7 @@ from tests.support.fake_server import FakeServer
 from wardround.config.experiment import GraphName
 from wardround.run.tasks import TASKS
 
-PATIENTS: tuple[str, ...] = get_args(Context.model_fields["patient"].annotation)
+PATIENTS: tuple[str, ...] = tuple(SYSTEMS)
 STRATEGIES: tuple[str, ...] = tuple(REGISTERED)
 COMPLEXITIES = ("low", "moderate", "high")  # MDAgents' three ways
 JUDGED = {"evaluation", "clini_eval"}  # the stages of those who judge

@@ -3,7 +3,7 @@
 import codecs
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _turned(text: str) -> str:
-    return "".join(part if number % 2 else codecs.encode(part, "rot13") for number, part in enumerate(_CODE.split(text)))
+    return "".join(
+        part if number % 2 else codecs.encode(part, "rot13") for number, part in enumerate(_CODE.split(text))
+    )
 
 
 def _body(text: str) -> tuple[str, str]:
@@ -68,7 +70,9 @@ def _markdown(text: str) -> str:
 
 
 def _toml(text: str) -> str:
-    turn: Callable[[re.Match[str]], str] = lambda found: _turned(found[0].replace("\\n", "\0")).replace("\0", "\\n")
+    def turn(found: re.Match[str]) -> str:
+        return _turned(found[0].replace("\\n", "\0")).replace("\0", "\\n")
+
     lines = []
     for line in text.splitlines():
         key, mark, value = line.partition(" = ")

@@ -5,7 +5,7 @@ from typing import Any
 
 from cases.registry import nearest
 from llm.role import prompts_of_roles
-from prompts import Prompt, PromptError, laid_over, load_prompt
+from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
 from prompts.folders import prompt_files, prompt_folders
 
 _PATTERN = "en"
@@ -35,7 +35,9 @@ def check_overlay(folder: str | Path) -> str:
         laid = _places()
         for language in {place.partition("/")[0] for place in found}:
             for place, file in laid.items():
-                if place.startswith(f"{language}/") and "/stages/" not in place:
+                if place.startswith(f"{language}/") and place.endswith(".toml"):
+                    _check_words(f"prompts {folder}", place, language)
+                elif place.startswith(f"{language}/") and "/stages/" not in place:
                     _check(f"prompts {folder}", place, file, sorted(laid), ours)
     return str(path)
 
@@ -59,6 +61,13 @@ def _check(where: str, place: str, file: Path, laid: list[str], ours: dict[str, 
                 raise PromptError(f"prompt {name} ({language}) uses what it is not given: {', '.join(sorted(unknown))}")
         except PromptError as error:
             raise PromptError(f"{where}: {error}") from error
+
+
+def _check_words(where: str, place: str, language: str) -> None:
+    try:
+        load_words(place.removeprefix(f"{language}/").removesuffix(".toml"), language)
+    except PromptError as error:
+        raise PromptError(f"{where}: {error}") from error
 
 
 def _given(prompt: Prompt, stage: str | None, language: Any) -> frozenset[str]:

@@ -29,6 +29,7 @@ def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path:
         ("en/medchain/general.md", ("[seat, ", "[seat, pulse, "), r"declares what it does not use: pulse"),
         ("en/medchain/general.md", ("# system", "# systems"), r"general \(en\) lacks the section system"),
         ("en/medchain/stages/diagnosis.md", ("# task", "# tasks"), r"diagnosis \(en\) lacks the section task"),
+        ("en/saps/words.toml", ("demand =", "demands ="), r"saps/words \(en\) lacks demand"),
         ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% if %}"), r"is not a valid template"),
     ],
 )  # fmt: skip
