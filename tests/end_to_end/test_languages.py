@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from cases import Case
+from cases import Case, load_cases, save_cases
 from cases.notes import note_of
 from prompts import PromptError, check_language, laid_over
 from tests.graphs.scripting import builtin, calls
 from tests.support.courses import COURSES, WRITING, Course, everybody
 from tests.support.fake_server import FakeServer
 from tests.support.made_up import MADE_UP, phrases, write_made_up
+from wardround.cli import app
 
 OURS = phrases("en") | phrases("zh")
 EACH_COURSE = pytest.mark.parametrize("course", [*COURSES, *WRITING], ids=str)
@@ -92,6 +94,20 @@ def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(
             broken.write_text(broken.read_text("utf-8").replace(*fault), "utf-8")
         with laid_over(broken.parents[len(Path(file).parts)]), pytest.raises(PromptError, match=message):
             check_language(MADE_UP)
+
+
+def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Path, tmp_path: Path) -> None:
+    plain = next(case for case in load_cases() if not case.examinations.images)
+    save_cases([plain.model_copy(update={"language": MADE_UP})], tmp_path / "cases.jsonl")
+    cases, out = str(tmp_path / "cases.jsonl"), str(tmp_path / "run")
+    command = ["run", "--cases", cases, "--set", "retrieval=false", "--out", out]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 2 and "there are no prompts in the language 'xx'; there are en, zh" in refused.output
+    (write_made_up(tmp_path / "part") / MADE_UP / "saps" / "words.toml").unlink()
+    refused = CliRunner().invoke(app, [*command, "--prompts", str(tmp_path / "part")])
+    assert refused.exit_code == 2 and "lacks saps/words.toml" in refused.output
+    taken = CliRunner().invoke(app, [*command, "--prompts", str(folder), "--set", f"language={MADE_UP}"])
+    assert taken.exit_code == 0, taken.output
 
 
 def test_a_language_without_a_folder_is_refused_with_those_that_there_are() -> None:

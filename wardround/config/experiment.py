@@ -1,6 +1,7 @@
 """What an experiment is: its sections, checked; reading them from a file is ``experiment_file.py``."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -14,6 +15,7 @@ from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
+from prompts import laid_over
 from scoring.case_scores import Part
 from scoring.suite import SUITES
 from wardround.config.overlay import check_overlay
@@ -209,15 +211,16 @@ class Experiment(Section):
         judges = {key: spec for key, spec in self.judges.items() if key != "default"}
         if "default" in self.judges:
             judges = {**dict.fromkeys(judging_roles(), self.judges["default"]), **judges}
-        return Context.model_validate(
-            {
-                "seed": self.seed,
-                "cache": self.run.cache,
-                "max_connections": self.run.max_connections,
-                **self.workflow,
-                "models": {**self.models, **judges},
-            }
-        )
+        with laid_over(self.prompts) if self.prompts else nullcontext():  # which may bring the language that is set
+            return Context.model_validate(
+                {
+                    "seed": self.seed,
+                    "cache": self.run.cache,
+                    "max_connections": self.run.max_connections,
+                    **self.workflow,
+                    "models": {**self.models, **judges},
+                }
+            )
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -1,13 +1,32 @@
-"""Before the first call: every model can be built, and no server is asked for a model that it does not have."""
+"""Before the first call: every language can be spoken, every model built, and no server lacks the model it is asked."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+from cases import Case
+from cases.notes import Note
 from llm.cache import open_cache
 from llm.chat import build_model, without_account
 from llm.errors import ModelSpecError
 from llm.specs import OFFLINE, ModelSpec
 from nodes.context import Context
+from prompts import PromptError, check_language
+from wardround.config.experiment import ConfigurationError
+
+
+def check_languages(items: Sequence[Case | Note], context: Context) -> None:
+    """Look whether all prompts and words are there in the languages of cases or notes, and in that of the prompts.
+
+    Raises:
+        ConfigurationError: a language has no folder of prompts, or lacks something in it.
+    """
+    chosen = [context.language] if context.language else []
+    for language in sorted({*chosen, *(item.language for item in items)}):
+        try:
+            check_language(language)
+        except PromptError as error:
+            raise ConfigurationError(f"language: {error}") from error
 
 
 async def check_servers(context: Context) -> None:
