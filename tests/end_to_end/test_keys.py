@@ -32,6 +32,7 @@ def holding(out: Path) -> list[str]:
     return [file.name for file in files if any(key.encode() in file.read_bytes() for key in OWN.values())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["401", "500"])
 def test_a_key_that_the_server_quotes_in_its_refusals_is_in_no_file_and_in_no_output(
     tmp_path: Path, fault: Fault
