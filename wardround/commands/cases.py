@@ -43,7 +43,6 @@ def import_(
     ] = None,
 ) -> None:
     """Read a foreign file and write its cases; nothing is written if any record is faulty."""
-    from cases import save_cases
     from cases.importers import import_cases
     from cases.registry import RegistryError
 
@@ -51,15 +50,10 @@ def import_(
         result = import_cases(format, source, departments=departments)
     except RegistryError as error:
         _fail(str(error))
-    if any(out.resolve() == file.resolve() for file in (source, departments) if file):
-        _fail(f"{out} would be overwritten while it is read; name another file with -o")
     _report(result.problems)
     if result.errors:
         _fail(f"nothing written: {_count(len(result.errors), 'error')} in {source}")
-    try:
-        save_cases((_seen_from(case, out.resolve().parent) for case in result.cases), out)
-    except OSError as error:
-        _fail(f"cannot write {out}: {error}")
+    _save(result.cases, out, source, departments)
     warned = f", with {_count(len(result.warnings), 'warning')}" if result.warnings else ""
     typer.echo(f"{_count(len(result.cases), 'case')} written to {out}{warned}")
 
@@ -107,19 +101,13 @@ def inject(
     ] = False,
 ) -> None:
     """Write variants of cases whose text tries to command the models; keys stay as they are, so scores compare."""
-    from cases import save_cases
     from cases.injections import injected, injected_earlier
 
     cases = [case for case in _read(source) if not case_ids or case.id in case_ids]
     if unknown := set(case_ids or ()) - {case.id for case in cases}:
         _fail(f"no case {', '.join(sorted(unknown))} in {source}")
-    if out.resolve() == Path(source).resolve():
-        _fail(f"{out} would be overwritten while it is read; name another file with -o")
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
-    try:
-        save_cases((_seen_from(variant, out.resolve().parent) for variant in variants), out)
-    except OSError as error:
-        _fail(f"cannot write {out}: {error}")
+    _save(variants, out, Path(source))
     typer.echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
 
 
@@ -131,6 +119,17 @@ def _read(file: str) -> "list[Case]":
     except CaseFileError as error:
         _report(error.problems)
         _fail(f"{_count(len(error.problems), 'problem')} in {file}")
+
+
+def _save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
+    from cases import save_cases
+
+    if any(out.resolve() == source.resolve() for source in sources if source):
+        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+    try:
+        save_cases((_seen_from(case, out.resolve().parent) for case in cases), out)
+    except OSError as error:
+        _fail(f"cannot write {out}: {error}")
 
 
 def _seen_from(case: "Case", folder: Path) -> "Case":
@@ -175,6 +174,9 @@ def _print_summary(cases: "list[Case]") -> None:
 
 
 def _print_case(case: "Case", with_key: bool) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     patient, key = case.patient, case.key
     sections: dict[str, dict[str, object]] = {
         f"Case {case.id}": {"Language": case.language, "Split": case.split, "Source": case.provenance.source},
@@ -189,23 +191,13 @@ def _print_case(case: "Case", with_key: bool) -> None:
         sections["Provenance"] = {name.capitalize(): value for name, value in case.provenance if name != "source"}
     console = _console()
     for title, entries in sections.items():
-        _print_section(console, title, entries)
-
-
-def _print_section(console: "Console", title: str, entries: "dict[str, object]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(printable(title), style="bold"), title_justify="left", show_header=False, box=None)
-    table.add_column(style="dim", ratio=1, max_width=30)
-    table.add_column(ratio=3, overflow="fold")
-    for name, value in entries.items():
-        if shown := printable(_text(value)):
-            # As Text, so that brackets in a record are no markup.
-            table.add_row(Text(name), Text(shown))
-    if table.row_count:
-        console.print(table)
-        console.print()
+        table = Table.grid("", "", padding=(0, 2))
+        for name, value in entries.items():
+            if shown := printable(_text(value)):
+                # As Text, so that brackets in a record are no markup.
+                table.add_row(Text(name, "dim"), Text(shown, overflow="fold"))
+        if table.row_count:
+            console.print(Text(printable(title), "bold"), table, "", sep="\n")
 
 
 def _text(value: object) -> str:
