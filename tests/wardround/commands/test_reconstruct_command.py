@@ -111,6 +111,21 @@ def test_a_model_that_cannot_be_reached_fails_the_note_until_it_is_run_again(sou
     assert not failures(tmp_path / "d.failed.jsonl") and len(read_dialogues(tmp_path / "d.jsonl")[0]) == 1
 
 
+def test_a_limit_of_the_run_stops_a_reconstruction_and_a_raised_one_goes_on(source: Path, tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Any:
+        return {"exchanges": [{"physician": "What is it?", "patient": "I feel ill and tired."}]}
+
+    with FakeServer(answer=answer) as server:
+        arguments = (source, "-o", tmp_path / "d.jsonl", "--strategy=direct", "--concurrency=1")
+        models = ("--models", f"openai:fake-model@{server.base_url}")
+        stopped = run(*arguments, *models, "--set=limits.run.calls=1")
+        assert stopped.exit_code == 1 and "1 notes were not attempted" in stopped.stdout, stopped.output
+        assert [line["termination"] for line in failures(tmp_path / "d.failed.jsonl")] == ["run_calls_limit"]
+        assert len(server.requests) == len(read_dialogues(tmp_path / "d.jsonl")[0]) == 1
+        assert run(*arguments, *models).exit_code == 0 and len(server.requests) == 3
+    assert not failures(tmp_path / "d.failed.jsonl") and len(read_dialogues(tmp_path / "d.jsonl")[0]) == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

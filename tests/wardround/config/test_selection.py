@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cases import CaseFileError, ExaminationRecord, load_cases, save_cases
+from cases.notes import Note
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.config.selection import select, select_cases
 
@@ -29,6 +30,14 @@ def test_a_file_is_taken_whole_and_a_limit_takes_its_first_cases(tmp_path: Path)
 def test_case_ids_are_taken_from_any_split_in_their_order_and_once() -> None:
     ids = [next(case.id for case in load_cases() if case.split == split) for split in ("train", "test")]
     assert [case.id for case in select_cases(Data(case_ids=[*ids, ids[0]]))] == ids
+
+
+def test_notes_are_taken_instead_of_cases_and_are_no_cases(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"id": "a", "note": "Cough."}\n{"id": "b", "note": "Pain."}\n', "utf-8")
+    data = Data(notes=str(tmp_path / "notes.jsonl"), limit=1)
+    assert [item.id for item in select(data).items] == ["a"] and all(isinstance(i, Note) for i in select(data).items)
+    with pytest.raises(ConfigurationError, match="holds notes and no cases"):
+        select_cases(data)
 
 
 def test_an_unknown_case_id_is_named_with_its_like() -> None:

@@ -1,0 +1,34 @@
+"""The suite of the gates: a dialogue is scored by what it passes, and nobody is asked."""
+
+import asyncio
+
+import pytest
+
+from cases import load_cases
+from cases.dialogues import Dialogue, Message
+from llm import ModelSettings
+from llm.trace import collecting_calls
+from nodes.reconstruction.gates import GATES
+from scoring.case_scores import CaseScores
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from scoring.suite import SUITES
+
+
+def scores(answers: ReconstructionAnswers) -> CaseScores:
+    with collecting_calls() as calls:
+        found = asyncio.run(SUITES["gates"].score(load_cases()[0], answers, ModelSettings()))
+    assert calls == []
+    return found
+
+
+@pytest.mark.parametrize(("weeks", "passed"), [("three", 1.0), ("77", 0.0)])
+def test_a_gate_is_one_if_the_dialogue_passes_it_and_else_zero(weeks: str, passed: float) -> None:
+    said = ["Hello, doctor.", "What is it?", f"I have had a cough for {weeks} weeks.", "Thank you."]
+    messages = [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(said)]
+    found = scores(ReconstructionAnswers(reconstructed=Dialogue(id="a", messages=messages, note="Cough for 3 weeks.")))
+    assert found.values == {**dict.fromkeys(GATES, 1.0), "numbers_of_the_note": passed} and not found.unscored
+
+
+def test_without_a_dialogue_no_gate_is_scored() -> None:
+    found = scores(ReconstructionAnswers())
+    assert set(found.values.values()) == {None} and set(found.unscored) == set(GATES)
