@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from cases.files import Problem, validation_problems
+from cases.files import Problem, parsed_lines
 from cases.vocabulary import Language
 
 PHYSICIAN: Literal["assistant"] = "assistant"
@@ -47,22 +47,15 @@ class Dialogue(BaseModel):
 
 def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     """The dialogues of a JSON-lines file, one a line, and what was wrong with the other lines."""
-    source = Path(path)
-    try:
-        lines = source.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        return [], [Problem(str(source), "", "", f"cannot be read: {error}")]
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            dialogues.append(Dialogue.model_validate_json(line))
-        except ValidationError as error:
-            problems.extend(validation_problems(source, f"line {number}", error))
+    for _, found in parsed_lines(Path(path), Dialogue):
+        if isinstance(found, list):
+            problems.extend(found)
+        else:
+            dialogues.append(found)
     if not (dialogues or problems):
-        problems.append(Problem(str(source), "", "", "holds no dialogue; expected one JSON object a line"))
+        problems.append(Problem(str(path), "", "", "holds no dialogue; expected one JSON object a line"))
     return dialogues, problems
 
 

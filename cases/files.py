@@ -1,17 +1,18 @@
 """Reading and writing cases: JSON lines, one case a line; every problem named by file, line and field."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
 
 BUILTIN = "builtin"
+Model = TypeVar("Model", bound=BaseModel)
 
 Severity = Literal["error", "warning"]
 
@@ -81,28 +82,17 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for path in _paths(source):
-        try:
-            # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
-            lines = path.read_text("utf-8-sig").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            problems.append(Problem(str(path), "", "", f"cannot be read ({error}); expected UTF-8 JSON lines of cases"))
-            continue
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            record = f"line {number}"
-            try:
-                case = Case.model_validate_json(line)
-            except ValidationError as error:
-                problems.extend(validation_problems(path, record, error))
+        for place, case in parsed_lines(path, Case):
+            if isinstance(case, list):
+                problems.extend(case)
                 continue
             if case.id in seen:
-                problems.append(Problem(str(path), record, "id", f"{case.id!r} is already used at {seen[case.id]}"))
+                problems.append(Problem(str(path), place, "id", f"{case.id!r} is already used at {seen[case.id]}"))
                 continue
-            seen[case.id] = f"{path.name}, {record}"
+            seen[case.id] = f"{path.name}, {place}"
             case = case.model_copy(update={"folder": str(path.parent.resolve())})
             problems.extend(
-                Problem(str(path), record, f"examinations.images.{index}.file", f"no picture at {image.file!r}")
+                Problem(str(path), place, f"examinations.images.{index}.file", f"no picture at {image.file!r}")
                 for index, image in enumerate(case.examinations.images)
                 if not os.path.isfile(os.path.join(case.folder, image.file))
             )
@@ -122,6 +112,23 @@ def save_cases(cases: Iterable[Case], path: str | Path) -> None:
         out.flush()
         os.fsync(out.fileno())
     draft.replace(target)
+
+
+def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
+    """Each line of a JSON-lines file that is not blank, by its place: what it holds, or what is wrong with it."""
+    try:
+        # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
+        lines = path.read_text("utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        yield "", [Problem(str(path), "", "", f"cannot be read ({error}); expected UTF-8 JSON lines")]
+        return
+    for number, line in enumerate(lines, start=1):
+        place = f"line {number}"
+        try:
+            if line.strip():
+                yield place, model.model_validate_json(line)
+        except ValidationError as error:
+            yield place, validation_problems(path, place, error)
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:

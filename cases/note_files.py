@@ -114,8 +114,7 @@ def _each(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]],
             if note := read(record, record.value):
                 yield note
         except ValidationError as error:
-            for detail in error.errors(include_url=False, include_input=False, include_context=False):
-                record.error(".".join(map(str, detail["loc"])), detail["msg"])
+            record.invalid(error)
 
 
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:

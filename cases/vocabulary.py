@@ -64,6 +64,11 @@ class Vocabulary:
         """The canonical names, in the order of the source."""
         return tuple(term.en for term in self.terms)
 
+    @property
+    def choices(self) -> str:
+        """What there is to choose from, for messages: ``one of A, B``."""
+        return f"one of {', '.join(self.names)}"
+
     @cached_property
     def _by_spelling(self) -> dict[str, str]:
         return {normalise(spelling): term.en for term in self.terms for spelling in term.spellings}
@@ -75,7 +80,7 @@ class Vocabulary:
     def require(self, text: str) -> str:
         """Like :meth:`canonical`, but an unknown term raises ValueError naming the vocabulary."""
         if (name := self.canonical(text)) is None:
-            raise ValueError(f"{text!r} is not in the vocabulary of {self.name}: one of {', '.join(self.names)}")
+            raise ValueError(f"{text!r} is not in the vocabulary of {self.name}: {self.choices}")
         return name
 
     def label(self, name: str, language: Language) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.medchain_departments import Directory, assign_departments, read_departments
+from cases.importers.medchain_departments import assign_departments, read_departments
 from cases.importers.medchain_sections import Sections, is_case
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
@@ -40,7 +40,7 @@ def import_medchain(source: Source) -> Iterator[Case]:
                 yield from _read(Record(source, title, record.number, case), title, directory)
 
 
-def _read(record: Record, title: str, directory: Directory | None) -> Iterator[Case]:
+def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Case]:
     if not isinstance(record.value, Mapping):
         record.expected("", "a case object with tags and [Case Introduction]", record.value)
         return
@@ -83,9 +83,7 @@ def _patient(sections: Sections) -> dict[str, Any]:
         "sex": stated.sex,
         "chief_complaint": complaint,
         "present_illness": illness,
-        "past_history": sections.text("past_history"),
-        "personal_history": sections.text("personal_history"),
-        "family_history": sections.text("family_history"),
+        **{name: sections.text(name) for name in ("past_history", "personal_history", "family_history")},
     }
 
 
@@ -127,8 +125,8 @@ def _imaging_reports(sections: Sections) -> dict[str, str]:
             continue
         for name, report in content.items():
             if (item := AUXILIARY_ITEMS.canonical(name)) is None:
-                accepted = ", ".join(AUXILIARY_ITEMS.names)
-                sections.record.warn(f"{here}.{name}", f"unknown image class, left out; expected one of {accepted}")
+                expected = f"expected {AUXILIARY_ITEMS.choices}"
+                sections.record.warn(f"{here}.{name}", f"unknown image class, left out; {expected}")
             elif text := prose(report):
                 reports[item] = paragraph(reports.get(item, ""), text)
     return reports
@@ -141,10 +139,8 @@ def _treatment_items(sections: Sections) -> list[str]:
             if item := TREATMENT_ITEMS.canonical(name):
                 items.append(item)
             else:
-                accepted = ", ".join(TREATMENT_ITEMS.names)
-                sections.record.warn(
-                    "Treatment Items (治疗项目)", f"unknown item {name!r}, left out; expected one of {accepted}"
-                )
+                expected = f"expected {TREATMENT_ITEMS.choices}"
+                sections.record.warn("Treatment Items (治疗项目)", f"unknown item {name!r}, left out; {expected}")
     return items
 
 

@@ -58,8 +58,7 @@ class Sections:
                 # By the item itself, not by where it stands: some cases list an X-ray among the physical items.
                 self._result(item, content, here)
             elif holder in _KEYS["examinations"]:
-                accepted = ", ".join(EXAMINATION_ITEMS.names)
-                self.record.warn(here, f"unknown examination item, left out; expected one of {accepted}")
+                self.record.warn(here, f"unknown examination item, left out; expected {EXAMINATION_ITEMS.choices}")
             else:
                 self.record.warn(here, "unknown section, left out")
 

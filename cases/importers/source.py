@@ -125,6 +125,11 @@ class Record:
         """Note that a field holds something of another kind than was expected."""
         self.error(field, f"expected {what}, found {describe(found)}")
 
+    def invalid(self, error: ValidationError) -> None:
+        """Note each fault that a type found."""
+        for problem in validation_problems(self.source.path, self.name, error):
+            self.error(problem.field, problem.message)
+
     def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
         """A picture beside the source, or None and a warning if there is no such file."""
         folder = self.source.path.parent.resolve()
@@ -150,8 +155,7 @@ class Record:
         try:
             case = Case.model_validate({"id": unique, "folder": folder, **data})
         except ValidationError as error:
-            for problem in validation_problems(self.source.path, self.name, error):
-                self.error(problem.field, problem.message)
+            self.invalid(error)
             return None
         self.source.ids.add(unique)
         return case

@@ -18,26 +18,7 @@ from cases.vocabulary import Language, word_list
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
 
-# Units, by the name under which they are compared; Latin ones end where their letters end.
-_UNITS = {
-    "degrees": "°\\s?[CF]?|℃|degrees|度",
-    "percent": "%|percent|per cent",
-    "mmHg": "mmHg|毫米汞柱",
-    "mg": "mg|milligrams?|毫克",
-    "µg": "[µμ]g|micrograms?|微克",
-    "kg": "kg|kilos?|kilograms?|公斤|千克",
-    "g": "g|grams?|克",
-    "mm": "mm|millimet(?:re|er)s?|毫米",
-    "cm": "cm|centimet(?:re|er)s?|厘米|公分",
-    "ml": "ml|millilit(?:re|er)s?|毫升",
-    "years": "years?|yrs?|岁|年",
-    "months": "months?|个?月",
-    "weeks": "weeks?|个?星期|周|个?礼拜",
-    "days": "days?|天|日",
-    "hours": "hours?|hrs?|个?小时|个?钟头",
-    "minutes": "minutes?|mins?|分钟",
-    "times": "times|次|回",
-}
+_UNITS: dict[str, str] = word_list("medical_terms")["units"]
 _WORDS_EN = {word: value for word, value in NUMBER_WORDS.items() if value > 1} | {"hundred": 100}
 _NUMBER = re.compile(
     r"(?:(?P<twice>\btwice\b)|(?P<number>(?<![A-Za-z])\d+(?:[.,]\d+)*"

@@ -82,13 +82,7 @@ def bertscore(pairs: Sequence[tuple[str, str]], model: str = BERT_MODEL) -> list
         MissingBackendError: the package or the model is missing.
     """
     scorer = _bert_scorer(model)
-    filled = [place for place, (reference, text) in enumerate(pairs) if reference.strip() and text.strip()]
-    scores = [0.0] * len(pairs)
-    if filled:
-        _, recalls, _ = scorer.score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled])
-        for place, value in zip(filled, recalls.tolist(), strict=True):
-            scores[place] = value
-    return scores
+    return _over_filled(pairs, lambda texts, references: scorer.score(texts, references)[1].tolist())
 
 
 def ratescore(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -101,13 +95,15 @@ def ratescore(pairs: Sequence[tuple[str, str]]) -> list[float]:
         MissingBackendError: the package or one of its models is missing.
     """
     scorer = _rate_scorer()
+    return _over_filled(pairs, scorer.compute_score)
+
+
+def _over_filled(pairs: Sequence[tuple[str, str]], score: Callable[[list[str], list[str]], Any]) -> list[float]:
+    """What a package scores the texts with against their references; 0 where either is empty."""
     filled = [place for place, (reference, text) in enumerate(pairs) if reference.strip() and text.strip()]
-    scores = [0.0] * len(pairs)
-    if filled:
-        found = scorer.compute_score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled])
-        for place, value in zip(filled, found, strict=True):
-            scores[place] = float(value)
-    return scores
+    found = score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled]) if filled else []
+    scores = {place: float(value) for place, value in zip(filled, found, strict=True)}
+    return [scores.get(place, 0.0) for place in range(len(pairs))]
 
 
 def _polarity(wanted: Sequence[Entity], given: Sequence[Entity]) -> Any:

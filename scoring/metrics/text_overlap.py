@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cases.text.words import jieba, language_of
@@ -100,13 +101,9 @@ def rouge_chinese_words(text: str) -> list[str]:
     return sorted({word for line in lines if line for word in line.split() or [""]})
 
 
-class _Stemmer:
+@cache
+def _stemmer() -> Any:
     """Porter's stemmer as rouge-score takes it, remembering what it has stemmed."""
+    from nltk.stem.porter import PorterStemmer
 
-    def __init__(self) -> None:
-        from nltk.stem.porter import PorterStemmer
-
-        self.stem: Any = lru_cache(maxsize=1 << 16)(PorterStemmer().stem)
-
-
-_stemmer = cache(_Stemmer)
+    return SimpleNamespace(stem=lru_cache(maxsize=1 << 16)(PorterStemmer().stem))
