@@ -9,7 +9,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -95,14 +95,15 @@ class Vocabulary:
     def mentioned_in(self, text: str) -> list[str]:
         """The terms that ``text`` names under any spelling, in vocabulary order."""
         folded = normalise(text)
-        return [term.en for term in self.terms if any(_occurs(normalise(s), folded) for s in term.spellings)]
+        return [term.en for term in self.terms if any(spelled(normalise(s)).search(folded) for s in term.spellings)]
 
 
-def _occurs(spelling: str, text: str) -> bool:
-    """Whether a spelling stands in the text as a word (Chinese has no word boundaries, so anywhere)."""
-    if not spelling.isascii():
-        return spelling in text
-    return re.search(rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])", text) is not None
+@lru_cache(maxsize=4096)
+def spelled(spelling: str) -> re.Pattern[str]:
+    """A folded spelling as it stands in a folded text as a word of its own; Chinese has no word boundaries."""
+    before = r"(?<![a-z0-9])" if spelling[:1].isascii() else ""
+    after = r"(?![a-z0-9])" if spelling[-1:].isascii() else ""
+    return re.compile(before + re.escape(spelling) + after)
 
 
 @cache

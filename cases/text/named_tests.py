@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
-from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
+from cases.vocabulary import EXAMINATION_ITEMS, normalise, spelled, word_list
 
 _EXAMINING = re.compile(r"(?:\b(?:examine|palpate|auscultate|inspect|listen)\b|检查|触诊|听诊)[^,.;，。；、]{0,40}")
 _TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
@@ -29,7 +29,7 @@ class NamedTest:
 def named_tests(text: str) -> list[NamedTest]:
     """The examinations that a text calls by a name of their own, in its order; a name inside a longer one is that."""
     folded = normalise(text)
-    found = [(*match.span(), name) for name in _names() for match in _pattern(name.spelling).finditer(folded)]
+    found = [(*match.span(), name) for name in _names() for match in spelled(name.spelling).finditer(folded)]
     found += _regions_examined(folded, [(start, end) for start, end, _ in found])
     longest: dict[str, tuple[int, NamedTest]] = {}
     for start, end, name in sorted(found, key=lambda place: (place[0], -place[1])):
@@ -42,14 +42,7 @@ def named_tests(text: str) -> list[NamedTest]:
 def occurs(spelling: str, text: str) -> bool:
     """Whether a name stands in a text as a word of its own; Chinese has no word boundaries, so anywhere."""
     folded = normalise(spelling)
-    return folded != "" and _pattern(folded).search(normalise(text)) is not None
-
-
-@lru_cache(maxsize=4096)
-def _pattern(spelling: str) -> re.Pattern[str]:
-    before = r"(?<![a-z0-9])" if spelling[0].isascii() else ""
-    after = r"(?![a-z0-9])" if spelling[-1].isascii() else ""
-    return re.compile(before + re.escape(spelling) + after)
+    return folded != "" and spelled(folded).search(normalise(text)) is not None
 
 
 def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
@@ -64,7 +57,7 @@ def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[i
         (clause.start() + match.start(), clause.start() + match.end(), region)
         for clause in (*clauses, *labels)
         for region in _regions()
-        for match in _pattern(region.spelling).finditer(clause.group())
+        for match in spelled(region.spelling).finditer(clause.group())
     ]
 
 

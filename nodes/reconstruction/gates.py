@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.numbers import known_numbers, stated_numbers
-from cases.vocabulary import normalise
+from cases.vocabulary import normalise, spelled
 
 MOST_QUESTIONS = 2
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
@@ -159,19 +159,13 @@ def questions_in(text: str) -> int:
 def names_disease(text: str, diseases: Sequence[str]) -> bool:
     """Whether a text names one of the diseases, by its name or the abbreviation beside it."""
     folded = normalise(text)
-    return any(_stands_in(spelling, folded) for disease in diseases for spelling in _spellings(disease))
+    return any(spelled(name).search(folded) for disease in diseases for name in _spellings(disease) if name)
 
 
 def _spellings(disease: str) -> Iterator[str]:
     whole = re.sub(r"\s*[(（][^()（）]*[)）]", "", disease)
     yield normalise(whole)
     yield from (normalise(part) for part in re.findall(r"[(（]([A-Z][\w-]{2,}|[\u4e00-\u9fff]{3,})[)）]", disease))
-
-
-def _stands_in(spelling: str, folded: str) -> bool:
-    if not spelling:
-        return False
-    return bool(re.search(rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])", folded))
 
 
 def _who(role: str) -> str:

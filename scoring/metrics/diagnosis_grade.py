@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.text.statements import mentions
-from cases.vocabulary import normalise, word_list
+from cases.vocabulary import normalise, spelled, word_list
 
 Level = Literal[1, 2, 3, 4, 5]
 
@@ -28,12 +28,10 @@ _QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "
 ALIASES: dict[str, str] = word_list("diagnoses")["same_as"]  # other names of common diagnoses
 
 
-def _whole(spelling: str) -> str:
-    return rf"(?<![a-z0-9]){re.escape(spelling)}(?![a-z0-9])" if spelling.isascii() else re.escape(spelling)
-
-
 # The longest first; what an alias stands for is left as it is.
-_ALIAS = re.compile("|".join(_whole(name) for name in sorted({*ALIASES, *ALIASES.values()}, key=len, reverse=True)))
+_ALIAS = re.compile(
+    "|".join(spelled(name).pattern for name in sorted({*ALIASES, *ALIASES.values()}, key=len, reverse=True))
+)
 
 
 class DiagnosisGrade(BaseModel):
