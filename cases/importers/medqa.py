@@ -7,6 +7,7 @@ what could be chosen stands in the provenance.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from cases.case import Case
@@ -37,119 +38,115 @@ _ASKS_DIAGNOSIS = re.compile(
 _ASKS_PLAN = re.compile(r"\b(?:treatment|management|therapy|pharmacotherapy|next step|test|study|evaluation)\b", re.I)
 
 
+@dataclass(frozen=True)
+class CaseStudy:
+    """A question that describes a patient: what is told and what is asked, the right answer, the lettered choices."""
+
+    record: Record
+    told: str
+    asked: str
+    answer: str
+    options: dict[str, str]
+
+    @property
+    def id(self) -> str:
+        """The file's name and the place in it."""
+        return f"{self.record.source.path.stem.replace('_', '-')}-{self.record.number:05d}"
+
+    @property
+    def asks_diagnosis(self) -> bool:
+        """Whether the answer is the diagnosis."""
+        return _ASKS_DIAGNOSIS.search(self.asked) is not None
+
+    @property
+    def asks_plan(self) -> bool:
+        """Whether the answer is the next step."""
+        return not self.asks_diagnosis and _ASKS_PLAN.search(self.asked) is not None
+
+
 @importer("medqa")
 def import_medqa(source: Source) -> Iterator[Case]:
     """Read the case study questions as cases."""
     if source.departments:
         source.error("MedQA names no department; expected no departments file")
-    for record in case_studies(source):
-        if case := record.case(_id(record), _data(record)):
+    for study in case_studies(source):
+        if case := study.record.case(study.id, _data(study)):
             yield case
 
 
 def medqa_notes(source: Source) -> Iterator[Note]:
     """Read the case study questions as notes: the words of the question, with the right answer as what it tells."""
-    for record in case_studies(source):
-        told, asked = _stem(record)
-        answer, others = _answer(record), _others(record)
-        lines = [told]
-        if _ASKS_DIAGNOSIS.search(asked):
-            lines.append(f"{heading('assessment', 'en')}: {answer}.")
-            if others:
-                lines.append(f"{heading('differentials', 'en')}: {'; '.join(others)}.")
-        elif _ASKS_PLAN.search(asked):
-            lines.append(f"{heading('plan', 'en')}: {answer}.")
-        diseases = [answer] if _ASKS_DIAGNOSIS.search(asked) else []
-        yield Note(id=_id(record), text="\n".join(lines), diseases=diseases)
+    for study in case_studies(source):
+        under = {}
+        if study.asks_diagnosis:
+            others = (text for text in study.options.values() if text and text != study.answer)
+            under = {"assessment": study.answer, "differentials": "; ".join(others)}
+        elif study.asks_plan:
+            under = {"plan": study.answer}
+        lines = [study.told, *(f"{heading(name, 'en')}: {text}." for name, text in under.items() if text)]
+        yield Note(id=study.id, text="\n".join(lines), diseases=[study.answer] if study.asks_diagnosis else [])
 
 
-def case_studies(source: Source) -> Iterator[Record]:
-    """The sound records that describe a patient; a warning counts the others."""
+def case_studies(source: Source) -> Iterator[CaseStudy]:
+    """The sound questions that describe a patient; a warning counts the others."""
     left_out = 0
     for record in source.records():
-        if not _is_sound(record):
+        if (study := _study(record)) is None:
             continue
-        if _describes_a_patient(_stem(record)[0]):
-            yield record
+        opening = " ".join(sentences(study.told)[:2])
+        if demographics(opening).age_years is not None or _COMES.search(opening):
+            yield study
         else:
             left_out += 1
     if left_out:
         source.warn(f"{left_out} question{'s' * (left_out > 1)} left out: no patient is described")
 
 
-def _is_sound(record: Record) -> bool:
+def _study(record: Record) -> CaseStudy | None:
     value = record.value
     if not isinstance(value, Mapping):
         record.expected("", "an object with question, answer and options", value)
-        return False
+        return None
     for name in ("question", "answer"):
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
     if not isinstance(value.get("options", {}), Mapping):
         record.expected("options", "an object of lettered choices", value["options"])
-    return record.sound
-
-
-def _describes_a_patient(stem: str) -> bool:
-    opening = " ".join(sentences(stem)[:2])
-    return demographics(opening).age_years is not None or bool(_COMES.search(opening))
-
-
-def _stem(record: Record) -> tuple[str, str]:
-    """The description, and the question that closes it."""
-    value: Any = record.value
+    if not record.sound:
+        return None
     told = sentences(" ".join(value["question"].split()))
-    asked = (
-        told.pop() if len(told) > 1 and (told[-1].endswith("?") or re.match(r"which|what|how", told[-1], re.I)) else ""
-    )
-    return " ".join(told), asked
+    closes = len(told) > 1 and (told[-1].endswith("?") or re.match(r"which|what|how", told[-1], re.I))
+    asked = told.pop() if closes else ""
+    options = {str(letter): phrase(text) for letter, text in value.get("options", {}).items()}
+    return CaseStudy(record, " ".join(told), asked, phrase(value["answer"]), options)
 
 
-def _data(record: Record) -> dict[str, Any]:
-    told, asked = _stem(record)
-    sections = read_sections(told, "en")
-    stated = demographics(told)
+def _data(study: CaseStudy) -> dict[str, Any]:
+    sections = read_sections(study.told, "en")
+    stated = demographics(study.told)
     history = {name: " ".join(_under(sections, *parts)) for name, parts in _HISTORIES.items()}
-    complaint = _under(sections, "chief_complaint") or sentences(told)[:1]
+    complaint = _under(sections, "chief_complaint") or sentences(study.told)[:1]
     findings = Findings()
     findings.add_physical({"General Examination": " ".join(_under(sections, "physical_examination"))})
     for line in _under(sections, "test_results"):
         findings.add_text("Laboratory", line)
-    answer = _answer(record)
     key: dict[str, Any] = {"examination_items": findings.items}
-    if _ASKS_DIAGNOSIS.search(asked):
-        key["diagnosis"] = [answer]
-    elif _ASKS_PLAN.search(asked):
-        key["treatment_course"] = answer
-    options = "; ".join(f"{letter}: {text}" for letter, text in _options(record).items())
+    if study.asks_diagnosis:
+        key["diagnosis"] = [study.answer]
+    elif study.asks_plan:
+        key["treatment_course"] = study.answer
+    options = "; ".join(f"{letter}: {text}" for letter, text in study.options.items())
+    note = (study.asked, options and f"Choices: {options}.", f"Answer: {study.answer}.")
     return {
         "patient": {"age_years": stated.age_years, "sex": stated.sex, "chief_complaint": complaint[0], **history},
         "examinations": findings.record,
         "key": key,
         "provenance": {
-            "source": f"MedQA-USMLE ({record.source.path.name})",
-            "note": " ".join(filter(None, (asked, options and f"Choices: {options}.", f"Answer: {answer}."))),
+            "source": f"MedQA-USMLE ({study.record.source.path.name})",
+            "note": " ".join(filter(None, note)),
         },
     }
 
 
 def _under(sections: Mapping[str, tuple[str, ...]], *names: str) -> list[str]:
     return [line for name in names for line in sections.get(name, ())]
-
-
-def _id(record: Record) -> str:
-    return f"{record.source.path.stem.replace('_', '-')}-{record.number:05d}"
-
-
-def _answer(record: Record) -> str:
-    value: Any = record.value
-    return phrase(value["answer"])
-
-
-def _options(record: Record) -> dict[str, str]:
-    value: Any = record.value
-    return {str(letter): phrase(text) for letter, text in value.get("options", {}).items()}
-
-
-def _others(record: Record) -> list[str]:
-    return [text for text in _options(record).values() if text and text != _answer(record)]
