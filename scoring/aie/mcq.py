@@ -3,9 +3,8 @@
 Source: AIE, figure 6b, where MCQE puts the whole question to the doctor model at once.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -13,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from cases.text.words import language_of
 from cases.vocabulary import Language
-from llm import AskError, ModelSettings, Role, ask
+from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
+from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
 
 METRIC = "MCQ_DIAGNOSIS"
-_AT_ONCE = 8  # questions before the doctor at a time
 
 
 class Choice(BaseModel):
@@ -63,8 +62,8 @@ mcq_doctor: Role[Choice] = Role("mcq_doctor", "evaluation", "judges/mcq", Choice
 class Answered:
     """The letters that were chosen, by case, and why a case has none."""
 
-    letters: dict[str, str] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    letters: dict[str, str]
+    failures: dict[str, str]
 
 
 async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
@@ -77,24 +76,16 @@ async def answer_questions(questions: Sequence[Question], settings: ModelSetting
     Raises:
         ModelSpecError: the model's package or key is missing.
     """
-    gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(question: Question) -> str | AskError:
+    async def one(question: Question) -> str:
         role = replace(mcq_doctor, answer=_closed_choice(tuple(question.view.options)))
-        async with gate:
-            try:
-                choice = await ask(role, question.view, settings, language=question.language, place=question.case)
-            except AskError as error:
-                return error
-        return choice.letter
+        return (await ask(role, question.view, settings, language=question.language, place=question.case)).letter
 
-    answered = Answered()
-    for question, found in zip(questions, await asyncio.gather(*map(one, questions)), strict=True):
-        if isinstance(found, AskError):
-            answered.failures[question.case] = f"{found.reason}: {found}"
-        else:
-            answered.letters[question.case] = found
-    return answered
+    asked = await ask_each(questions, one)
+    return Answered(
+        {question.case: letter for question, letter in asked.answers},
+        {question.case: reason for question, reason in asked.failures},
+    )
 
 
 def mcq_diagnosis(questions: Iterable[Question], letters: Mapping[str, str]) -> list[Sample]:

@@ -12,18 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cases import Case
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
-from llm import AnswerError, AskError, ModelSettings
+from llm import AnswerError, ModelSettings
 from llm.specs import model_of
 from retrieval import open_memory, remember
 from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
 from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
+from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
 from scoring.metrics.samples import Sample
 from wardround.analysis.rescoring import open_run
 from wardround.config.experiment import ConfigurationError
 from wardround.store.run_directory import RunDirectory
 
-_AT_ONCE = 8
 _NEIGHBOURS = 500  # more than the built-in memory holds
 
 
@@ -134,19 +134,14 @@ async def _options_of(
         return kept, reasons
     with directory.adding_options() as add:
         kept = _read(directory)
-        gate = asyncio.Semaphore(_AT_ONCE)
 
         async def write(case: Case) -> None:
-            async with gate:
-                try:
-                    written = await _write(case, settings)
-                except AskError as error:
-                    reasons[case.id] = f"{error.reason}: {error}"
-                    return
-                add(written)
-                kept[case.id] = written
+            written = await _write(case, settings)
+            add(written)
+            kept[case.id] = written
 
-        await asyncio.gather(*(write(case) for case in cases if case.id not in kept and case.id not in reasons))
+        left = [case for case in cases if case.id not in kept and case.id not in reasons]
+        reasons |= {case.id: reason for case, reason in (await ask_each(left, write)).failures}
     return kept, dict(sorted(reasons.items()))
 
 
