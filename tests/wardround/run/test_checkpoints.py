@@ -54,6 +54,7 @@ def kill_while_scoring(patched: pytest.MonkeyPatch, case_id: str) -> None:
     patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
 
 
+@pytest.mark.slow
 def test_a_run_with_postgres_gives_what_one_with_sqlite_gives_and_leaves_nothing_there(
     tmp_path: Path, database: str
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_run_with_postgres_gives_what_one_with_sqlite_gives_and_leaves_nothing
     assert not (tmp_path / "postgres" / "checkpoints.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_at_its_checkpoint_in_postgres(
     tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -87,6 +89,7 @@ def test_an_interrupted_run_goes_on_at_its_checkpoint_in_postgres(
     assert "unregistered" not in caplog.text, "the serializer was not told of a type of the state"
 
 
+@pytest.mark.slow
 def test_two_runs_in_one_database_at_once_do_not_mix_and_both_make_its_tables(tmp_path: Path, database: str) -> None:
     experiments = {"one": short(limit=2), "other": short(limit=2, max_turns=1)}
 
@@ -101,6 +104,7 @@ def test_two_runs_in_one_database_at_once_do_not_mix_and_both_make_its_tables(tm
     assert outcomes(tmp_path / "one") != outcomes(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_many_at_once_make_the_tables_of_a_new_database(database: str) -> None:
     async def many() -> None:
         await asyncio.gather(*(check_checkpoints(database) for _ in range(6)))
@@ -130,6 +134,7 @@ def test_a_database_that_cannot_be_reached_is_refused_before_anything_is_written
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_refused_and_not_told(tmp_path: Path, server: str) -> None:
     url = servers.new_database(server, guarded=True).replace(servers.PASSWORD, "salt-4712")
     with pytest.raises(ConfigurationError, match=r"run\.checkpoints: .*password authentication failed") as refused:
@@ -138,6 +143,7 @@ def test_a_wrong_password_is_refused_and_not_told(tmp_path: Path, server: str) -
     assert refused.value.__cause__ is None and not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_password_is_written_nowhere(
     tmp_path: Path, server: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +159,7 @@ def test_the_password_is_written_nowhere(
     assert servers.PASSWORD not in said.output + caplog.text + "".join(capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_a_database_that_goes_away_fails_each_case_with_its_reason_and_the_run_goes_on_later(
     tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
