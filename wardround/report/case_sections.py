@@ -7,14 +7,13 @@ from typing import Any
 
 from cases import Case
 from cases.dialogues import PATIENT, PHYSICIAN
-from llm.trace import Call, Event
+from llm.trace import Call, Trace
 from nodes.state.collaboration import Collaboration
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.mvme.transcripts import PARTS
 from wardround.analysis.summary import columns_of
-from wardround.config.experiment import JUDGING
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
 from wardround.store.traces import read_trace
@@ -23,97 +22,71 @@ _LONGEST = 2_000  # characters of one answer
 
 
 @dataclass(frozen=True)
-class Said:
-    """One utterance."""
-
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One answer beside the reference, and its score."""
-
-    title: str
-    given: str
-    reference: str
-    score: str
-
-
-@dataclass(frozen=True)
-class CallLine:
-    """One call in brief; its messages stand in the trace file."""
-
-    call: Call
-    answer: str
-
-    @property
-    def judging(self) -> bool:
-        """Whether it was a judge's."""
-        return self.call.stage == JUDGING
-
-
-@dataclass(frozen=True)
-class EventLine:
-    """What a graph filed by itself."""
-
-    event: Event
-    content: str
-
-
-@dataclass(frozen=True)
 class CaseSection:
-    """All that the report shows of a case in one epoch."""
+    """All that the report shows of a case in one epoch.
+
+    Attributes:
+        anchor: of the section, for links.
+        result: how the case ended.
+        file: where its trace stands.
+        trace: its calls and events.
+        dialogue: who said what.
+        judged: the title of each score, what was answered, what the key says, and the score.
+        collaboration: how several doctors came to one report.
+    """
 
     anchor: str
     result: Result
-    trace: str
-    dialogue: Sequence[Said]
-    judged: Sequence[Judged]
+    file: str
+    trace: Trace
+    dialogue: Sequence[tuple[str, str]]
+    judged: Sequence[tuple[str, str, str, str]]
     collaboration: Collaboration | None
-    calls: Sequence[CallLine]
-    events: Sequence[EventLine]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
     """The section of a case; without its key if the case file is not there any more."""
     file = run.trace_file(result)
-    trace = read_trace(file)
-    answers = result.answers
+    trace, answers = read_trace(file), result.answers
     return CaseSection(
         anchor=anchor,
         result=result,
-        trace=file.name,
+        file=file.name,
+        trace=trace,
         dialogue=_dialogue(answers, trace.calls),
         judged=list(_judged(run, result, case)),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
-        calls=[CallLine(call, _told(call.answer)) for call in trace.calls],
-        events=[EventLine(event, _told(event.content)) for event in trace.events],
     )
 
 
-def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[Said]:
+def in_brief(answer: Any) -> str:
+    """An answer as text, the beginning of a long one; all of it stands in the trace file."""
+    text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
+
+
+def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[str, str]]:
     """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
-        return [Said(turn.speaker, turn.text) for turn in answers.dialogue]
+        return [(turn.speaker, turn.text) for turn in answers.dialogue]
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
         names = {PHYSICIAN: "physician", PATIENT: "patient"}
-        return [Said(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
+        return [(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
     return [
-        Said(call.role, call.answer["text"])
+        (call.role, call.answer["text"])
         for call in calls
         if call.stage == "history_taking" and isinstance(call.answer, dict) and isinstance(call.answer.get("text"), str)
     ]
 
 
-def _judged(run: RecordedRun, result: Result, case: Case | None) -> Iterator[Judged]:
+def _judged(run: RecordedRun, result: Result, case: Case | None) -> Iterator[tuple[str, str, str, str]]:
     titles = columns_of(run.suite)
     pairs = _pairs(result.answers, case)
     for name, (given, reference) in pairs.items():
-        yield Judged(titles.get(name, name.capitalize()), given, reference, _score(result, name))
+        yield titles.get(name, name.capitalize()), given, reference, _score(result, name)
     for name, title in titles.items():
         if name not in pairs and name in result.scores:
-            yield Judged(title, "", "", _score(result, name))
+            yield title, "", "", _score(result, name)
 
 
 def _score(result: Result, name: str) -> str:
@@ -146,8 +119,3 @@ def _listed(items: Any) -> str:
 
 def _named(texts: Any) -> str:
     return "\n".join(f"{name}: {text}" for name, text in (texts or {}).items())
-
-
-def _told(answer: Any) -> str:
-    text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from cases import Case, CaseFileError
 from wardround.analysis.summary import columns_of
-from wardround.config.experiment import ConfigurationError
-from wardround.report.case_sections import CaseSection, case_section
+from wardround.config.experiment import JUDGING, ConfigurationError
+from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.trace_findings import go_through
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -96,13 +96,16 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
 def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,  # whatever a case, a patient or a model said stays text
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["in_brief"] = in_brief
+    environment.globals["judging"] = JUDGING
+    return environment
 
 
 def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
