@@ -9,6 +9,7 @@ from prompts.loading import (
     load_prompt,
     load_words,
     mark,
+    speaker,
 )
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "load_words",
     "mark",
     "prompt_folders",
+    "speaker",
 ]

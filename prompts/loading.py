@@ -160,6 +160,11 @@ def mark(kind: str, language: Language) -> str:
     return str(load_words("punctuation", language)[kind])
 
 
+def speaker(who: str, language: Language) -> str:
+    """What stands before the words of somebody, in a dialogue that a judge reads."""
+    return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
+
+
 @cache
 def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[str, Any]:
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cases.vocabulary import Language
+from prompts import speaker
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import mean
@@ -13,7 +14,6 @@ from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
 
 Preference = Literal["first", "second", "tie"]
 
-_NAMES: dict[Language, tuple[str, str]] = {"en": ("Doctor: ", "Patient: "), "zh": ("医生：", "患者：")}
 _EMPATHY = re.compile(
     r"\b(?:sorry|understand|worr|don't worry|please|thank|comfort|must be hard|take care)"
     r"|理解|别担心|不要担心|放心|请|谢谢|抱歉|辛苦|保重",
@@ -32,7 +32,7 @@ class Consultation:
     @classmethod
     def of(cls, transcript: AieTranscript, language: Language) -> "Consultation":
         """The consultation of an AIE transcript; the diagnosis is the text of the chosen option."""
-        doctor, patient = _NAMES[language]
+        doctor, patient = speaker("doctor", language), speaker("patient", language)
         lines = [
             doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient else "") for turn in transcript.history
         ]

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
-from cases.vocabulary import Language
 from llm import ModelSettings, Role, ask
+from prompts import speaker
 from scoring.clini_eval.demonstration import Demonstration, demonstrate
 from scoring.clini_eval.points import (
     LEAVES,
@@ -21,8 +21,6 @@ from scoring.clini_eval.points import (
 )
 from scoring.clini_eval.rules import CountedPoints, count_points
 from scoring.metrics.text_overlap import rouge_1, words
-
-_SPEAKERS: dict[Language, tuple[str, str]] = {"en": ("Physician: ", "Patient: "), "zh": ("医生：", "患者：")}
 
 
 class Summary(Answer):
@@ -155,7 +153,8 @@ async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> Clini
 
 def transcript_of(dialogue: Dialogue, settings: ModelSettings) -> str:
     """The dialogue, a line a turn, each with its speaker."""
-    physician, patient = _SPEAKERS[settings.language or dialogue.language]
+    language = settings.language or dialogue.language
+    physician, patient = speaker("physician", language), speaker("patient", language)
     return "\n".join(
         (physician if message.role == PHYSICIAN else patient) + " ".join(message.content.split())
         for message in dialogue.spoken

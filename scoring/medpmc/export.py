@@ -9,6 +9,7 @@ from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
+from prompts import load_words
 from scoring.aie.export import exchanges
 from scoring.medpmc.transcripts import END
 
@@ -24,10 +25,6 @@ CODES = {
     "Demand": "B-B",
     "Other Topic": "C",
     "Conclusion": END,
-}
-_HEADINGS: dict[Language, tuple[str, ...]] = {
-    "en": ("Symptoms", "Examinations", "Diagnosis", "Basis", "Treatment"),
-    "zh": ("症状", "检查", "诊断", "诊断依据", "治疗"),
 }
 
 
@@ -107,4 +104,5 @@ def _mark(name: str) -> str:
 
 def _markdown(report: FinalReport, language: Language) -> str:
     parts = (report.symptoms, report.examinations, "; ".join(report.diagnosis), report.basis, report.treatment)
-    return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(_HEADINGS[language], parts, strict=True))
+    headings = load_words("judges/words", language)["report"]
+    return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(headings, parts, strict=True))

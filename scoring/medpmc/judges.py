@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cases.vocabulary import Language
 from llm import Role
+from prompts import speaker
 from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
 from scoring.medpmc.metrics import examination_share, imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
@@ -18,7 +19,6 @@ from scoring.metrics.samples import mean
 from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
 
 _CLEAR = 60  # words up to which the offline rule takes a reply for clear
-_NAMES: dict[Language, tuple[str, str]] = {"en": ("Doctor: ", "Patient: "), "zh": ("医生：", "患者：")}
 
 FromOneToFive = Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)]
 UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
@@ -71,7 +71,7 @@ class MedPmcView:
 
 def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
     """What a judge sees of a transcript."""
-    doctor, patient = _NAMES[language]
+    doctor, patient = speaker("doctor", language), speaker("patient", language)
     lines = [
         doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient is not None else "")
         for turn in case.history

@@ -18,6 +18,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
+from prompts import load_words
 from scoring.aie.simulator import Reply, asks_back, denies, focus
 from scoring.aie.simulator_set import CODES, Played, SimulatorItem
 from scoring.medchain.judges import Answer
@@ -30,10 +31,6 @@ _SENTENCE = 5  # words that make a sentence of the record long enough not to be 
 _NOT_ASKED_ABOUT = ("Initialization", "Demand", "Conclusion")
 _NO, _SAYS_NOTHING = "no ", {"a denial", "examination"}  # as the rule of kept facts calls them
 _NOTHING_FOUND = re.compile(r"\b(?:normal|cannot|unable)\b|无|正常", re.IGNORECASE)
-_NAMES: dict[Language, dict[str, str]] = {
-    "en": {"doctor": "Doctor", "patient": "Patient", "examiner": "Examiner"},
-    "zh": {"doctor": "医生", "patient": "患者", "examiner": "检查员"},
-}
 
 
 class Relevance(Answer):
@@ -71,7 +68,7 @@ def reply_view(played: Played, case: Case) -> ReplyView:
     """What a judge sees of a played item."""
     item = played.item
     facts = record_sentences(case.patient, case.examinations, case.language)
-    names = _NAMES[case.language]
+    names = load_words("judges/words", case.language)
     return ReplyView(
         played=played,
         dialogue="\n".join(f"{names[turn.speaker]}: {turn.text}" for turn in item.dialogue),

@@ -14,6 +14,7 @@ from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
 from llm import AnswerError, ModelSettings
 from llm.specs import model_of
+from prompts import mark
 from retrieval import open_memory, remember
 from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
 from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
@@ -91,7 +92,7 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
 
 def whole_record(case: Case) -> str:
     """All that is on record of a case, a section a line: the person, the histories, the results by their items."""
-    space, colon = ("", "：") if case.language == "zh" else (" ", ": ")
+    space, colon = mark("space", case.language), mark("label", case.language)
     lines = []
     for section, facts in groupby(
         record_sentences(case.patient, case.examinations, case.language), attrgetter("section")

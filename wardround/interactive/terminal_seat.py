@@ -12,6 +12,7 @@ from cases.case import PatientRecord
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Presentation, Turn
+from prompts import load_words
 from scoring.consultation import ConsultationScores
 from wardround.commands.printing import printable
 from wardround.interactive.consultation_session import Session
@@ -22,7 +23,6 @@ _HELP = {
     "patient": "Type what you say to the doctor. /examiner WORDS speaks to the examiner, /end WORDS says goodbye. "
     "Ctrl-D leaves; the same command goes on.",
 }
-_GOODBYE: dict[Language, str] = {"en": "Thank you, that is all for now.", "zh": "谢谢，今天就到这里。"}
 _SECTIONS = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
 
 
@@ -108,8 +108,8 @@ class TerminalSeat:
             if not typed.startswith("/"):
                 return answer
             if command == "/end" and "finished" in fields:
-                farewell = rest.strip() or _GOODBYE[self._session.case.language]
-                return {**answer, "text": farewell, "finished": True}
+                words = load_words("consultation/words", self._session.case.language)
+                return {**answer, "text": rest.strip() or words["doctor"]["farewell"], "finished": True}
             if command == "/examiner" and "addressee" in fields and rest.strip():
                 return {**answer, "text": rest.strip(), "addressee": "examiner"}
             self._console.print(_HELP[self._session.seat], style="dim")
