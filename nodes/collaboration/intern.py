@@ -13,7 +13,7 @@ from llm import Role, ask
 from nodes.collaboration.topic import DECISIONS, REPORT, Subject, half, held_by, most
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import rule_of
+from nodes.offline.votes import reason, rule_of
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
@@ -58,7 +58,7 @@ def give_way(view: InternView) -> Revision[Any]:
         assert subject.stage is not None
         rule = rule_of(view.seat)
         decision = rule(subject.stage, view.chart, view.neighbours, view.options.names, None)
-        return Revision(reasoning=f"similar cases, {rule.__name__}", report=decision)
+        return Revision(reasoning=reason("similar_cases", view.chart, rule.__name__), report=decision)
     answer: Any = subject.answer.model_validate(view.own.report)
     said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
     answers = [subject.answer.model_validate(statement.report) for statement in said]
@@ -68,7 +68,7 @@ def give_way(view: InternView) -> Revision[Any]:
             answer = claims.set(answer, held)
     if view.facts is not None:
         answer = answer.model_copy(update=view.facts.model_dump())
-    return Revision(reasoning="what the others hold too", report=answer)
+    return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
 
 
 def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:

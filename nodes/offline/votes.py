@@ -20,6 +20,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.workflow.stages import Stage
+from prompts import load_words
 from retrieval import Neighbour
 
 _EMERGENCY = (
@@ -121,16 +122,22 @@ def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequ
     elif stage.decision is Diagnosis:
         names = named_in_findings(chart) or list(chosen)
         values = {
-            "names": names or [f"Undetermined: {chart.presentation.chief_complaint}"],
+            "names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)],
             "basis": " ".join(chart.results.values())[:500],
         }
     elif stage.decision is Treatment:
         values = {"items": list(chosen) or ["Medication"], "plan": ""}
     elif stage.decision is Report:
-        values = {"findings": next(iter(chosen), "No description can be given."), "impression": ""}
+        values = {"findings": next(iter(chosen), reason("no_description", chart)), "impression": ""}
     else:
         values = {"items": list(chosen) or _ROUTINE[stage.decision]}
     return stage.decision.model_validate(values)
+
+
+def reason(name: str, chart: Chart, *what: str) -> str:
+    """What somebody gives as the reason who weighs similar cases, in the language of the prompts."""
+    words = load_words("medchain/words", chart.language)["group"]
+    return str(words[name].format(*(words.get(each, each) for each in what)))
 
 
 def agreement(decision: Decision, other: Decision) -> float:

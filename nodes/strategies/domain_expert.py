@@ -10,7 +10,7 @@ from cases.vocabulary import normalise
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import rule_of
+from nodes.offline.votes import reason, rule_of
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     STAGES,
@@ -27,6 +27,7 @@ from nodes.state.stage import Objection, Opinion
 from nodes.workflow.general_agent import DiscussionView, Proposal, place
 from nodes.workflow.general_agent import vote as vote_of_general_agent
 from nodes.workflow.stages import Stage
+from prompts import mark
 
 
 class AnalysisText(Conclusion):
@@ -76,7 +77,7 @@ def _in_order(decision: Decision) -> list[str]:
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way."""
     proposal = _in_order(_by_rule(view))
-    return AnalysisText(proposal=proposal, analysis=f"similar cases, {rule_of(view.seat).__name__}")
+    return AnalysisText(proposal=proposal, analysis=reason("similar_cases", view.chart, rule_of(view.seat).__name__))
 
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
@@ -85,7 +86,7 @@ def accept_if_half_is_shared(view: VoterView) -> Verdict:
     left, right = {normalise(item) for item in own}, {normalise(item) for item in view.synthesis.proposal}
     if left | right and len(left & right) * 2 >= len(left | right):
         return Verdict(accepted=True, reason="")
-    return Verdict(accepted=False, reason=f"similar cases had: {', '.join(own)}")
+    return Verdict(accepted=False, reason=reason("had", view.chart, mark("listed", view.chart.language).join(own)))
 
 
 def propose_by_rule(view: OpinionView) -> Proposal[Any]:

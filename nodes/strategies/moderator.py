@@ -15,6 +15,7 @@ from nodes.state.experts import STAGES, CaseView, Complexity, PanelState, case_v
 from nodes.state.stage import Opinion
 from nodes.workflow.general_agent import place
 from nodes.workflow.stages import Stage
+from prompts import load_words
 
 
 class ComplexityCheck(BaseModel):
@@ -43,12 +44,13 @@ class ModeratorView(CaseView):
 
 def by_similar_cases(view: CaseView) -> ComplexityCheck:
     """Offline: low if a result names the disease or half of the similar cases hold one thing, high if none does."""
+    words = load_words("strategies/words", view.chart.language)["complexity"]
     shares = list(weights(view.stage, view.neighbours).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
-        return ComplexityCheck(reason="similar cases agree", complexity="low")
+        return ComplexityCheck(reason=words["low"], complexity="low")
     if shares and shares[0] > 1 / len(view.neighbours):
-        return ComplexityCheck(reason="similar cases partly agree", complexity="moderate")
-    return ComplexityCheck(reason="similar cases differ", complexity="high")
+        return ComplexityCheck(reason=words["moderate"], complexity="moderate")
+    return ComplexityCheck(reason=words["high"], complexity="high")
 
 
 def name_the_differences(view: ModeratorView) -> Remarks:

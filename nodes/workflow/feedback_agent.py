@@ -14,6 +14,7 @@ from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
 from nodes.state.stage import Objection, Options, StageState
 from nodes.workflow.general_agent import pictures_for, place
 from nodes.workflow.stages import STAGES, Stage
+from prompts import mark
 from retrieval import Neighbour
 
 
@@ -45,7 +46,8 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     expected = votes.majority(stage, view.chart, view.neighbours, view.options.names, view.image_class)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    return Verdict(accepted=False, reason=f"similar cases had: {', '.join(sorted(expected.choices())) or 'none'}")
+    held = mark("listed", view.chart.language).join(sorted(expected.choices()))
+    return Verdict(accepted=False, reason=votes.reason("had", view.chart, held or "none"))
 
 
 FEEDBACK_AGENTS = {

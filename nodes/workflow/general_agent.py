@@ -49,22 +49,24 @@ def vote(view: DiscussionView) -> Proposal[Any]:
     The first seat follows the nearest case, the second what half of the cases hold, the third what a third of them
     hold, and so on round. A described finding is reported as it is described.
     """
-    stage = view.stage
-    given = (stage, view.chart, view.neighbours, view.options.names, view.image_class)
-    described = view.chart.results.get(view.image_class or "")
+    stage, chart = view.stage, view.chart
+    given = (stage, chart, view.neighbours, view.options.names, view.image_class)
+    described = chart.results.get(view.image_class or "")
     if stage.decision is Report and described:
-        return Proposal(decision=Report(findings=described, impression=""), reasoning="as described")
+        return Proposal(decision=Report(findings=described, impression=""), reasoning=votes.reason("described", chart))
     if view.objections:
-        return Proposal(decision=votes.majority(*given), reasoning="the objections ask for what most similar cases had")
+        return Proposal(decision=votes.majority(*given), reasoning=votes.reason("objections", chart))
     if view.own is not None:
         held = [view.own, *view.others]
         common = [stage.decision.model_validate(opinion.decision) for opinion in sorted(held, key=lambda o: o.seat)]
         for decision in common:
             if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
-                return Proposal(decision=decision, reasoning="most of the group hold it")
-        return Proposal(decision=stage.decision.model_validate(view.own.decision), reasoning="nothing said against it")
+                return Proposal(decision=decision, reasoning=votes.reason("most_hold_it", chart))
+        return Proposal(
+            decision=stage.decision.model_validate(view.own.decision), reasoning=votes.reason("unopposed", chart)
+        )
     rule = votes.rule_of(view.seat)
-    return Proposal(decision=rule(*given), reasoning=f"similar cases, {rule.__name__}")
+    return Proposal(decision=rule(*given), reasoning=votes.reason("similar_cases", chart, rule.__name__))
 
 
 def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:

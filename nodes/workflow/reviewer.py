@@ -11,7 +11,7 @@ from cases.vocabulary import EXAMINATION_ITEMS, ExaminationItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import weights
+from nodes.offline.votes import reason, weights
 from nodes.state.chart import Chart, Findings, read_chart
 from nodes.state.stage import Options
 from nodes.workflow.case_retrieval import neighbours_for
@@ -49,7 +49,7 @@ def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
     """Offline: what more than half of the similar cases had and this one has not."""
     held = {**weights(PHYSICAL, view.neighbours), **weights(AUXILIARY, view.neighbours)}
     items = [item for item, share in held.items() if share > 0.5 and item in view.options.names]
-    return MissingExaminations(items=items, reason="most similar cases had them" if items else "")
+    return MissingExaminations(items=items, reason=reason("most_had", view.chart) if items else "")
 
 
 reviewer = Role("reviewer", "diagnosis", "medchain/reviewer", MissingExaminations, offline=what_most_neighbours_had)
