@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.vocabulary import IMAGE_CLASSES, label
-from prompts import Prompt, PromptError, folders, load_prompt, loading
+from prompts import Prompt, PromptError, check_language, folders, languages, load_prompt, loading
 from prompts.loading import Language, fence
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -52,6 +52,11 @@ def load_every_way(name: str, language: Language) -> list[Prompt]:
 def test_every_english_file_has_a_chinese_twin_and_vice_versa() -> None:
     assert NAMES["en"]
     assert NAMES["en"] == NAMES["zh"]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_all_that_is_said_in_english_can_be_said_in_every_language_of_ours(language: Language) -> None:
+    assert check_language(language) == language
 
 
 @pytest.mark.parametrize("name", NAMES["en"])
