@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
 from llm.errors import ModelError, ModelSpecError
+from llm.objects import OBJECT, object_of
 from llm.question import Question
 from llm.replies import text_of
 from llm.retries import EmptyReplyError, Patience, brief, is_too_many, retry_after, retrying, status_of
@@ -144,9 +145,10 @@ def chat_client(spec: str, settings: ModelSettings) -> ChatClient:
     key = (spec, settings.model_dump_json(include={"temperature", "timeout", "max_tokens", "seed"}))
     if key not in clients:
         parsed = ModelSpec.parse(spec)
-        # A model in this process knows no other form, and there is nobody who would refuse one.
-        form = FORMS[-1] if parsed.provider == IN_PROCESS else FORMS[0]
-        clients[key] = ChatClient(parsed, build_model(parsed, settings), form)
+        model = build_model(parsed, settings)
+        # A model in this process, or one that binds no tools, knows no other form, and nobody would refuse one.
+        plain = parsed.provider == IN_PROCESS or type(model).bind_tools is BaseChatModel.bind_tools
+        clients[key] = ChatClient(parsed, model, FORMS[-1] if plain else FORMS[0])
     return clients[key]
 
 
@@ -159,6 +161,8 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
     Raises:
         ModelSpecError: the provider's package or its key is missing, or a folder holds no model.
     """
+    if spec.provider == OBJECT:
+        return object_of(spec.name)
     if spec.provider == IN_PROCESS:
         from llm.local_weights import HfChat, check_folder
 

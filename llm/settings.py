@@ -1,7 +1,10 @@
 """How roles speak: the part of a run's context that `ask` reads."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from llm.objects import with_specs
 from llm.specs import check_models
 from prompts import SpokenLanguage
 
@@ -14,7 +17,7 @@ class ModelSettings(BaseModel):
     models: dict[str, str] = Field(
         default_factory=lambda: {"default": "offline"},
         description="Model by role: `default`, a role (`patient`), or a role at a stage (`diagnosis.feedback`); "
-        "each `offline`, `human`, `provider:model[@base_url]` or `hf:FOLDER`.",
+        "each `offline`, `human`, `provider:model[@base_url]` or `hf:FOLDER`; from Python also a LangChain chat model.",
     )
     language: SpokenLanguage | None = Field(None, description="Language of the prompts; the case's if not set.")
     temperature: float = Field(0.0, ge=0, le=2)
@@ -39,6 +42,11 @@ class ModelSettings(BaseModel):
         "", description="What the ids of all calls begin with; a graph that runs another several times sets it."
     )
     trace_file: str | None = Field(None, description="Where to write the whole record of each call; the runner's.")
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _objects_have_specs(cls, models: Any) -> Any:
+        return with_specs(models)
 
     @field_validator("models")
     @classmethod

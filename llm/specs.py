@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from llm.errors import ModelSpecError
+from llm.objects import OBJECT
 from llm.role import known_roles
 
 OFFLINE = "offline"
@@ -38,6 +39,8 @@ class ModelSpec:
         """
         if text in (OFFLINE, HUMAN):
             return cls(text, "")
+        if text.startswith(f"{OBJECT}:"):
+            return cls(OBJECT, text.removeprefix(f"{OBJECT}:"))
         if is_in_process(text):
             return cls(IN_PROCESS, _folder(text))
         match = _SPELLING.fullmatch(text)

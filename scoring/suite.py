@@ -1,5 +1,6 @@
 """Suites by name: how the answers of a run are scored; and the door for metrics of one's own."""
 
+import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -50,6 +51,10 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
         raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; one is made of {averaged}")
 
     def register(function: Function) -> Function:
+        try:
+            inspect.signature(function).bind(None, None)
+        except (TypeError, ValueError) as error:
+            raise RegistryError(f"metric {name!r}: expected a function of a case and its answers: {error}") from error
         beside.metrics.add(name, Metric(name, function, average))
         return function
 

@@ -1,17 +1,150 @@
-"""Many cases, many settings: configuration, runner, run directory, tables, reports, command line."""
+"""Ward Round: clinical multi-agent workflows as LangGraph state graphs. ``import wardround as wr``.
 
+What is meant for other people's code has its name here. Importing this is light: a name is imported when it is used.
+
+Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
+Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
+`invoke`, `ainvoke`, `stream` and `astream`, and a context that says how to run it.
+Experiments: `run_experiment`, `Experiment`; `to_dataframe` of what was run, `rescore` to judge it again.
+Doors: `metric`, `strategy`, `patient`, `importer` and `add_prompts` in a plug-in; `load_plugin`.
+Nodes of one's own: `node`, `Role` and `ask`; `Stage`, and the states that a patient takes and gives.
+"""
+
+from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cases import (
+        AnswerKey,
+        Case,
+        CaseFileError,
+        ExaminationRecord,
+        Image,
+        PatientRecord,
+        Provenance,
+        check_cases,
+        load_cases,
+        save_cases,
+    )
+    from cases.importers import Record, Source, import_cases, importer
+    from graphs import clini_eval, clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+    from llm import ModelSettings, Role, ask
+    from nodes.context import Context
+    from nodes.node import node
+    from nodes.patients.systems import patient
+    from nodes.state.chart import Turn
+    from nodes.state.patient_side import PatientSideOutput, PatientSideState
+    from nodes.workflow.stages import Stage
+    from prompts import add_prompts
+    from scoring.medchain.answers import Answers
+    from scoring.suite import CaseScores, metric
     from wardround.analysis.export import to_dataframe
+    from wardround.analysis.rescoring import rescore
+    from wardround.config.experiment import ConfigurationError, Experiment
+    from wardround.plugins import PluginError, load_plugin
+    from wardround.run.from_python import run_experiment
 
-__all__ = ["to_dataframe"]
+    __version__: str
+
+__all__ = [
+    "AnswerKey",
+    "Answers",
+    "Case",
+    "CaseFileError",
+    "CaseScores",
+    "ConfigurationError",
+    "Context",
+    "ExaminationRecord",
+    "Experiment",
+    "Image",
+    "ModelSettings",
+    "PatientRecord",
+    "PatientSideOutput",
+    "PatientSideState",
+    "PluginError",
+    "Provenance",
+    "Record",
+    "Role",
+    "Source",
+    "Stage",
+    "Turn",
+    "__version__",
+    "add_prompts",
+    "ask",
+    "check_cases",
+    "clini_eval",
+    "clinical_workflow",
+    "consultation",
+    "dispute_resolution",
+    "import_cases",
+    "importer",
+    "load_cases",
+    "load_plugin",
+    "metric",
+    "node",
+    "one_step",
+    "patient",
+    "reconstruction",
+    "rescore",
+    "run_experiment",
+    "save_cases",
+    "to_dataframe",
+]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import what the package offers when it is asked for, so that the command line stays light."""
-    if name == "to_dataframe":
-        from wardround.analysis.export import to_dataframe
+    """Import what is asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
 
-        return to_dataframe
+        return version("wardround")
+    if name in __all__:
+        for home in _homes():
+            if name in vars(home):
+                return vars(home)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _homes() -> Iterator[ModuleType]:
+    """Where the names live, each imported when the search comes to it: what is light, and then what is not."""
+    import cases
+
+    yield cases
+    from cases import importers
+
+    yield importers
+    import prompts
+
+    yield prompts
+    from wardround import plugins
+
+    yield plugins
+    import llm
+
+    yield llm
+    from nodes import context, node
+    from nodes.state import chart, patient_side
+    from nodes.workflow import stages
+
+    yield from (node, context, stages, chart, patient_side)
+    from scoring import suite
+    from scoring.medchain import answers
+
+    yield from (answers, suite)
+    import graphs  # whose names are taken before somebody else takes them
+    from nodes.patients import systems
+
+    yield systems
+    plugins.load_plugins(())  # what an installation brings along is there for whoever runs a graph
+    yield graphs
+    from wardround.analysis import export, rescoring
+    from wardround.config import experiment
+    from wardround.run import from_python
+
+    yield from (experiment, from_python, export, rescoring)

@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
@@ -49,6 +50,7 @@ class Plugin:
 
 
 _loaded: dict[str, Plugin] = {}
+_under_way: list[str] = []  # being imported, they may ask for what would load them
 
 
 def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
@@ -66,8 +68,9 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
         if _sha256(_files(sys.modules[known.name])) != known.sha256:
             raise PluginError(f"plug-in {name}: it was changed after it was loaded; start Python anew")
         return known
+    _take_our_names()
     modules, folders = set(sys.modules), prompt_folders()
-    with registering() as additions:
+    with registering() as additions, _importing(source):
         module = _imported(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
         if not added and module.__name__ not in modules:
@@ -85,7 +88,8 @@ def load_plugins(names: Iterable[str | Path], folder: Path | None = None) -> lis
         PluginError: one of them cannot be used.
     """
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        _load_installed(point)
+        if point.module not in _under_way:
+            _load_installed(point)
     return [load_plugin(name, folder) for name in names]
 
 
@@ -116,6 +120,22 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
     if a_path:
         raise PluginError(f"plug-in {name}: there is no file {path}{' with an __init__.py' if path.is_dir() else ''}")
     return str(name)
+
+
+def _take_our_names() -> None:
+    """Register what is ours before anybody else can take its name."""
+    import cases.importers  # noqa: F401
+    import graphs  # noqa: F401
+    import scoring.suite  # noqa: F401
+
+
+@contextmanager
+def _importing(source: str) -> Iterator[None]:
+    _under_way.append(source)
+    try:
+        yield
+    finally:
+        _under_way.remove(source)
 
 
 def _load_installed(point: EntryPoint) -> None:

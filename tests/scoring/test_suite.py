@@ -88,6 +88,11 @@ def test_a_metric_that_cannot_be_a_column_is_refused_when_it_is_registered(name:
         metric(name, suite=suite)(lambda case, answers: 1.0)
 
 
+def test_a_metric_that_does_not_take_a_case_and_its_answers_is_refused_when_it_is_registered() -> None:
+    with pytest.raises(RegistryError, match="metric 'mine': expected a function of a case and its answers"):
+        metric("mine", suite="medchain")(lambda case: 1.0)  # type: ignore[arg-type, misc]
+
+
 def test_a_name_is_registered_once() -> None:
     metric("mine", suite="medchain")(lambda case, answers: 1.0)
     with pytest.raises(RegistryError, match="registered already"):

@@ -11,6 +11,7 @@ from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
 from llm.limits import Limits
+from llm.objects import with_specs
 from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
@@ -142,7 +143,7 @@ class Experiment(Section):
     @classmethod
     def _roles_at_stages(cls, models: Any) -> Any:
         """TOML reads a dotted role that is not in quotes as a table in a table."""
-        return flat(models) if isinstance(models, dict) else models
+        return with_specs(flat(models)) if isinstance(models, dict) else models
 
     @field_validator("judges")
     @classmethod

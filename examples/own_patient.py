@@ -1,0 +1,57 @@
+"""A patient of one's own: somebody who answers in one short sentence, whatever is asked.
+
+    wardround run --plugin examples/own_patient.py --set patient=terse --limit 2
+    wardround run --plugin examples/own_patient.py --set patient=terse --models terse_patient=openai:gpt-4o-mini
+
+The prompts lie beside this file, `own_patient_prompts/LANGUAGE/examples/terse.md`, in each language of the cases.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
+
+import wardround as wr
+
+wr.add_prompts(Path(__file__).with_name("own_patient_prompts"))
+
+
+class Reply(BaseModel):
+    """What the patient says."""
+
+    text: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class View:
+    """All that the patient sees; its fields are the variables of the prompt."""
+
+    record: wr.PatientRecord
+    question: str
+
+
+def say_the_complaint(view: View) -> Reply:
+    """Without a model: the complaint that the patient came with."""
+    return Reply(text=view.record.chief_complaint)
+
+
+terse_patient = wr.Role("terse_patient", "history_taking", "examples/terse", Reply, offline=say_the_complaint)
+
+
+@wr.node
+async def answer(state: wr.PatientSideState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
+    """The reply to the doctor's last words, put behind them."""
+    dialogue, language = state["dialogue"], state["presentation"].language
+    view = View(state["patient_record"], dialogue[-1].text)
+    reply = await wr.ask(terse_patient, view, runtime.context, language=language, place=f"turn{len(dialogue)}")
+    return {"dialogue": [*dialogue, wr.Turn(speaker="patient", text=reply.text)]}
+
+
+@wr.patient("terse", examines=False)  # whoever tells results of examinations in the dialogue examines
+def terse() -> StateGraph[Any, Any, Any, Any]:
+    """One reply of the patient's side."""
+    builder = StateGraph(wr.PatientSideState, context_schema=wr.Context, output_schema=wr.PatientSideOutput)
+    return builder.add_node(answer).add_edge(START, "answer").add_edge("answer", END)

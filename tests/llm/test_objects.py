@@ -1,0 +1,85 @@
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import ValidationError
+
+from cases import load_cases
+from graphs import clinical_workflow, one_step
+from llm import ModelSettings, ModelSpecError
+from llm.chat import build_model
+from llm.specs import ModelSpec
+
+SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
+
+
+class Bound(BaseChatModel):
+    """A model that takes an answer's schema as a tool."""
+
+    answer: dict[str, Any]
+    api_key: str = "sk-secret"
+    temperature: float = 0.5
+    asked: list[Any] = []  # noqa: RUF012  Pydantic copies it
+
+    @property
+    def _llm_type(self) -> str:
+        return "bound"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self.bind(tools=tools)
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        self.asked.append(kwargs)
+        call = {"name": kwargs["tools"][0]["title"], "args": self.answer, "id": "1"}
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=[call]))])
+
+
+REPORT = '{"symptoms": "s", "examinations": "e", "diagnosis": ["Croup"], "basis": "b", "treatment": "t"}'
+
+
+def test_a_chat_model_object_answers_and_is_recorded_by_its_class_and_parameters() -> None:
+    report = FakeListChatModel(responses=["no JSON", REPORT])
+    state = one_step.invoke({"case": load_cases()[0]}, context={**SHORT, "models": {"doctor": report}})
+    (call,) = (call for call in state["trace"].calls if call.role == "doctor")
+    assert state["report"].diagnosis == ["Croup"] and call.attempts == 2
+    assert call.model.startswith("object:FakeListChatModel(") and call.cost is None
+
+
+def test_objects_of_the_same_class_and_parameters_have_one_spec_and_of_others_another() -> None:
+    def spec(*responses: str) -> str:
+        model = FakeListChatModel(responses=[*responses])
+        return ModelSettings.model_validate({"models": {"doctor": model}}).models["doctor"]
+
+    assert spec("a") == spec("a") != spec("b")
+
+
+def test_what_may_be_a_secret_is_in_no_spec() -> None:
+    spec = ModelSettings.model_validate({"models": {"doctor": Bound(answer={})}}).models["doctor"]
+    assert "temperature=0.5" in spec and "secret" not in spec
+
+
+def test_two_objects_that_nothing_tells_apart_and_what_is_no_model_are_refused() -> None:
+    with pytest.raises(ValidationError, match=r"models.patient: nothing in its parameters tells it from another Bound"):
+        ModelSettings.model_validate({"models": {"doctor": Bound(answer={}), "patient": Bound(answer={})}})
+    with pytest.raises(ValidationError, match=r"models.doctor: expected a spec or a LangChain chat model, not int"):
+        ModelSettings.model_validate({"models": {"doctor": 3}})
+
+
+def test_a_record_of_another_process_can_be_read_but_its_model_object_not_be_asked() -> None:
+    settings = ModelSettings(models={"doctor": "object:Lost()#00000000"})
+    with pytest.raises(ModelSpecError, match="is a model object of another Python process"):
+        build_model(ModelSpec.parse(settings.models["doctor"]), settings)
+
+
+def test_the_graph_takes_an_object_as_it_takes_a_spec() -> None:
+    state = clinical_workflow.invoke(
+        {"case": load_cases()[0]},
+        context={
+            **SHORT,
+            "models": {"default": "offline", "patient": FakeListChatModel(responses=['{"text": "Ouch."}'])},
+        },
+    )
+    assert "Ouch." in [turn.text for turn in state["dialogue"]]

@@ -1,0 +1,55 @@
+"""Running an experiment from Python, inside and outside of a running event loop."""
+
+import asyncio
+import contextvars
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment_file import Sweep, read_experiment
+from wardround.library import find_file
+from wardround.run.runner import run_experiment as run_it
+from wardround.run.sweep import default_directory
+
+
+def run_experiment(
+    experiment: str | Path | Mapping[str, Any] | Experiment | None = None,
+    out: str | Path | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    models: Mapping[str, str] | None = None,
+    plugins: Sequence[str | Path] = (),
+) -> dict[str, Any]:
+    """Run an experiment, as ``wardround run`` does; a run that was begun in the same directory goes on.
+
+    Args:
+        experiment: a file, the name of one that comes along, or its sections as a mapping; the built-in cases,
+            offline, if None.
+        out: the run directory; ``runs/<name>-<fingerprint>`` if None.
+        settings: laid over a file, by dotted key: ``{"data.limit": 2, "workflow.feedback": "off"}``.
+        models: laid over a file's model map.
+        plugins: loaded besides those that a file names.
+
+    Returns:
+        The summary, as it stands in ``summary.json``.
+
+    Raises:
+        ConfigurationError: a file, key, value, plug-in or prompt cannot be used; nothing was run.
+    """
+    if isinstance(experiment, Mapping):
+        try:
+            experiment = Experiment.model_validate(experiment)
+        except ValidationError as error:
+            raise ConfigurationError(str(error)) from error
+    if not isinstance(experiment, Experiment):
+        file = find_file(Path(experiment)) if experiment is not None else None
+        experiment = read_experiment(file, settings or {}, models, [str(plugin) for plugin in plugins])
+    elif settings or models or plugins:
+        raise ConfigurationError("settings, models and plugins are laid over a file; write them into the experiment")
+    directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
+    with ThreadPoolExecutor(1) as aside:  # the caller's own event loop may be running
+        return aside.submit(contextvars.copy_context().run, asyncio.run, run_it(experiment, directory)).result()
