@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from nodes.node import node
     from nodes.patients.systems import patient
     from nodes.state.chart import Turn
+    from nodes.state.experts import CaseView, case_view
     from nodes.state.patient_side import PatientSideOutput, PatientSideState
+    from nodes.state.stage import StageState
+    from nodes.strategies.registry import strategy
     from nodes.workflow.stages import Stage
     from prompts import add_prompts
     from scoring.medchain.answers import Answers
@@ -53,6 +56,7 @@ __all__ = [
     "Case",
     "CaseFileError",
     "CaseScores",
+    "CaseView",
     "ConfigurationError",
     "Context",
     "ExaminationRecord",
@@ -68,10 +72,12 @@ __all__ = [
     "Role",
     "Source",
     "Stage",
+    "StageState",
     "Turn",
     "__version__",
     "add_prompts",
     "ask",
+    "case_view",
     "check_cases",
     "clini_eval",
     "clinical_workflow",
@@ -89,6 +95,7 @@ __all__ = [
     "rescore",
     "run_experiment",
     "save_cases",
+    "strategy",
     "to_dataframe",
 ]
 
@@ -129,20 +136,21 @@ def _homes() -> Iterator[ModuleType]:
 
     yield llm
     from nodes import context, node
-    from nodes.state import chart, patient_side
+    from nodes.state import chart, experts, patient_side, stage
     from nodes.workflow import stages
 
-    yield from (node, context, stages, chart, patient_side)
+    yield from (node, context, stages, chart, experts, patient_side, stage)
+    import graphs  # whose names are taken before somebody else takes them
+    from nodes.patients import systems
+    from nodes.strategies import registry
+
+    yield from (systems, registry)
+    plugins.load_plugins(())  # what an installation brings along is there for whoever runs a graph
+    yield graphs
     from scoring import suite
     from scoring.medchain import answers
 
     yield from (answers, suite)
-    import graphs  # whose names are taken before somebody else takes them
-    from nodes.patients import systems
-
-    yield systems
-    plugins.load_plugins(())  # what an installation brings along is there for whoever runs a graph
-    yield graphs
     from wardround.analysis import export, rescoring
     from wardround.config import experiment
     from wardround.run import from_python

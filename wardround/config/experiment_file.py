@@ -138,6 +138,15 @@ def read_experiment(
     return sweep.runs[""]
 
 
+def check_experiment(sections: Mapping[str, Any]) -> Experiment:
+    """An experiment of its sections, as a file would have them.
+
+    Raises:
+        ConfigurationError: a key or value is not known; names it.
+    """
+    return _checked(_Tree(Path("experiment"), dict(sections)))
+
+
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     """``KEY=VALUE`` options: the key dotted (a bare one is a workflow setting), the value as in TOML or plain text.
 

@@ -7,10 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.experiment_file import Sweep, read_experiment
+from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
 from wardround.library import find_file
 from wardround.run.runner import run_experiment as run_it
 from wardround.run.sweep import default_directory
@@ -41,10 +39,7 @@ def run_experiment(
         ConfigurationError: a file, key, value, plug-in or prompt cannot be used; nothing was run.
     """
     if isinstance(experiment, Mapping):
-        try:
-            experiment = Experiment.model_validate(experiment)
-        except ValidationError as error:
-            raise ConfigurationError(str(error)) from error
+        experiment = check_experiment(experiment)
     if not isinstance(experiment, Experiment):
         file = find_file(Path(experiment)) if experiment is not None else None
         experiment = read_experiment(file, settings or {}, models, [str(plugin) for plugin in plugins])

@@ -1,0 +1,36 @@
+"""Prompts of one's own: what is decided at the diagnosis, in other words, compared with ours.
+
+    wardround run --prompts examples/own_prompts --limit 2
+    python examples/own_prompts.py openai:gpt-4o-mini
+
+A file of the folder stands in the place of ours of the same name, `LANGUAGE/SYSTEM/NAME.md`; all others stay. It may
+use the variables that ours uses, and no other. The hash of every prompt is in the manifest: a run is not gone on with
+if one of them has changed.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import wardround as wr
+
+FOLDER = Path(__file__).with_name("own_prompts")
+
+
+def main(spec: str = "offline", out: str = "runs/own_prompts") -> None:
+    """Run two cases with our prompts and with one's own, and print both side by side."""
+    experiment = {"data": {"limit": 2}, "models": {"default": spec}}
+    runs = {"ours": Path(out, "ours"), "own": Path(out, "own")}
+    wr.run_experiment(experiment, runs["ours"])
+    wr.run_experiment({**experiment, "prompts": str(FOLDER)}, runs["own"])
+
+    hashes = {name: json.loads((run / "manifest.json").read_text("utf-8"))["prompts"] for name, run in runs.items()}
+    for prompt in hashes["own"]:
+        if hashes["own"][prompt] != hashes["ours"][prompt]:
+            print("changed:", prompt)
+    frame = wr.to_dataframe(list(runs.values()))
+    print(frame.groupby("run")[["diagnosis", "treatment"]].mean())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

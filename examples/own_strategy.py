@@ -1,0 +1,58 @@
+"""A strategy of one's own: one doctor decides, and a second one, who may be another model, confirms or corrects it.
+
+    wardround run --plugin examples/own_strategy.py --set strategy=second_opinion --limit 2
+    wardround run ... --models colleague1=openai:gpt-4o-mini --models colleague2=mistralai:mistral-small-latest
+
+It decides diagnosis and treatment, with the prompt in `own_strategy_prompts/`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+import wardround as wr
+from graphs.strategies.recall import recall_first
+from nodes.offline.votes import majority
+from nodes.workflow.case_retrieval import recall
+
+wr.add_prompts(Path(__file__).with_name("own_strategy_prompts"))
+
+
+@dataclass(frozen=True)
+class View(wr.CaseView):
+    """What a doctor sees: the case, and for the second one what the first has decided."""
+
+    first: BaseModel | None = None
+
+
+def decide_or_confirm(view: View) -> BaseModel:
+    """Without a model: the first takes what most similar cases had, the second confirms."""
+    return view.first or majority(view.stage, view.chart, view.neighbours, view.options.names, None)
+
+
+@wr.strategy("second_opinion")
+def second_opinion(stage: wr.Stage) -> StateGraph[Any, Any, Any, Any]:
+    """The graph of one stage's decision; it ends with that under `decision`, of the type `stage.decision`."""
+    colleague = wr.Role("colleague", stage.name, "examples/second_opinion", stage.decision, decide_or_confirm, seats=2)
+
+    async def ask(seat: int, state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
+        view = View(**vars(wr.case_view(state, stage, runtime.context)), first=state.get("decision"))
+        own = {"language": view.chart.language, "seat": seat, "place": str(seat)}
+        return {"decision": await wr.ask(colleague, view, runtime.context, **own)}
+
+    @wr.node
+    async def first(state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
+        return await ask(1, state, runtime)
+
+    @wr.node
+    async def second(state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
+        return await ask(2, state, runtime)
+
+    builder = StateGraph(wr.StageState, context_schema=wr.Context)
+    builder.add_node(recall.at(stage=stage)).add_node(first).add_node(second)
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "first"})
+    return builder.add_edge("recall", "first").add_edge("first", "second").add_edge("second", END)

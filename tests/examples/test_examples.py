@@ -1,0 +1,110 @@
+"""The examples, run as their first lines say, in a folder of somebody else's."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SHORT = "--set retrieval=false --set general_agents=1 --set discussion_rounds=1 --set feedback=off --set max_turns=3"
+
+
+def run(line: str, folder: Path, expected: int = 0) -> "subprocess.CompletedProcess[str]":
+    """A command line of an example's docstring, or one like it, in a folder where `examples` lies."""
+    if not (folder / "examples").exists():
+        (folder / "examples").symlink_to(ROOT / "examples")
+    name, *arguments = shlex.split(line)
+    program = {"python": [], "wardround": ["-c", "from wardround.cli import main; main()"]}[name]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, *program, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, env=environment
+    )
+    assert ended.returncode == expected, ended.stderr
+    return ended
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_text("utf-8"))
+
+
+def calls(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for file in (run / "traces").glob("*.jsonl") for line in file.open(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_is_short_and_says_how_it_is_run(file: Path) -> None:
+    lines = file.read_text("utf-8").splitlines()
+    assert len(lines) < 60
+    assert re.match(r"    (wardround|python) .*examples/own_\w+", lines[2])
+
+
+def test_an_own_metric_is_a_column_and_the_published_average_does_not_move(tmp_path: Path) -> None:
+    run(f"wardround run --limit 2 {SHORT} --out ours", tmp_path)
+    told = run(f"wardround run --plugin examples/own_metric.py --limit 2 {SHORT} --out own", tmp_path).stdout
+    ours, own = (read(tmp_path / name / "summary.json")["scores"] for name in ("ours", "own"))
+    assert own.pop("urgency")["n"] == 2 and own == ours
+    assert "Urgency" in told
+    assert read(tmp_path / "own/manifest.json")["plugins"]["own_metric"]["adds"] == ["metric urgency"]
+
+
+def test_an_own_patient_answers_in_its_own_words_and_may_have_a_model_of_its_own(tmp_path: Path) -> None:
+    line = f"wardround run --plugin examples/own_patient.py --set patient=terse --limit 2 {SHORT} --out own"
+    run(f"{line} --models terse_patient=offline", tmp_path)
+    said = [call for call in calls(tmp_path / "own") if call["role"] == "terse_patient"]
+    assert said and {call["prompt"].partition("/")[2] for call in said} == {"examples/terse"}
+    refused = run(line.replace("patient=terse", "patient=tersely"), tmp_path, expected=2).stderr
+    assert "workflow.patient: unknown patient 'tersely': did you mean 'terse'?" in refused
+
+
+def test_an_own_strategy_decides_diagnosis_and_treatment_with_two_seats(tmp_path: Path) -> None:
+    line = "wardround run --plugin examples/own_strategy.py --set strategy=second_opinion --limit 2"
+    run(f"{line} {SHORT} --models colleague2=offline --out own", tmp_path)
+    asked = {(call["stage"], call["id"][-1]) for call in calls(tmp_path / "own") if call["role"] == "colleague"}
+    assert asked == {(stage, seat) for stage in ("diagnosis", "treatment") for seat in "12"}
+    scores = read(tmp_path / "own/summary.json")["scores"]
+    assert scores["diagnosis"]["n"] == scores["treatment"]["n"] == 2
+
+
+def test_an_own_importer_writes_cases_that_run(tmp_path: Path) -> None:
+    line = "wardround cases import ward_notes examples/ward_notes.tsv -o cases.jsonl --plugin examples/own_importer.py"
+    assert "3 cases written" in run(line, tmp_path).stdout
+    run(f"wardround run --cases cases.jsonl {SHORT} --out own", tmp_path)
+    assert read(tmp_path / "own/summary.json")["scored"] == 3
+
+
+def test_a_faulty_record_is_told_by_its_place_and_field_and_nothing_is_written(tmp_path: Path) -> None:
+    table = (ROOT / "examples/ward_notes.tsv").read_text("utf-8")
+    (tmp_path / "odd.tsv").write_text(table.replace("Surgery", "Chest Pain Unit"), "utf-8")
+    line = "wardround cases import ward_notes odd.tsv -o cases.jsonl --plugin examples/own_importer.py"
+    told = run(line, tmp_path, expected=2).stderr
+    assert "odd.tsv, case 2, key.department: " in told and "'Chest Pain Unit'" in told
+    assert not (tmp_path / "cases.jsonl").exists()
+
+
+def test_an_own_model_object_answers_and_is_named_in_the_record(tmp_path: Path) -> None:
+    told = run("python examples/own_model.py", tmp_path).stdout
+    assert "doctor: Since when?" in told and "answered by object:QuestionList(" in told
+
+
+def test_own_prompts_lie_over_ours_and_the_manifest_says_which(tmp_path: Path) -> None:
+    told = run("python examples/own_prompts.py", tmp_path).stdout
+    changed = [f"changed: {language}/medchain/stages/diagnosis.md" for language in ("en", "zh")]
+    assert told.splitlines()[:2] == changed and len(re.findall("changed", told)) == 2
+    run(f"wardround run --prompts examples/own_prompts --limit 1 {SHORT} --out own", tmp_path)
+    prompts = [message["content"] for call in calls(tmp_path / "own") for message in call["messages"]]
+    assert any("最危险" in prompt or "most dangerous disease" in prompt for prompt in prompts)
+
+
+def test_prompts_under_a_name_that_nobody_reads_are_refused_with_the_nearest_right_one(tmp_path: Path) -> None:
+    (tmp_path / "mine/en/medchain").mkdir(parents=True)
+    (tmp_path / "mine/en/medchain/genral.md").write_text("# system\n# user\n", "utf-8")
+    told = run("wardround run --prompts mine --out own", tmp_path, expected=2).stderr
+    assert "mine: en/medchain/genral.md is the place of no prompt: did you mean 'medchain/general.md'?" in told
+    assert told.count("\n") == 1 and not (tmp_path / "own").exists()

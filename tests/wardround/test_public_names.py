@@ -1,0 +1,87 @@
+"""``import wardround as wr``: every name is what it says, and nothing is loaded before it is used."""
+
+import ast
+import asyncio
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graphs
+import wardround as wr
+from wardround.config.experiment import ConfigurationError
+
+HEAVY = ("torch", "chromadb", "langgraph", "langchain_core", "pandas", "numpy", "pydantic", "matplotlib")
+SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
+
+
+def declared() -> dict[str, Any]:
+    """The names with the objects that type checkers are told of."""
+    tree = ast.parse(Path(wr.__file__).read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    found = [(node.module, one.name) for node in block.body if isinstance(node, ast.ImportFrom) for one in node.names]
+    return {name: getattr(importlib.import_module(str(module)), name) for module, name in found}
+
+
+def test_every_public_name_is_what_type_checkers_are_told() -> None:
+    names = declared()
+    assert {*names, "__version__"} == set(wr.__all__) == set(dir(wr))
+    assert {name: getattr(wr, name) for name in names} == names
+    assert wr.__version__ == "0.1.0"
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'wardround' has no attribute 'clinical_workflows'"):
+        _ = wr.clinical_workflows
+
+
+def test_the_graphs_are_the_same_by_either_import() -> None:
+    assert wr.clinical_workflow is graphs.clinical_workflow and wr.consultation is graphs.consultation
+
+
+HELP = "import sys; sys.argv = ['wardround', '--help']; from wardround.cli import main; main()"
+
+
+@pytest.mark.parametrize("program", ["import wardround", HELP], ids=["import", "help"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(program: str) -> None:
+    told = f"import atexit, sys; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules])); {program}"
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_experiment_is_run_from_python_inside_and_outside_of_an_event_loop(tmp_path: Path) -> None:
+    experiment = {"data": {"limit": 1}, "workflow": SHORT}
+
+    async def inside() -> dict[str, Any]:
+        return wr.run_experiment(experiment, tmp_path / "inside")
+
+    outside = wr.run_experiment(experiment, tmp_path / "outside")
+    assert outside["scored"] == 1 and outside["scores"] == asyncio.run(inside())["scores"]
+    assert list(wr.to_dataframe(tmp_path / "outside")["termination"]) == ["completed"]
+
+
+def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("data.limit = 3\n", "utf-8")
+    settings = {"data.limit": 1, **{f"workflow.{name}": value for name, value in SHORT.items()}}
+    assert wr.run_experiment(file, tmp_path / "run", settings=settings)["attempted"] == 1
+    assert json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))["configuration"]["data"]["limit"] == 1
+
+
+@pytest.mark.parametrize(
+    ("experiment", "reason"),
+    [
+        ({"workflow": {"feedbak": "off"}}, "feedbak"),
+        ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: there is no such file here"),
+        ({"prompts": "no_such_folder"}, "prompts no_such_folder: there is no such folder"),
+        ("no_such_study.toml", "no_such_study.toml: cannot be read"),
+    ],
+)
+def test_an_experiment_that_cannot_be_run_is_one_kind_of_error(experiment: Any, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        wr.run_experiment(experiment, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
