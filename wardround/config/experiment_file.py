@@ -144,7 +144,7 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
     Raises:
         ConfigurationError: a key or value is not known; names it.
     """
-    return _checked(_Tree(Path("experiment"), dict(sections)))
+    return _checked({place: (value, "experiment") for place, value in _laid(sections).items()}, None)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,23 @@
+"""``docs/extending.md`` shows what is in ``examples/``, and its commands are theirs."""
+
+import re
+
+import pytest
+
+from tests.examples.test_examples import EXAMPLES, ROOT
+
+TEXT = (ROOT / "docs/extending.md").read_text("utf-8")
+SOURCES = {file: file.read_text("utf-8") for file in EXAMPLES}
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+def test_every_block_of_code_is_an_examples_own_text(block: str) -> None:
+    assert any(block in source for source in SOURCES.values())
+
+
+def test_every_example_is_walked_through_and_its_command_is_the_one_that_it_says() -> None:
+    for file, source in SOURCES.items():
+        blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+        assert any(block in source for block in blocks), f"{file.name} is not shown"
+    for line in re.findall(r"^wardround .*examples/.*$", TEXT, re.MULTILINE):
+        assert any(line in source for source in SOURCES.values()), line
