@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,21 @@ import pytest
 
 from cases.importers import IMPORTERS
 from wardround import plugins
+from wardround.commands import dev
 from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
 
 IMPORTER = "from cases.importers import importer\n\n@importer('{name}')\ndef read(source):\n    return []\n"
 
 
 @pytest.fixture(autouse=True)
-def _forget_what_is_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _forget_what_is_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plugins, "_loaded", {})
     monkeypatch.setattr(IMPORTERS, "_entries", dict(IMPORTERS))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    yield
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 def write(file: Path, text: str) -> Path:
@@ -177,3 +182,25 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     assert "ours.toml: plugins: plug-in our_wards: there is no such file here" in refused.stderr
     assert not (tmp_path / "other").exists()
+
+
+def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> None:
+    text = (
+        "from langgraph.graph import START, StateGraph\nimport wardround as wr\n\n"
+        "@wr.patient('mute', examines=False)\ndef mute():\n"
+        "    builder = StateGraph(wr.PatientSideState)\n"
+        "    return builder.add_node('say', lambda state: {}).add_edge(START, 'say')\n"
+    )
+    file = write(tmp_path / "our_ward.py", text)
+    words = write(tmp_path / "words/en/judges/claims.md", "---\nvariables: []\n---\n# system\nMine.\n# user\n").parents[
+        2
+    ]
+    told = (
+        "import json; from prompts import load_prompt; from wardround.served import consultation; "
+        "print(json.dumps([consultation.context_schema.model_json_schema()['properties']['patient']['enum'], "
+        "load_prompt('judges/claims', 'en').system]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **dev._doors([str(file)], str(words))}
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, env=environment, timeout=300)
+    patients, system = json.loads(ended.stdout or "[[], ended.stderr]")
+    assert patients[-1] == "mute" and system == "Mine.", ended.stderr

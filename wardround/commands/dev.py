@@ -5,6 +5,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from wardround.commands.doors import PluginOption, PromptsOption
+
 BAD_INPUT = 2
 
 # What the server and its command line would send by themselves: usage statistics, a look for newer versions on PyPI,
@@ -23,6 +25,8 @@ def dev(
         int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")
     ] = 2024,
     browser: Annotated[bool, typer.Option(help="Open Studio in a browser; its page is hosted by LangChain.")] = False,
+    plugin: PluginOption = None,
+    prompts: PromptsOption = None,
 ) -> None:
     """Serve the graphs to LangGraph Studio, on the loopback interface only; Ctrl-C stops the server.
 
@@ -34,6 +38,7 @@ def dev(
 
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
         _refuse("the development server is not installed: pip install 'wardround[studio]'")
+    os.environ.update(_doors(plugin or [], prompts))
     free = _free(port)
     config = _configuration()
     os.environ.update({**UNTRACED, **os.environ, **SILENT})
@@ -55,7 +60,22 @@ def served() -> dict[str, object]:
     """What tells the server which graphs there are: what ``langgraph.json`` says in a checkout."""
     from graphs.catalogue import SERVED
 
-    return {"dependencies": ["."], "graphs": {name: f"graphs.{name}:graph" for name in SERVED}}
+    return {"dependencies": ["."], "graphs": {name: f"wardround.served:{name}" for name in SERVED}}
+
+
+def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
+    """What hands plug-ins and prompts on to the server's process."""
+    import os
+
+    from prompts import PromptError
+    from wardround.config.overlay import check_overlay
+    from wardround.plugins import VARIABLE, locate
+
+    try:
+        laid = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
+    except PromptError as error:
+        _refuse(str(error))
+    return {**laid, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
 
 
 def _configuration() -> Path:
