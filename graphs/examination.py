@@ -9,9 +9,9 @@ from langgraph.types import Send
 from cases.vocabulary import IMAGE_CLASSES
 from graphs.stage import build_stage
 from nodes.context import Context
-from nodes.state.chart import Findings, read_chart
+from nodes.state.chart import Findings
 from nodes.state.graph_states import ExaminationState
-from nodes.workflow.stages import EXAMINATION
+from nodes.workflow.stages import EXAMINATION, read_chart
 
 
 def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] | Literal["nothing to report"]:

@@ -1,6 +1,7 @@
 """A role: who is asked, in which words, for what type of answer, and the rule that answers without a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
@@ -10,8 +11,7 @@ from cases.dialogues import Message
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-_stages_of_role: dict[str, set[str]] = {}
-_prompts: set[str] = set()
+_declared: "list[Role[Any]]" = []
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Role(Generic[Answer]):
     Attributes:
         name: what the model map calls it; several stages may each have a role of the same name.
         stage: the stage it belongs to; ``stage.name`` in the model map overrides ``name``.
+        stages: the stages that it may stand at, read when they are needed; see `at`. Empty if it has one alone.
         prompt: its prompt file, without language and ending.
         answer: the Pydantic type of its answer.
         offline: its deterministic rule, reading the same view that the prompt renders.
@@ -48,21 +49,35 @@ class Role(Generic[Answer]):
     offline: Callable[[Any], Answer]
     seats: int = 0
     speech: Speech[Answer] | None = None
+    stages: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        for name in (self.name, *(f"{self.name}{seat + 1}" for seat in range(self.seats))):
-            _stages_of_role.setdefault(name, set()).add(self.stage)
-        _prompts.add(self.prompt)
+        _declared.append(self)
+
+    def at(self, stage: str, answer: type[BaseModel] | None = None) -> "Role[Any]":
+        """The role at one of its stages.
+
+        Args:
+            stage: one of ``stages``.
+            answer: the type of its answer there, if each stage has another.
+        """
+        there: Role[Any] = copy(self)
+        vars(there).update(stage=stage, answer=answer or self.answer)
+        return there
 
 
 def known_roles() -> dict[str, set[str]]:
     """The stages of every declared role, by role name; a numbered seat has a name of its own."""
-    return _stages_of_role
+    known: dict[str, set[str]] = {}
+    for role in _declared:
+        for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
+            known.setdefault(name, set()).update(role.stages or {role.stage})
+    return known
 
 
 def prompts_of_roles() -> set[str]:
     """The names of the prompts of every declared role."""
-    return _prompts
+    return {role.prompt for role in _declared}
 
 
 def variables(view: Any) -> dict[str, Any]:

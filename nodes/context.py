@@ -9,6 +9,7 @@ from cases.registry import NameIn
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
+from nodes.workflow.stages import parts
 
 
 def _at(*nodes: str) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def _at(*nodes: str) -> dict[str, Any]:
     return {"langgraph_nodes": list(nodes)}
 
 
-_STAGES = _at("referral", "history_taking", "examination", "diagnosis", "treatment")
+_STAGES = _at(*parts())
 
 
 _FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files

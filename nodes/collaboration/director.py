@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from llm import Role, ask
 from nodes.collaboration.intern import place
-from nodes.collaboration.topic import DECISIONS, REPORT, Subject, differing, merged
+from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
@@ -81,39 +81,37 @@ def _answers(view: DirectorView) -> list[BaseModel]:
     return [view.subject.answer.model_validate(statement.report) for statement in view.reports]
 
 
-_SUBJECTS = (REPORT, *DECISIONS.values())
-WITH_DISPUTES = {
-    subject.name: Role("director", subject.name, "collaboration/disputes", Disputes, offline=differences)
-    for subject in _SUBJECTS
-}
-WITHOUT_DISPUTES = {
-    subject.name: Role("director", subject.name, "collaboration/agreement", Agreement, offline=no_difference)
-    for subject in _SUBJECTS
-}
-FINAL: dict[str, Role[Any]] = {
-    subject.name: Role("director", subject.name, "collaboration/conclude", subject.answer, offline=most_held)
-    for subject in _SUBJECTS
-}
+director_of_disputes = Role("director", "", "collaboration/disputes", Disputes, offline=differences, stages=SUBJECTS)
+director_without_disputes = Role(
+    "director", "", "collaboration/agreement", Agreement, offline=no_difference, stages=SUBJECTS
+)
+concluding_director: Role[Any] = Role(
+    "director", "", "collaboration/conclude", BaseModel, offline=most_held, stages=SUBJECTS
+)
 
 
 @node
 async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """The disputes that the reports of this round leave; they are the next round's agenda."""
-    answer = await _ask(WITH_DISPUTES[subject.name], state, runtime.context, subject, "disputes")
+    answer = await _ask(director_of_disputes.at(subject.name), state, runtime.context, subject, "disputes")
     return _next_round(state, runtime.context, answer.disputes, not answer.disputes)
 
 
 @node
 async def judge_agreement(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """The ablation: whether the reports of this round agree; the interns are told nothing of it."""
-    answer = await _ask(WITHOUT_DISPUTES[subject.name], state, runtime.context, subject, "agreement")
+    answer = await _ask(director_without_disputes.at(subject.name), state, runtime.context, subject, "agreement")
     return _next_round(state, runtime.context, [], answer.agreed)
 
 
 @node
 async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """The final report, by the director alone."""
-    return {"report": await _ask(FINAL[subject.name], state, runtime.context, subject, "final")}
+    return {
+        "report": await _ask(
+            concluding_director.at(subject.name, subject.answer), state, runtime.context, subject, "final"
+        )
+    }
 
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:

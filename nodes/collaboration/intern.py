@@ -10,10 +10,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from llm import Role, ask
-from nodes.collaboration.topic import DECISIONS, REPORT, Subject, half, held_by, most
+from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import reason, rule_of
+from nodes.offline.chart_signs import reason
+from nodes.offline.votes import rule_of
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
@@ -75,17 +76,9 @@ def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:
     return Revision[answer]  # type: ignore[valid-type]
 
 
-INTERNS = {
-    subject.name: Role(
-        "intern",
-        subject.name,
-        "collaboration/intern",
-        _revision(subject.answer),
-        offline=give_way,
-        seats=MOST_INTERNS,
-    )
-    for subject in (REPORT, *DECISIONS.values())
-}
+intern: Role[Any] = Role(
+    "intern", "", "collaboration/intern", Revision, offline=give_way, seats=MOST_INTERNS, stages=SUBJECTS
+)
 
 
 @node
@@ -98,7 +91,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
     chart = subject.chart(state, context)
     said = last_statements(state)
     revision = await ask(
-        INTERNS[subject.name],
+        intern.at(subject.name, _revision(subject.answer)),
         InternView(
             subject=subject,
             seat=seat,

@@ -9,7 +9,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.state.collaboration import Collaboration, ConferenceState, last_statements
 from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import Stage, position_of
 
 
 @node
@@ -55,10 +55,11 @@ async def hand_on(state: ConferenceState, runtime: Runtime[Context], stage: Stag
     record = StageRecord.model_validate(
         {
             "stage": stage.name,
+            "position": position_of(stage),
             "visit": state.get("backtracks", 0),
             "strategy": "dispute_resolution",
             "ended": _ENDED[collaboration.ended],
             "rounds": reports or [Round(decision=decision.model_dump(mode="json"))],
         }
     )
-    return {**stage.outcome(decision, state, None), "decisions": [record]}
+    return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -11,11 +11,11 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.state.chart import Chart, read_chart
+from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Part
 from nodes.state.decisions import Decision, Diagnosis, Treatment
 from nodes.state.stage import Options
-from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage, read_chart
 from prompts import load_prompt
 
 
@@ -107,6 +107,7 @@ DECISIONS = {
     )
     for stage in (DIAGNOSIS, TREATMENT)
 }
+SUBJECTS = {subject.name: subject for subject in (REPORT, *DECISIONS.values())}
 
 
 def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:

@@ -20,9 +20,9 @@ from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn, read_chart
+from nodes.state.chart import Chart, Findings, Turn
 from nodes.state.stage import Options
-from nodes.workflow.stages import AUXILIARY, PHYSICAL
+from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
 from prompts import load_prompt, load_words
 from retrieval import Neighbour
 

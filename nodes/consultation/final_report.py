@@ -12,9 +12,9 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import wants_examination
 from nodes.offline.votes import majority, rule_of
-from nodes.state.chart import Chart, Findings, read_chart
+from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
-from nodes.workflow.stages import DIAGNOSIS, TREATMENT
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
 from prompts import mark
 from retrieval import Neighbour
 

@@ -98,28 +98,17 @@ def merge_reports(left: dict[str, str] | None, right: dict[str, str] | None) -> 
     return {item: merged[item] for item in AUXILIARY_ITEMS.names if item in merged}
 
 
+def merge_decided(
+    left: dict[str, dict[str, Any]] | None, right: dict[str, dict[str, Any]] | None
+) -> dict[str, dict[str, Any]]:
+    """Decisions of stages that have no field of their own, by stage; each stage writes its own."""
+    return dict(sorted({**(left or {}), **(right or {})}.items()))
+
+
 def merge_records(left: list[StageRecord] | None, right: list[StageRecord] | None) -> list[StageRecord]:
     """Union of stage records by stage and visit, in a fixed order."""
     records = {(record.visit, record.stage): record for record in sorted([*(left or []), *(right or [])], key=str)}
-    return sorted(
-        records.values(), key=lambda record: (record.visit, STAGE_ORDER[record.stage.split(":")[0]], record.stage)
-    )
-
-
-STAGE_ORDER = {
-    name: position
-    for position, name in enumerate(
-        (
-            "referral.level1",
-            "referral.level2",
-            "history_taking.physical",
-            "history_taking.auxiliary",
-            "examination",
-            "diagnosis",
-            "treatment",
-        )
-    )
-}
+    return sorted(records.values(), key=lambda record: (record.visit, record.position, record.stage))
 
 
 class Findings(TypedDict, total=False):
@@ -135,6 +124,7 @@ class Findings(TypedDict, total=False):
     pictures: list[Picture]
     reports: Annotated[dict[str, str], merge_reports]
     diagnosis: Diagnosis
+    decided: Annotated[dict[str, dict[str, Any]], merge_decided]
     reference: Reference
     backtracks: int
 
@@ -159,13 +149,19 @@ class Chart:
     pictures: list[Picture]
     reports: dict[str, str]
     diagnosis: Diagnosis | None
+    decided: dict[str, dict[str, Any]]
 
     def __str__(self) -> str:
         """The chart in words, in the language of the prompt."""
-        return load_prompt("medchain/chart", self.language).render({"chart": self, "name": self._name})[1]
+        return load_prompt("medchain/chart", self.language).render(
+            {"chart": self, "name": self._name, "title": self._title}
+        )[1]
 
     def _name(self, term: str) -> str:
         return label(term, self.language)
+
+    def _title(self, stage: str) -> str:
+        return load_prompt("medchain/title", self.language, stage).render({})[0]
 
     @property
     def department(self) -> str | None:
@@ -186,33 +182,6 @@ class Chart:
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
         )
-
-
-def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
-    """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
-
-    Args:
-        findings: the doctor's view of the state.
-        stage: the stage that reads it; nothing decided by itself or later is shown.
-        language: of the prompts; the case's if None.
-    """
-    here = STAGE_ORDER[stage]
-    reference = findings.get("reference")
-    known: dict[str, Any] = dict(findings)
-    if reference is not None:
-        known |= {key: value for key, value in reference if value}
-    presentation = findings["presentation"]
-    return Chart(
-        language=language or presentation.language,
-        presentation=presentation,
-        triage=known.get("triage") if here > STAGE_ORDER["referral.level1"] else None,
-        referral=known.get("referral") if here > STAGE_ORDER["referral.level2"] else None,
-        dialogue=heard_by("doctor", findings.get("dialogue", [])),
-        results=known.get("results", {}) if here > STAGE_ORDER["history_taking.auxiliary"] else {},
-        pictures=known.get("pictures", []) if here > STAGE_ORDER["history_taking.auxiliary"] else [],
-        reports=known.get("reports", {}) if here > STAGE_ORDER["examination"] else {},
-        diagnosis=known.get("diagnosis") if here > STAGE_ORDER["diagnosis"] else None,
-    )
 
 
 class Final(Findings, Progress, total=False):

@@ -141,6 +141,7 @@ class StageRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
+    position: int = Field(0, description="The stage's place in the course; the first is 0.")
     visit: int = Field(0, description="How often the case had been sent back before.")
     strategy: str = Field("group", description="How it was decided.")
     ended: Literal["agreed", "exhausted", "not_judged"] = Field(

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from nodes.context import Context
-from nodes.state.chart import Chart, read_chart
+from nodes.state.chart import Chart
 from nodes.state.decisions import NonEmpty
 from nodes.state.stage import Options, StageState
-from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage
+from nodes.workflow.stages import Stage, read_chart
 from prompts import load_prompt
 from retrieval import Neighbour
 
-STAGES = (DIAGNOSIS, TREATMENT)  # what a strategy other than the stage's group can decide
 MOST_EXPERTS = 5
 MOST_TEAMS = 3
 Complexity = Literal["low", "moderate", "high"]

@@ -12,10 +12,10 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import decision_of
 from nodes.state.decisions import Decision, Round
-from nodes.state.experts import STAGES, CaseView, PanelState, Synthesis, case_view
+from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
 from nodes.state.stage import Opinion
 from nodes.workflow.general_agent import place
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 from nodes.workflow.summarizing_agent import SummaryView, most_held
 
 
@@ -38,10 +38,9 @@ def follow_the_reports(view: DecisionMakerView) -> Decision:
     return decision_of(view.stage, chosen, view.chart, view.options.names)
 
 
-DECISION_MAKERS: dict[str, Role[Any]] = {
-    stage.name: Role("decider", stage.name, "strategies/decide", stage.decision, offline=follow_the_reports)
-    for stage in STAGES
-}
+decision_maker: Role[Any] = Role(
+    "decider", "", "strategies/decide", Decision, offline=follow_the_reports, stages=STAGES
+)
 
 
 @node
@@ -50,7 +49,7 @@ async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage:
     case = case_view(state, stage, runtime.context)
     round_ = state.get("discussion_round", 0) - 1
     decision = await ask(
-        DECISION_MAKERS[stage.name],
+        decision_maker.at(stage.name, stage.decision),
         DecisionMakerView(
             **vars(case),
             syntheses=state.get("syntheses", []),

@@ -10,10 +10,10 @@ from cases.vocabulary import normalise
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import reason, rule_of
+from nodes.offline.chart_signs import reason
+from nodes.offline.votes import rule_of
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
-    STAGES,
     Analysis,
     CaseView,
     Conclusion,
@@ -26,7 +26,7 @@ from nodes.state.experts import (
 from nodes.state.stage import Objection, Opinion
 from nodes.workflow.general_agent import DiscussionView, Proposal, place
 from nodes.workflow.general_agent import vote as vote_of_general_agent
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 from prompts import mark
 
 
@@ -110,18 +110,9 @@ def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
     return Proposal[decision]  # type: ignore[valid-type]
 
 
-ANALYSTS = {
-    stage.name: Role("expert", stage.name, "strategies/analyse", AnalysisText, offline=analyse_by_rule)
-    for stage in STAGES
-}
-VOTERS = {
-    stage.name: Role("expert", stage.name, "strategies/vote", Verdict, offline=accept_if_half_is_shared)
-    for stage in STAGES
-}
-PROPOSERS = {
-    stage.name: Role("expert", stage.name, "strategies/opinion", _proposal(stage.decision), offline=propose_by_rule)
-    for stage in STAGES
-}
+analyst = Role("expert", "", "strategies/analyse", AnalysisText, offline=analyse_by_rule, stages=STAGES)
+voter = Role("expert", "", "strategies/vote", Verdict, offline=accept_if_half_is_shared, stages=STAGES)
+proposer: Role[Any] = Role("expert", "", "strategies/opinion", Proposal, offline=propose_by_rule, stages=STAGES)
 
 
 @node
@@ -130,7 +121,7 @@ async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     case = case_view(state, stage, runtime.context)
     expert, seat, team = state["expert"], state["seat"], state.get("team", 0)
     said = await ask(
-        ANALYSTS[stage.name],
+        analyst.at(stage.name),
         ExpertView(**vars(case), expert=expert, seat=seat, purpose=purpose_of(state)),
         runtime.context,
         language=case.chart.presentation.language,
@@ -149,7 +140,7 @@ async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> di
     case = case_view(state, stage, runtime.context)
     expert, seat, round_ = state["expert"], state["seat"], state.get("round", 0)
     verdict = await ask(
-        VOTERS[stage.name],
+        voter.at(stage.name),
         VoterView(**vars(case), expert=expert, seat=seat, synthesis=state["syntheses"][0]),
         runtime.context,
         language=case.chart.presentation.language,
@@ -165,7 +156,7 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     seat, round_ = state["seat"], state.get("discussion_round", 0)
     last = [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_ - 1]
     proposal = await ask(
-        PROPOSERS[stage.name],
+        proposer.at(stage.name, _proposal(stage.decision)),
         OpinionView(
             **vars(case),
             expert=state["expert"],

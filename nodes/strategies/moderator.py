@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import agreement, named_in_findings, weights
+from nodes.offline.chart_signs import named_in_findings
+from nodes.offline.votes import agreement, weights
 from nodes.state.decisions import NonEmpty, Round
-from nodes.state.experts import STAGES, CaseView, Complexity, PanelState, case_view
+from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion
 from nodes.workflow.general_agent import place
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
 
@@ -59,14 +60,10 @@ def name_the_differences(view: ModeratorView) -> Remarks:
     return Remarks(remarks=" | ".join("; ".join(sorted(decision.choices())) for decision in decisions))
 
 
-COMPLEXITY_CHECKS = {
-    stage.name: Role("moderator", stage.name, "strategies/complexity", ComplexityCheck, offline=by_similar_cases)
-    for stage in STAGES
-}
-MODERATORS = {
-    stage.name: Role("moderator", stage.name, "strategies/feedback", Remarks, offline=name_the_differences)
-    for stage in STAGES
-}
+complexity_check = Role(
+    "moderator", "", "strategies/complexity", ComplexityCheck, offline=by_similar_cases, stages=STAGES
+)
+moderator = Role("moderator", "", "strategies/feedback", Remarks, offline=name_the_differences, stages=STAGES)
 
 
 @node
@@ -74,7 +71,7 @@ async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: 
     """Low, moderate or high; the record of the stage tells it."""
     view = case_view(state, stage, runtime.context)
     language = view.chart.presentation.language
-    role = COMPLEXITY_CHECKS[stage.name]
+    role = complexity_check.at(stage.name)
     check = await ask(role, view, runtime.context, language=language, place=place(state, "complexity"))
     return {"complexity": check.complexity, "strategy": f"mdagents:{check.complexity}"}
 
@@ -97,7 +94,7 @@ async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     case = case_view(state, stage, runtime.context)
     round_ = state["discussion_round"] - 1
     said = await ask(
-        MODERATORS[stage.name],
+        moderator.at(stage.name),
         ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.discussion_round == round_]),
         runtime.context,
         language=case.chart.presentation.language,

@@ -10,9 +10,9 @@ from cases.vocabulary import label
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, STAGES, CaseView, Expert, PanelState, Team, case_view
+from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, CaseView, Expert, PanelState, Team, case_view
 from nodes.workflow.general_agent import place
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
 
@@ -57,26 +57,20 @@ def assessment_and_review(view: RecruiterView) -> Teams:
     return Teams(teams=[Team(purpose=purpose, experts=experts) for purpose in purposes])
 
 
-RECRUITERS = {
-    stage.name: Role("recruiter", stage.name, "strategies/recruit", Experts, offline=departments_of_similar_cases)
-    for stage in STAGES
-}
-TEAM_RECRUITERS = {
-    stage.name: Role("recruiter", stage.name, "strategies/form_teams", Teams, offline=assessment_and_review)
-    for stage in STAGES
-}
+recruiter = Role("recruiter", "", "strategies/recruit", Experts, offline=departments_of_similar_cases, stages=STAGES)
+team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
 
 @node
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The experts of the panel."""
-    return {"experts": (await _ask(RECRUITERS[stage.name], state, runtime.context, stage, "experts")).experts}
+    return {"experts": (await _ask(recruiter.at(stage.name), state, runtime.context, stage, "experts")).experts}
 
 
 @node
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The teams of experts."""
-    return {"teams": (await _ask(TEAM_RECRUITERS[stage.name], state, runtime.context, stage, "teams")).teams}
+    return {"teams": (await _ask(team_recruiter.at(stage.name), state, runtime.context, stage, "teams")).teams}
 
 
 async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str) -> Any:

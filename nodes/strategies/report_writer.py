@@ -11,9 +11,9 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.decisions import Judgement, Round
-from nodes.state.experts import STAGES, Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
+from nodes.state.experts import Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
 from nodes.workflow.general_agent import place
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 
 VOTES = 3  # MedAgents: a report is put to the vote three times at most
 
@@ -47,10 +47,7 @@ def most_proposed(view: WriterView) -> ReportText:
     return ReportText(report=report, proposal=[spelling[key] for key in most or count])
 
 
-WRITERS = {
-    stage.name: Role("writer", stage.name, "strategies/synthesise", ReportText, offline=most_proposed)
-    for stage in STAGES
-}
+report_writer = Role("writer", "", "strategies/synthesise", ReportText, offline=most_proposed, stages=STAGES)
 
 
 @node
@@ -59,7 +56,7 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
     case = case_view(state, stage, runtime.context)
     team, round_ = state.get("team", 0), state.get("round", 0)
     written = await ask(
-        WRITERS[stage.name],
+        report_writer.at(stage.name),
         WriterView(
             **vars(case),
             purpose=purpose_of(state),

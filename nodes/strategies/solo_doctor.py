@@ -9,9 +9,9 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import majority
 from nodes.state.decisions import Decision, Round
-from nodes.state.experts import STAGES, CaseView, PanelState, case_view
+from nodes.state.experts import CaseView, PanelState, case_view
 from nodes.workflow.general_agent import place
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 
 
 def follow_most(view: CaseView) -> Decision:
@@ -19,9 +19,7 @@ def follow_most(view: CaseView) -> Decision:
     return majority(view.stage, view.chart, view.neighbours, view.options.names, None)
 
 
-SOLO_DOCTORS: dict[str, Role[Any]] = {
-    stage.name: Role("solo", stage.name, "strategies/solo", stage.decision, offline=follow_most) for stage in STAGES
-}
+solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=follow_most, stages=STAGES)
 
 
 @node
@@ -29,5 +27,7 @@ async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stag
     """The decision of one doctor, whom nobody judges."""
     view = case_view(state, stage, runtime.context)
     language = view.chart.presentation.language
-    decision = await ask(SOLO_DOCTORS[stage.name], view, runtime.context, language=language, place=place(state))
+    decision = await ask(
+        solo_doctor.at(stage.name, stage.decision), view, runtime.context, language=language, place=place(state)
+    )
     return {"decision": decision, "rounds": [Round(decision=decision.model_dump(mode="json"))], "ended": "not_judged"}

@@ -11,8 +11,8 @@ from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.chart import Findings, read_chart
-from nodes.workflow.stages import Stage
+from nodes.state.chart import Findings
+from nodes.workflow.stages import Stage, read_chart
 from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
 
 

@@ -9,11 +9,12 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline import votes
-from nodes.state.chart import Chart, read_chart
+from nodes.offline.chart_signs import named_in_findings, reason
+from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
 from nodes.state.stage import Objection, Options, StageState
 from nodes.workflow.general_agent import pictures_for, place
-from nodes.workflow.stages import STAGES, Stage
+from nodes.workflow.stages import STAGES, Stage, judges_after, read_chart
 from prompts import mark
 from retrieval import Neighbour
 
@@ -41,26 +42,25 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
         stage.precedent(neighbour.case, view.image_class) for neighbour in view.neighbours
     ):
         return Verdict(accepted=True, reason="")
-    if isinstance(decision, Diagnosis) and set(decision.names) & set(votes.named_in_findings(view.chart)):
+    if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
         return Verdict(accepted=True, reason="")
     expected = votes.majority(stage, view.chart, view.neighbours, view.options.names, view.image_class)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
     held = mark("listed", view.chart.language).join(sorted(expected.choices()))
-    return Verdict(accepted=False, reason=votes.reason("had", view.chart, held or "none"))
+    return Verdict(accepted=False, reason=reason("had", view.chart, held or "none"))
 
 
-FEEDBACK_AGENTS = {
-    stage.name: Role("feedback", stage.name, "medchain/feedback", Verdict, offline=accept_unless_neighbours_disagree)
-    for stage in STAGES.values()
-}
+feedback_agent = Role(
+    "feedback", "", "medchain/feedback", Verdict, offline=accept_unless_neighbours_disagree, stages=STAGES
+)
 
 
 def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
     """Who judges a stage's decision under the run's ``feedback`` setting."""
     if context.feedback == "off":
         return ()
-    return stage.judges if context.feedback == "downstream" else (stage.name.split(".")[0],)
+    return judges_after(stage) if context.feedback == "downstream" else (stage.part,)
 
 
 @node
@@ -70,7 +70,7 @@ async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> d
     chart = read_chart(state, stage.name, context.language)
     physician, round_ = state["judge"], state.get("round", 0)
     verdict = await ask(
-        FEEDBACK_AGENTS[stage.name],
+        feedback_agent.at(stage.name),
         JudgeView(
             stage=stage,
             judge=physician,

@@ -10,10 +10,11 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline import votes
-from nodes.state.chart import Chart, read_chart
+from nodes.offline.chart_signs import reason
+from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Judgement, Report
 from nodes.state.stage import Opinion, Options, StageState
-from nodes.workflow.stages import STAGES, Stage
+from nodes.workflow.stages import STAGES, Stage, read_chart
 from retrieval import Neighbour
 
 D = TypeVar("D", bound=Decision)
@@ -53,30 +54,25 @@ def vote(view: DiscussionView) -> Proposal[Any]:
     given = (stage, chart, view.neighbours, view.options.names, view.image_class)
     described = chart.results.get(view.image_class or "")
     if stage.decision is Report and described:
-        return Proposal(decision=Report(findings=described, impression=""), reasoning=votes.reason("described", chart))
+        return Proposal(decision=Report(findings=described, impression=""), reasoning=reason("described", chart))
     if view.objections:
-        return Proposal(decision=votes.majority(*given), reasoning=votes.reason("objections", chart))
+        return Proposal(decision=votes.majority(*given), reasoning=reason("objections", chart))
     if view.own is not None:
         held = [view.own, *view.others]
         common = [stage.decision.model_validate(opinion.decision) for opinion in sorted(held, key=lambda o: o.seat)]
         for decision in common:
             if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
-                return Proposal(decision=decision, reasoning=votes.reason("most_hold_it", chart))
-        return Proposal(
-            decision=stage.decision.model_validate(view.own.decision), reasoning=votes.reason("unopposed", chart)
-        )
+                return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
+        return Proposal(decision=stage.decision.model_validate(view.own.decision), reasoning=reason("unopposed", chart))
     rule = votes.rule_of(view.seat)
-    return Proposal(decision=rule(*given), reasoning=votes.reason("similar_cases", chart, rule.__name__))
+    return Proposal(decision=rule(*given), reasoning=reason("similar_cases", chart, rule.__name__))
 
 
 def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
     return Proposal[decision]  # type: ignore[valid-type]
 
 
-GENERAL_AGENTS = {
-    stage.name: Role("general", stage.name, "medchain/general", _proposal(stage.decision), offline=vote)
-    for stage in STAGES.values()
-}
+general_agent: Role[Any] = Role("general", "", "medchain/general", Proposal, offline=vote, stages=STAGES)
 
 
 @node
@@ -102,7 +98,7 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         ],
     )
     proposal = await ask(
-        GENERAL_AGENTS[stage.name],
+        general_agent.at(stage.name, _proposal(stage.decision)),
         view,
         context,
         language=chart.presentation.language,

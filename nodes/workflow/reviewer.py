@@ -11,11 +11,12 @@ from cases.vocabulary import EXAMINATION_ITEMS, ExaminationItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import reason, weights
-from nodes.state.chart import Chart, Findings, read_chart
+from nodes.offline.chart_signs import reason
+from nodes.offline.votes import weights
+from nodes.state.chart import Chart, Findings
 from nodes.state.stage import Options
 from nodes.workflow.case_retrieval import neighbours_for
-from nodes.workflow.stages import AUXILIARY, DIAGNOSIS, PHYSICAL
+from nodes.workflow.stages import AUXILIARY, DIAGNOSIS, PHYSICAL, read_chart
 from retrieval import Neighbour
 
 

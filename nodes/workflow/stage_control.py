@@ -8,7 +8,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.state.decisions import Judgement, Round, StageRecord
 from nodes.state.stage import StageState
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import Stage, position_of
 
 
 class UndecidedError(ValueError):
@@ -53,10 +53,11 @@ async def conclude(
     record = StageRecord.model_validate(
         {
             "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
+            "position": position_of(stage),
             "visit": state.get("backtracks", 0),
             "strategy": state.get("strategy", strategy),
             "ended": state.get("ended") or "not_judged",
             "rounds": state.get("rounds") or [alone],
         }
     )
-    return {**stage.outcome(decision, state, image_class), "decisions": [record]}
+    return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -1,11 +1,17 @@
-"""The seven decisions of the workflow as data: what is decided, who judges it, what it adds to the findings."""
+"""The stages of the workflow, in order: one table from which all else follows.
 
-from collections.abc import Callable, Mapping, Sequence
+From it follow the order of the graph, who judges a stage (the physicians of all later parts), what a later stage sees,
+the columns of the score, and how errors carry over. A stage put between two others is one entry here, its answer type
+(``nodes/state/decisions.py``) and its prompts (``prompts/*/medchain/stages/NAME.md``).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
-from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS
-from nodes.state.chart import Chart, Findings, Progress, merge_reports
+from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
+from nodes.offline.chart_signs import named_in_findings, reason, urgency
+from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,
     Decision,
@@ -17,6 +23,7 @@ from nodes.state.decisions import (
     Treatment,
     Triage,
 )
+from prompts import load_prompt
 from retrieval import RememberedCase
 
 
@@ -50,6 +57,12 @@ class ReportOutput(Progress, total=False):
     reports: Annotated[dict[str, str], merge_reports]
 
 
+class DecidedOutput(Progress, total=False):
+    """What a stage adds that has no field of its own among the findings."""
+
+    decided: Annotated[dict[str, dict[str, Any]], merge_decided]
+
+
 class DiagnosisOutput(Progress, total=False):
     """What the diagnosis adds."""
 
@@ -70,30 +83,51 @@ class Settings(Protocol):
         """Second-level departments by department; our own list if None."""
 
 
+def file_under_its_name(stage: "Stage", decision: Any, findings: Findings) -> dict[str, Any]:
+    """The decision among those that have no field of their own; later stages find it in the chart."""
+    return {"decided": {stage.name: decision.model_dump(mode="json")}}
+
+
 @dataclass(frozen=True)
 class Stage:
     """One decision of the clinical course.
 
     Attributes:
-        name: as the model map, the prompts and the records call it.
+        name: as the model map, the prompts and the records call it: the part of the course, and the decision in it.
         decision: its type.
-        judges: the physicians of the subsequent stages, who must work with it (MedChain, B.2).
+        without_model: offline, the values of a decision from what similar cases speak for (which may be nothing), the
+            chart, and what may be chosen.
         outcome: what the decision adds to the findings.
-        precedent: what a remembered case says on it, for the offline vote; the image class is given where there is one.
         output: the keys of the state that it writes.
+        shows: what later stages see of it in the chart; under its name in ``decided`` if nothing is named.
+        precedent: what a remembered case says on it, for the offline vote; the image class is given where there is one.
         options: what may be chosen, in canonical names; empty where the answer is free.
+        single: whether the answer is one thing or one text, of which there is no union.
+        by_strategy: whether the run's strategy decides it; else the stage's group does.
+        column: the score that it is measured by, with its title; several decisions may share one.
+        breaks: whether an error here breaks what comes after it (error propagation).
     """
 
     name: str
     decision: type[Decision]
-    judges: tuple[str, ...]
-    outcome: Callable[[Any, Findings, str | None], dict[str, Any]]
-    precedent: Callable[[RememberedCase, str | None], Sequence[str]]
-    output: type
+    without_model: Callable[[Sequence[str], Chart, Sequence[str]], dict[str, Any]]
+    outcome: Callable[["Stage", Any, Findings], dict[str, Any]] = file_under_its_name
+    output: type = DecidedOutput
+    shows: tuple[str, ...] = ()
+    precedent: Callable[[RememberedCase, str | None], Sequence[str]] = lambda case, image_class: ()
     options: Callable[[Chart, Settings], Sequence[str]] = lambda chart, context: ()
+    single: bool = False
+    by_strategy: bool = False
+    column: tuple[str, str] | None = None
+    breaks: bool = True
+
+    @property
+    def part(self) -> str:
+        """The part of the clinical course: a node of the workflow."""
+        return self.name.partition(".")[0]
 
 
-def _referral(decision: SubDepartments, findings: Findings, image_class: str | None) -> dict[str, Any]:
+def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dict[str, Any]:
     reference = findings.get("reference")
     triage = reference.triage if reference and reference.triage else findings["triage"]
     return {
@@ -102,6 +136,14 @@ def _referral(decision: SubDepartments, findings: Findings, image_class: str | N
             department=triage.department,
             sub_departments=decision.sub_departments,
         )
+    }
+
+
+def _diagnosed(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
+    names = named_in_findings(chart) or list(chosen)
+    return {
+        "names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)],
+        "basis": " ".join(chart.results.values())[:500],
     }
 
 
@@ -116,65 +158,155 @@ def sub_departments_of(department: str | None, context: Settings) -> Sequence[st
 LEVEL1 = Stage(
     name="referral.level1",
     decision=Triage,
-    judges=("history_taking", "examination", "diagnosis", "treatment"),
+    without_model=lambda chosen, chart, options: {
+        "urgency": urgency(chart),
+        "department": next(iter(chosen), "General Medicine"),
+    },
+    outcome=lambda stage, decision, findings: {"triage": decision},
     output=TriageOutput,
-    outcome=lambda decision, findings, image_class: {"triage": decision},
+    shows=("triage",),
     precedent=lambda case, image_class: [case.department] if case.department else [],
     options=lambda chart, context: DEPARTMENTS.names,
+    single=True,
+    column=("referral_level1", "Referral, level 1"),
 )
 LEVEL2 = Stage(
     name="referral.level2",
     decision=SubDepartments,
-    judges=("history_taking", "examination", "diagnosis", "treatment"),
-    output=ReferralOutput,
+    without_model=lambda chosen, chart, options: {
+        "sub_departments": list(chosen) or list(options[:1]) or ["General Outpatient Clinic"]
+    },
     outcome=_referral,
+    output=ReferralOutput,
+    shows=("referral",),
     precedent=lambda case, image_class: case.sub_departments,
     options=lambda chart, context: sub_departments_of(chart.department, context),
+    column=("referral_level2", "Referral, level 2"),
+    breaks=False,
 )
 PHYSICAL = Stage(
     name="history_taking.physical",
     decision=PhysicalOrders,
-    judges=("examination", "diagnosis", "treatment"),
+    without_model=lambda chosen, chart, options: {"items": list(chosen) or ["General Examination"]},
+    outcome=lambda stage, decision, findings: {"physical_orders": decision.items},
     output=PhysicalOutput,
-    outcome=lambda decision, findings, image_class: {"physical_orders": decision.items},
+    shows=("results", "pictures"),
     precedent=lambda case, image_class: list(case.physical_examination),
     options=lambda chart, context: PHYSICAL_ITEMS.names,
+    column=("history_taking", "History-taking"),
 )
 AUXILIARY = Stage(
     name="history_taking.auxiliary",
     decision=AuxiliaryOrders,
-    judges=("examination", "diagnosis", "treatment"),
+    without_model=lambda chosen, chart, options: {"items": list(chosen) or ["Blood Test"]},
+    outcome=lambda stage, decision, findings: {"auxiliary_orders": decision.items},
     output=AuxiliaryOutput,
-    outcome=lambda decision, findings, image_class: {"auxiliary_orders": decision.items},
+    shows=("results", "pictures"),
     precedent=lambda case, image_class: list(case.auxiliary_examination),
     options=lambda chart, context: AUXILIARY_ITEMS.names,
+    column=("history_taking", "History-taking"),
 )
 EXAMINATION = Stage(
     name="examination",
     decision=Report,
-    judges=("diagnosis", "treatment"),
+    without_model=lambda chosen, chart, options: {
+        "findings": next(iter(chosen), reason("no_description", chart)),
+        "impression": "",
+    },
+    outcome=lambda stage, decision, findings: {"reports": {findings["image_class"]: str(decision)}},  # type: ignore[typeddict-item]
     output=ReportOutput,
-    outcome=lambda decision, findings, image_class: {"reports": {image_class: str(decision)}},
+    shows=("reports",),
     precedent=lambda case, image_class: (
         [case.imaging_report[image_class]] if image_class in case.imaging_report else []
     ),
+    single=True,
+    column=("examination", "Examination"),
 )
 DIAGNOSIS = Stage(
     name="diagnosis",
     decision=Diagnosis,
-    judges=("treatment",),
+    without_model=_diagnosed,
+    outcome=lambda stage, decision, findings: {"diagnosis": decision},
     output=DiagnosisOutput,
-    outcome=lambda decision, findings, image_class: {"diagnosis": decision},
+    shows=("diagnosis",),
     precedent=lambda case, image_class: case.diagnosis,
+    single=True,
+    by_strategy=True,
+    column=("diagnosis", "Diagnosis"),
 )
 TREATMENT = Stage(
     name="treatment",
     decision=Treatment,
-    judges=("follow_up",),
+    without_model=lambda chosen, chart, options: {"items": list(chosen) or ["Medication"], "plan": ""},
+    outcome=lambda stage, decision, findings: {"treatment": decision},
     output=TreatmentOutput,
-    outcome=lambda decision, findings, image_class: {"treatment": decision},
     precedent=lambda case, image_class: case.treatment_items,
     options=lambda chart, context: TREATMENT_ITEMS.names,
+    by_strategy=True,
+    column=("treatment", "Treatment"),
 )
 
-STAGES = {stage.name: stage for stage in (LEVEL1, LEVEL2, PHYSICAL, AUXILIARY, EXAMINATION, DIAGNOSIS, TREATMENT)}
+_IN_ORDER = (LEVEL1, LEVEL2, PHYSICAL, AUXILIARY, EXAMINATION, DIAGNOSIS, TREATMENT)
+STAGES: dict[str, Stage] = {stage.name: stage for stage in _IN_ORDER}
+LAST = "follow_up"  # who must work with what the last part decides
+
+
+def parts() -> list[str]:
+    """The parts of the clinical course, in order; each is a node of the workflow."""
+    return list(dict.fromkeys(stage.part for stage in STAGES.values()))
+
+
+def position_of(stage: Stage) -> int:
+    """The stage's place in the table; the first is 0."""
+    return list(STAGES).index(stage.name)
+
+
+def judges_after(stage: Stage) -> tuple[str, ...]:
+    """The physicians of the subsequent parts, who must work with the decision (MedChain, B.2)."""
+    later = parts()
+    return tuple(later[later.index(stage.part) + 1 :]) or (LAST,)
+
+
+def check_prompts(languages: Iterable[Any]) -> None:
+    """See that every stage can be put into words, before anything is run.
+
+    Raises:
+        PromptError: a stage's text, or a section of it, is missing in a language.
+    """
+    for stage in STAGES.values():
+        for language in languages:
+            load_prompt("medchain/task", language, stage.name)
+            load_prompt("medchain/feedback", language, stage.name)
+            if stage.output is DecidedOutput:
+                load_prompt("medchain/title", language, stage.name)
+
+
+def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
+    """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
+
+    Args:
+        findings: the doctor's view of the state.
+        stage: the stage that reads it; nothing decided by its own part or later is shown, but for what an earlier
+            decision of the same part decided alone.
+        language: of the prompts; the case's if None.
+    """
+    known: dict[str, Any] = dict(findings)
+    if (reference := findings.get("reference")) is not None:
+        known |= {key: value for key, value in reference if value}
+    here = STAGES[stage]
+    earlier = list(STAGES.values())[: position_of(here)]
+    results = ("results", "pictures")  # these are there once the whole of history-taking is done
+    shown = {key for each in earlier for key in each.shows if each.part != here.part or key not in results}
+    presentation = findings["presentation"]
+    return Chart(
+        language=language or presentation.language,
+        presentation=presentation,
+        triage=known.get("triage") if "triage" in shown else None,
+        referral=known.get("referral") if "referral" in shown else None,
+        dialogue=heard_by("doctor", findings.get("dialogue", [])),
+        results=known.get("results", {}) if "results" in shown else {},
+        pictures=known.get("pictures", []) if "pictures" in shown else [],
+        reports=known.get("reports", {}) if "reports" in shown else {},
+        diagnosis=known.get("diagnosis") if "diagnosis" in shown else None,
+        decided={each.name: known["decided"][each.name] for each in earlier if each.name in known.get("decided", {})},
+    )

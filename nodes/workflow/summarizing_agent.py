@@ -10,11 +10,11 @@ from cases.vocabulary import normalise
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.chart import Chart, read_chart
+from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, Options, StageState
 from nodes.workflow.general_agent import pictures_for, place
-from nodes.workflow.stages import STAGES, Stage
+from nodes.workflow.stages import STAGES, Stage, read_chart
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,9 @@ def _in_order(decision: Decision) -> list[str]:
     return sorted(decision.choices())
 
 
-SUMMARIZING_AGENTS = {
-    stage.name: Role("summarizing", stage.name, "medchain/summarizing", stage.decision, offline=most_held)
-    for stage in STAGES.values()
-}
+summarizing_agent: Role[Any] = Role(
+    "summarizing", "", "medchain/summarizing", Decision, offline=most_held, stages=STAGES
+)
 
 
 @node
@@ -80,7 +79,7 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
         return {"decision": stage.decision.model_validate(last[0].decision)}
     chart = read_chart(state, stage.name, context.language)
     decision = await ask(
-        SUMMARIZING_AGENTS[stage.name],
+        summarizing_agent.at(stage.name, stage.decision),
         SummaryView(
             stage=stage,
             chart=chart,

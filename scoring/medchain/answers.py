@@ -27,6 +27,9 @@ class Answers(BaseModel):
     reports: dict[str, str] = Field(default_factory=dict, description="By image class.")
     diagnosis: list[str] = Field(default_factory=list)
     treatment: list[str] = Field(default_factory=list)
+    decided: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="What stages decided that have no field of their own, by stage."
+    )
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:
@@ -38,6 +41,7 @@ class Answers(BaseModel):
             reports=state.get("reports", {}),
             diagnosis=diagnosis.names if diagnosis else [],
             treatment=treatment.items if treatment else [],
+            decided=state.get("decided", {}),
         )
 
 

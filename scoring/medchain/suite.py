@@ -2,6 +2,7 @@
 
 from cases import Case
 from llm import ModelSettings
+from nodes.workflow.stages import STAGES
 from scoring.case_scores import CaseScores, Suite
 from scoring.medchain.answers import Answers, score_clinical_workflow
 
@@ -13,17 +14,10 @@ async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseSc
 
 suite = Suite(
     "medchain",
-    {
-        "referral_level1": "Referral, level 1",
-        "referral_level2": "Referral, level 2",
-        "history_taking": "History-taking",
-        "examination": "Examination",
-        "diagnosis": "Diagnosis",
-        "treatment": "Treatment",
-    },
+    dict(stage.column for stage in STAGES.values() if stage.column),
     score,
     needs=frozenset({"decisions"}),
     averaged=True,
-    stages=("referral_level1", "history_taking", "examination", "diagnosis", "treatment"),
+    stages=tuple(dict.fromkeys(stage.column[0] for stage in STAGES.values() if stage.column and stage.breaks)),
     ends=(0.0, 1.0),
 )

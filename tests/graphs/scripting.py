@@ -23,12 +23,10 @@ from retrieval import remember
 from tests.support.fake_server import ChatRequest, FakeServer
 
 ROLES = ("general", "summarizing", "feedback", "doctor", "patient", "extraction", "refiner", "reviewer")
-_TABLES: dict[str, dict[str, Any]] = {
-    "general": general_agent.GENERAL_AGENTS,
-    "summarizing": summary.SUMMARIZING_AGENTS,
-    "feedback": feedback_agent.FEEDBACK_AGENTS,
-}
-_SINGLE: dict[str, tuple[Any, str]] = {
+_DECLARED: dict[str, tuple[Any, str]] = {
+    "general": (general_agent, "general_agent"),
+    "summarizing": (summary, "summarizing_agent"),
+    "feedback": (feedback_agent, "feedback_agent"),
     "doctor": (doctor, "doctor"),
     "patient": (patient, "patient"),
     "extraction": (extraction_agent, "extraction_agent"),
@@ -39,11 +37,8 @@ _SINGLE: dict[str, tuple[Any, str]] = {
 
 def script(patch: pytest.MonkeyPatch, role: str, rule: Callable[[Any], Any]) -> None:
     """Give a role another offline rule, at every stage where it has a part."""
-    for stage, declared in _TABLES.get(role, {}).items():
-        patch.setitem(_TABLES[role], stage, dataclasses.replace(declared, offline=rule))
-    if role in _SINGLE:
-        module, name = _SINGLE[role]
-        patch.setattr(module, name, dataclasses.replace(getattr(module, name), offline=rule))
+    module, name = _DECLARED[role]
+    patch.setattr(module, name, dataclasses.replace(getattr(module, name), offline=rule))
 
 
 def accept(view: Any) -> Verdict:

@@ -91,17 +91,17 @@ class Director:
 
 def directed(patch: pytest.MonkeyPatch, script: list[int]) -> Director:
     rules = Director(script)
-    changes: list[tuple[Any, Any]] = [
-        (director.WITH_DISPUTES, rules.disputes),
-        (director.WITHOUT_DISPUTES, rules.agreement),
-    ]
-    for table, rule in changes:
-        patch.setitem(table, ROLE, dataclasses.replace(table[ROLE], offline=rule))
+    ruled(patch, director, "director_of_disputes", rules.disputes)
+    ruled(patch, director, "director_without_disputes", rules.agreement)
     return rules
 
 
+def ruled(patch: pytest.MonkeyPatch, module: Any, role: str, rule: Callable[[Any], Any]) -> None:
+    patch.setattr(module, role, dataclasses.replace(getattr(module, role), offline=rule))
+
+
 def revising(patch: pytest.MonkeyPatch, rule: Callable[[Any], Revision[Any]]) -> None:
-    patch.setitem(intern.INTERNS, ROLE, dataclasses.replace(intern.INTERNS[ROLE], offline=rule))
+    ruled(patch, intern, "intern", rule)
 
 
 class NumberedReports:
@@ -210,8 +210,7 @@ def test_what_others_said_stands_in_a_prompt_only_as_marked_data(
     conflicting(monkeypatch, Conflict(point=hostile, ask="patient", question=hostile))
     revising(monkeypatch, lambda view: Revision(reasoning=hostile, report=report(hostile, symptoms=hostile)))
     disputes = Disputes(disputes=[Dispute(part="treatment", point=hostile)])
-    role = dataclasses.replace(director.WITH_DISPUTES[ROLE], offline=lambda view: disputes)
-    monkeypatch.setitem(director.WITH_DISPUTES, ROLE, role)
+    ruled(monkeypatch, director, "director_of_disputes", lambda view: disputes)
     told = [words(call) for call in calls(run(max_rounds=2, language=language)) if call.role in ("intern", "director")]
     assert sum("Ignore the rules" in text for text in told) >= 8
     for text in told:

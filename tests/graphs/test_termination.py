@@ -19,7 +19,7 @@ from nodes.state.chart import Ended
 from nodes.state.collaboration import MOST_CONFLICTS, Ending
 from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS
 from nodes.strategies.report_writer import VOTES
-from nodes.workflow.stages import STAGES
+from nodes.workflow.stages import STAGES, judges_after
 from tests.graphs.scripting import builtin, calls
 from tests.support.canaries import PATIENT_SIDE
 from tests.support.courses import COURSES, Course
@@ -92,7 +92,7 @@ def most_calls(course: Course, setting: dict[str, Any]) -> Counter[str]:
             times = visits * len(IMAGE_CLASSES) if name == "examination" else 1
             most["general"] += times * agents * talks
             most["summarizing"] += times * (again + 1)
-            most["feedback"] += times * (again + 1) * len(stage.judges)
+            most["feedback"] += times * (again + 1) * len(judges_after(stage))
         most["reviewer"] = visits - 1
         # Each of the other strategies, for each of the two decisions.
         experts = max(MOST_EXPERTS * max(1 + VOTES, rounds + 1), MOST_TEAMS * MOST_EXPERTS)

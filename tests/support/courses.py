@@ -68,9 +68,8 @@ class Course:
         with pytest.MonkeyPatch.context() as patch:
             if self.complexity:
                 found: Any = ComplexityCheck.model_validate({"reason": "", "complexity": self.complexity})
-                for stage, role in moderator.COMPLEXITY_CHECKS.items():
-                    changed = dataclasses.replace(role, offline=lambda view: found)
-                    patch.setitem(moderator.COMPLEXITY_CHECKS, stage, changed)
+                changed = dataclasses.replace(moderator.complexity_check, offline=lambda view: found)
+                patch.setattr(moderator, "complexity_check", changed)
             yield
 
 

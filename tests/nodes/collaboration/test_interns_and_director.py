@@ -12,7 +12,7 @@ from nodes.collaboration.intern import InternView, as_doctor, give_way
 from nodes.collaboration.topic import REPORT
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.state.chart import Presentation, read_chart
+from nodes.state.chart import Presentation
 from nodes.state.collaboration import (
     Confirmation,
     Conflict,
@@ -25,6 +25,7 @@ from nodes.state.collaboration import (
     merge_statements,
 )
 from nodes.state.stage import Options
+from nodes.workflow.stages import read_chart
 
 CHART = read_chart(
     {"presentation": Presentation(language="en", chief_complaint="Pain.")},

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from nodes.consultation.final_report import ReportView, report_by_neighbours
-from nodes.state.chart import Turn, heard_by, read_chart
+from nodes.state.chart import Turn, heard_by
+from nodes.workflow.stages import read_chart
 from tests.graphs.scripting import findings
 
 

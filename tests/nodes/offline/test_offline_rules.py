@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
-from nodes.state.chart import read_chart
 from nodes.state.decisions import Decision
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, vote
-from nodes.workflow.stages import STAGES
+from nodes.workflow.stages import STAGES, read_chart
 from nodes.workflow.summarizing_agent import SummaryView, most_held
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings

@@ -14,10 +14,10 @@ from graphs import clinical_workflow
 from graphs.clinical_workflow import build_clinical_workflow
 from nodes.node import Node
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Picture, Presentation, Reference, Turn, read_chart
+from nodes.state.chart import Chart, Findings, Picture, Presentation, Reference, Turn
 from nodes.state.decisions import Diagnosis, Referral, Triage
 from nodes.strategies.registry import STRATEGIES
-from nodes.workflow.stages import STAGES
+from nodes.workflow.stages import STAGES, read_chart
 
 FOUND = Findings(
     case_id="found",

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from cases.vocabulary import IMAGE_CLASSES
 from llm import Call, Trace, merge_traces
-from nodes.state.chart import STAGE_ORDER, merge_records, merge_reports
+from nodes.state.chart import merge_records, merge_reports
 from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
 from nodes.state.stage import Objection, Opinion, merge_judgements, merge_opinions
+from nodes.workflow.stages import STAGES, position_of
 
 # Few values, so that two branches often bring the same key, with the same or another content.
 WORDS = st.sampled_from(["", "a", "b", "ab"])
@@ -29,7 +30,7 @@ CALLS = st.builds(
 )
 RECORDS = st.builds(
     StageRecord,
-    stage=st.one_of(st.sampled_from(sorted(STAGE_ORDER)), st.sampled_from(["examination:CT", "examination:MRI"])),
+    stage=st.one_of(st.sampled_from(sorted(STAGES)), st.sampled_from(["examination:CT", "examination:MRI"])),
     visit=SMALL,
     ended=st.sampled_from(["agreed", "exhausted", "not_judged"]),
     rounds=st.lists(
@@ -119,7 +120,10 @@ def test_nothing_that_either_branch_found_is_lost_and_nothing_stands_twice(name:
 
 
 def test_stage_records_stand_in_the_order_of_the_course_and_not_of_the_alphabet() -> None:
-    records = [StageRecord(stage=stage, visit=0, ended="agreed", rounds=[]) for stage in sorted(STAGE_ORDER)]
+    records = [
+        StageRecord(stage=stage, position=position_of(STAGES[stage]), visit=0, ended="agreed", rounds=[])
+        for stage in sorted(STAGES)
+    ]
     assert [record.stage for record in merge_records(records, None)] == [
         "referral.level1",
         "referral.level2",
