@@ -275,10 +275,8 @@ def check_prompts(languages: Iterable[Any]) -> None:
     """
     for stage in STAGES.values():
         for language in languages:
-            load_prompt("medchain/task", language, stage.name)
-            load_prompt("medchain/feedback", language, stage.name)
-            if stage.output is DecidedOutput:
-                load_prompt("medchain/title", language, stage.name)
+            for prompt in ("task", "feedback", "title"):
+                load_prompt(f"medchain/{prompt}", language, stage.name)
 
 
 def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
