@@ -11,13 +11,13 @@ from wardround.commands.cases import cases_app
 from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import dev
-from wardround.commands.doors import open_doors
+from wardround.commands.doors import names_in_help, open_doors
 from wardround.commands.experiments import experiments_app
-from wardround.commands.graph import graph
+from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
-from wardround.commands.run import run
+from wardround.commands.run import known_names, run
 from wardround.commands.score import score_app
 from wardround.commands.tables import tables
 from wardround.commands.tune import tune
@@ -50,7 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.callback()(root)
-app.command()(run)
+app.command(cls=names_in_help(known_names))(run)
 app.add_typer(experiments_app, name="experiments")
 app.add_typer(cases_app, name="cases")
 app.add_typer(memory_app, name="memory")
@@ -61,7 +61,7 @@ app.command()(report)
 app.command()(consult)
 app.command()(reconstruct)
 app.command()(tune)
-app.command()(graph)
+app.command(cls=names_in_help(known_graphs))(graph)
 app.command()(dev)
 open_doors(app)
 

@@ -159,6 +159,10 @@ def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Pat
     write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     told = command("cases", "import", "--plugin", "our_ward", "--help").stdout
     assert "Formats: agentclinic, medchain, medqa, ward" in " ".join(told.split())
+    example = Path(__file__).parents[2] / "examples/own_patient.py"
+    told = " ".join(command("run", "--plugin", example, "--help").stdout.split())
+    assert "clinichat, terse. strategy: group, " in told
+    assert "patients.saps" in command("graph", "--help").stdout
 
 
 def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_path: Path) -> None:

@@ -25,13 +25,13 @@ cases_app = typer.Typer(
 )
 
 
-def _formats() -> "Iterable[str]":
+def _formats() -> "Mapping[str, Iterable[str]]":
     from cases.importers import IMPORTERS
 
-    return IMPORTERS
+    return {"Formats": IMPORTERS}
 
 
-@cases_app.command("import", cls=names_in_help("Formats", _formats))
+@cases_app.command("import", cls=names_in_help(_formats))
 def import_(
     format: Annotated[
         str, typer.Argument(metavar="FORMAT", help="The format: one of those below.", show_default=False)

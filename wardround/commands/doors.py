@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -43,12 +43,12 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
-def names_in_help(title: str, names: Callable[[], Any]) -> type[TyperCommand]:
-    """A kind of command whose help ends with names: those of a registry when the help is asked for."""
+def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]]) -> type[TyperCommand]:
+    """A kind of command whose help ends with names, by title: those of registries when the help is asked for."""
 
     class WithNames(TyperCommand):
         def format_epilog(self, ctx: Any, formatter: Any) -> None:
-            self.epilog = f"{title}: {', '.join(names())}"
+            self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in names().items())
             super().format_epilog(ctx, formatter)
 
     return WithNames

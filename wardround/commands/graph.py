@@ -49,6 +49,13 @@ def graph(
         _refuse(f"{out} cannot be written: {error}")
 
 
+def known_graphs() -> dict[str, list[str]]:
+    """What can be drawn."""
+    from graphs.catalogue import GRAPHS
+
+    return {"Graphs": list(GRAPHS)}
+
+
 def _png(drawn: "Graph") -> bytes:
     """The picture, with the names of subgraphs on their boxes."""
     from langchain_core.runnables.graph import LabelsDict

@@ -10,6 +10,8 @@ from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
 
     from wardround.config.experiment_file import Sweep
@@ -115,3 +117,13 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
         with writing(root / "tables"):
             tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
     return failed
+
+
+def known_names() -> "Mapping[str, Sequence[str]]":
+    """What settings of a run take, with what plug-ins have brought."""
+    from graphs.catalogue import SERVED
+    from nodes.patients.systems import PATIENTS
+    from nodes.strategies.registry import STRATEGIES
+    from scoring.suite import SUITES
+
+    return {"Graphs": SERVED, "Suites": list(SUITES), "patient": list(PATIENTS), "strategy": list(STRATEGIES)}
