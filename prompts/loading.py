@@ -20,7 +20,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
 from prompts import folders
-from prompts.folders import find_prompt, languages, prompt_files, prompt_folders
+from prompts.folders import find_prompt, laid_over, languages, prompt_files, prompt_folders
 
 Language = str
 _PATTERN = "en"
@@ -61,8 +61,15 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
     for stage in beside if of_a_stage else [None]:
         said = load_prompt(name, language, stage)
-        if unknown := said.variables - load_prompt(name, _PATTERN, stage).variables:
+        if unknown := said.variables - _given(name, stage):
             raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
+
+
+def _given(name: str, stage: str | None) -> frozenset[str]:
+    """What a role gives to its prompt: the variables of the English one, of which one laid over it may use fewer."""
+    laid = load_prompt(name, _PATTERN, stage).variables
+    with laid_over(None):
+        return laid | load_prompt(name, _PATTERN, stage).variables if find_prompt(name, _PATTERN) else laid
 
 
 class _Known:
