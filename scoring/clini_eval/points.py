@@ -48,7 +48,7 @@ class Leaf(Answer):
 
     def criterion(self, language: Language) -> str:
         """What earns the points."""
-        return self.en if language == "en" else self.zh
+        return self.zh if language == "zh" else self.en
 
 
 @cache

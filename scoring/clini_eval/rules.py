@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.sentences import sentences
-from cases.text.words import has_chinese
+from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import Language
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
@@ -70,7 +70,7 @@ def count_points(dialogue: Dialogue) -> CountedPoints:
     unscored: dict[str, str] = {}
     for leaf in LEAVES.values():
         if leaf.asked:
-            share: float | str = _asked_for([aspect[dialogue.language] for aspect in leaf.asked], interview)
+            share: float | str = _asked_for([aspect[rules_of(dialogue.language)] for aspect in leaf.asked], interview)
         else:
             share = _RULES[leaf.key](interview) if leaf.key in _RULES else _JUDGEMENT
         if isinstance(share, str):
@@ -150,4 +150,4 @@ def _asks(sentence: str, language: Language) -> bool:
 
 @cache
 def _word(name: str, language: Language) -> re.Pattern[str]:
-    return re.compile(clini_eval_file()["words"][f"{name}_{language}"], re.IGNORECASE)
+    return re.compile(clini_eval_file()["words"][f"{name}_{rules_of(language)}"], re.IGNORECASE)

@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from cases import Case, load_cases, save_cases
 from cases.notes import note_of
+from graphs.catalogue import GRAPHS
 from prompts import PromptError, check_language, laid_over
 from tests.graphs.scripting import builtin, calls
+from tests.scoring.clini_eval_dialogues import interview
 from tests.support.courses import COURSES, WRITING, Course, everybody
 from tests.support.fake_server import FakeServer
 from tests.support.made_up import MADE_UP, phrases, write_made_up
@@ -69,6 +71,22 @@ def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case,
     for request in server.requests:
         assert foreign(request.text, case) == set()
         assert any(phrase in request.text for phrase in words)
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+@pytest.mark.usefixtures("_spoken")
+def test_those_who_judge_an_interview_are_asked_in_the_words_of_the_folder(over_http: bool, folder: Path) -> None:
+    dialogue = interview("en", good=True).model_copy(update={"language": MADE_UP})
+    graph: Any = GRAPHS["clini_eval"]
+    with FakeServer() as server:
+        models = {"default": f"openai:any@{server.base_url}" if over_http else "offline"}
+        made = calls(graph.invoke({"dialogue": dialogue}, context={"models": models}))
+    own = dialogue.model_dump_json().replace("\\n", "\n")
+    assert len(made) == 4
+    for call in made:
+        asked = "\n".join(message["content"] for message in call.messages)
+        assert {phrase for phrase in OURS if phrase in asked and phrase not in own} == set()
+        assert any(phrase in asked for phrase in phrases(MADE_UP, folder))
 
 
 def _spoken_words(result: dict[str, Any]) -> list[str]:
