@@ -61,7 +61,7 @@ class Context(ModelSettings):
         description="Questions at most in the dialogue with the patient.",
         json_schema_extra=_at("history_taking"),
     )
-    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(name, name))] = Field(
+    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = Field(
         "medchain",
         description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
         "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
