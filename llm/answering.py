@@ -44,8 +44,8 @@ async def answer_from_cache(
     if found is None:
         return None
     try:
-        answer = question.kind.model_validate_json(found.answer)
-    except ValueError:  # the type has become stricter since
+        answer = question.checked(question.kind.model_validate_json(found.answer))
+    except ValueError:  # the type or the check has become stricter since
         return None
     taken.cached, taken.input_tokens, taken.output_tokens = True, found.input_tokens, found.output_tokens
     return answer

@@ -75,11 +75,11 @@ async def ask(
         call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})
         question = spoken_question(role, role.speech, view)
     elif chats:
-        question = await typed_question(role, system, user, pictures, language)
+        question = await typed_question(role, view, system, user, pictures, language)
     if question is not None:
         key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
         call = call.model_copy(update={"fingerprint": key})
-        if (known := _from_journal(role, call, settings)) is not None:
+        if (known := _from_journal(role, view, call, settings)) is not None:
             return known
     clock = time.perf_counter()
     taken = Taken()
@@ -90,7 +90,7 @@ async def ask(
         elif spec == OFFLINE:
             answer = role.offline(view)
         else:
-            answer = _ask_person(role, call)
+            answer = _ask_person(role, view, call)
     except AskError as error:
         error.add_note(f"at {call.id}, model {spec}")
         _finish(call, clock, settings, taken, {"error": f"{error.reason}: {error}"})
@@ -101,20 +101,20 @@ async def ask(
     return answer
 
 
-def _from_journal(role: Role[Answer], call: Call, settings: ModelSettings) -> Answer | None:
+def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSettings) -> Answer | None:
     """The answer that was recorded to this very question, put among the case's calls as it was."""
     known = replayed(call)
     if known is None:
         return None
     try:
-        answer = role.answer.model_validate(known.answer)
-    except ValueError:  # the type has become stricter since
+        answer = role.checked(view, role.answer.model_validate(known.answer))
+    except ValueError:  # the type or the check has become stricter since
         return None
     collect(known, settings.trace_file)
     return answer
 
 
-def _ask_person(role: Role[Answer], call: Call) -> Answer:
+def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
     """Interrupt the graph with the question; the run goes on with what the person gives."""
     from langgraph.types import interrupt
 
@@ -127,7 +127,8 @@ def _ask_person(role: Role[Answer], call: Call) -> Answer:
         }
     )
     try:
-        return role.answer.model_validate(json.loads(given) if isinstance(given, str) else given)
+        answer = role.answer.model_validate(json.loads(given) if isinstance(given, str) else given)
+        return role.checked(view, answer)
     except ValueError as error:
         raise AnswerError(f"the person's answer is not a {role.answer.__name__}: {what_is_wrong(error)}") from error
 

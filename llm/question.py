@@ -30,6 +30,7 @@ class Question(Generic[Answer]):
         name: the answer type's name.
         schema: the answer's strict JSON schema.
         instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
+        checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none.
         repair: what is said to the model about a reply that could not be read; None if it is not asked again.
     """
@@ -39,6 +40,7 @@ class Question(Generic[Answer]):
     name: str
     schema: dict[str, Any]
     instruction: str
+    checked: Callable[[Answer], Answer]
     read: Callable[[str], Answer]
     repair: Callable[[ValueError], str] | None = None
 
@@ -48,7 +50,7 @@ class Question(Generic[Answer]):
 
 
 async def typed_question(
-    role: Role[Answer], system: str, user: str, pictures: Sequence[str], language: Language
+    role: Role[Answer], view: Any, system: str, user: str, pictures: Sequence[str], language: Language
 ) -> Question[Answer]:
     """The role's prompt, to be answered in the form of its answer type."""
     schema = answer_schema(role.answer, language)
@@ -59,7 +61,8 @@ async def typed_question(
         name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
         schema=schema,
         instruction=_words("answer_format", language, {"schema": shown}),
-        read=lambda text: role.answer.model_validate(find_json(text)),
+        checked=partial(role.checked, view),
+        read=lambda text: role.checked(view, role.answer.model_validate(find_json(text))),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
@@ -72,7 +75,8 @@ def spoken_question(role: Role[Answer], speech: Speech[Answer], view: Any) -> Qu
         name=role.name,
         schema={},
         instruction="",
-        read=partial(speech.answer, view),
+        checked=partial(role.checked, view),
+        read=lambda text: role.checked(view, speech.answer(view, text)),
     )
 
 

@@ -39,6 +39,8 @@ class Role(Generic[Answer]):
         answer: the Pydantic type of its answer.
         offline: its deterministic rule, reading the same view that the prompt renders.
         speech: how it is asked in conversation, if its answer can be given in plain words.
+        check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
+            model or a person says is held to it like to the type; the offline rule is trusted.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
     """
 
@@ -49,10 +51,21 @@ class Role(Generic[Answer]):
     offline: Callable[[Any], Answer]
     seats: int = 0
     speech: Speech[Answer] | None = None
+    check: Callable[[Any, Answer], str | None] | None = None
     stages: Collection[str] = ()
 
     def __post_init__(self) -> None:
         _declared.append(self)
+
+    def checked(self, view: Any, answer: Answer) -> Answer:
+        """The answer, if all holds of it that must in view of what was asked.
+
+        Raises:
+            ValueError: what does not.
+        """
+        if self.check and (wrong := self.check(view, answer)):
+            raise ValueError(wrong)
+        return answer
 
     def at(self, stage: str, answer: type[BaseModel] | None = None) -> "Role[Any]":
         """The role at one of its stages.

@@ -12,12 +12,13 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from llm import AnswerError, AskError, ModelError, ModelSettings, ModelSpecError, Role, Trace, ask, merge_traces
-from llm.trace import read_calls
+from llm.journal import journal
+from llm.trace import collecting_calls, read_calls
 from nodes.context import Context
 from nodes.node import node
 from prompts import PromptError, load_prompt
 from tests.llm.examinee import EXAMINEE, GOOD, OFFLINE_OPINION, OPINION, Opinion, View, fail, put, served, spec
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
@@ -197,3 +198,74 @@ async def test_an_error_inside_a_rule_is_no_answer_error() -> None:
     role = Role("examinee", "rehearsal", "judges/claims", Opinion, offline=broken)
     with pytest.raises(ZeroDivisionError):
         await ask(role, View(), ModelSettings(), language="en")
+
+
+# What more must hold of an answer in view of what was asked
+
+
+def names_the_report(view: View, opinion: Opinion) -> str | None:
+    return None if view.report in opinion.reason else f"the reason does not name {view.report!r}"
+
+
+STRICT = Role(
+    "examinee",
+    "rehearsal",
+    "judges/claims",
+    Opinion,
+    offline=lambda view: OFFLINE_OPINION,
+    check=names_the_report,
+)
+NAMED = {**GOOD, "reason": f"Seen: {View().report}"}
+
+
+async def put_strictly(settings: ModelSettings) -> Opinion:
+    return await ask(STRICT, View(), settings, language="en", place="seat 1")
+
+
+async def test_an_answer_that_fails_the_check_is_repaired_with_what_was_wrong() -> None:
+    with (
+        FakeServer(answer=lambda asked: NAMED if len(asked.messages) > 2 else GOOD) as server,
+        collecting_calls() as calls,
+    ):
+        opinion = await put_strictly(served(server))
+    assert opinion.reason == NAMED["reason"] and calls[0].repaired and len(server.requests) == 2
+    assert "the reason does not name 'A small left pleural effusion.'" in server.requests[1].messages[-1]["content"]
+
+
+async def test_an_answer_that_fails_the_check_also_after_the_repair_is_a_failure_with_its_reason() -> None:
+    with FakeServer(answer=lambda request: GOOD) as server, pytest.raises(AnswerError, match="repair: the reason does"):
+        await put_strictly(served(server))
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("kept_in", ["cache", "journal"])
+async def test_a_kept_answer_that_fails_a_check_of_today_is_asked_for_again(kept_in: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    kept = {"cache": str(tmp_path / "cache.sqlite")} if kept_in == "cache" else {"trace_file": str(file)}
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        return GOOD if len(server.requests) == 1 else NAMED
+
+    with FakeServer(answer=answer) as server:
+        await put(served(server, **kept))
+        with journal(file):
+            opinion = await put_strictly(served(server, **kept))
+    assert opinion.reason == NAMED["reason"] and len(server.requests) == 2
+
+
+def test_a_persons_answer_is_held_to_the_check() -> None:
+    @node
+    async def consult_strictly(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"opinion": await put_strictly(runtime.context)}
+
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("consult", consult_strictly)
+    builder.add_edge(START, "consult")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    graph.invoke({}, CONFIG, context=BY_HUMAN)
+    with pytest.raises(AnswerError, match="the person's answer is not a Opinion: the reason does not name"):
+        graph.invoke(Command(resume=GOOD), CONFIG, context=BY_HUMAN)
+
+
+async def test_the_offline_rule_is_trusted() -> None:
+    assert await put_strictly(ModelSettings()) == OFFLINE_OPINION

@@ -167,7 +167,7 @@ async def test_the_attempts_are_those_of_the_answer_and_not_of_each_form_of_aski
         first = chat_client(spec(server), served(server))
         patience = Patience(3)
         patience.failed(TimeoutError())  # as if the first form had met a fault before it was refused
-        question: Any = await typed_question(EXAMINEE, "You judge.", "Well?", (), "en")
+        question: Any = await typed_question(EXAMINEE, None, "You judge.", "Well?", (), "en")
         with pytest.raises(ModelError, match="after 3 requests"):
             await first.ask(question, served(server), patience)
     assert statuses(server) == [400, 500, 500]

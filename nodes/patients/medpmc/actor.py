@@ -4,12 +4,11 @@ It adds manner and no facts: a rewriting that loses or adds a number, a denial o
 one repair the plain words are said as they are. The refusal stands in the trace, as the error of the actor's call.
 """
 
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.text.fact_preservation import changes
@@ -21,9 +20,6 @@ from nodes.node import node
 from nodes.patients.medpmc.personas import Persona, profession_of
 from nodes.state.chart import Presentation, Turn
 from nodes.state.patient_side import turn_number
-
-# What is being rewritten, and in which language: what the answer is checked against.
-_plain: ContextVar[tuple[str, Language] | None] = ContextVar("plain_words", default=None)
 
 
 class ActorState(TypedDict, total=False):
@@ -40,14 +36,6 @@ class Rewriting(BaseModel):
 
     text: str = Field(min_length=1, description="Every fact of the plain words, and none besides.")
 
-    @field_validator("text")
-    @classmethod
-    def _keeps_the_facts(cls, text: str) -> str:
-        meant = _plain.get()
-        if meant and (changed := changes(meant[0], text, meant[1])):
-            raise ValueError(f"the facts are not those of the plain words ({changed})")
-        return text
-
 
 @dataclass(frozen=True)
 class ActorView:
@@ -63,7 +51,13 @@ def with_manners(view: ActorView) -> Rewriting:
     return Rewriting(text=view.persona.in_manner(view.plain, view.language))
 
 
-actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, offline=with_manners)
+def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
+    """What the rewriting loses or adds, if anything."""
+    changed = changes(view.plain, answer.text, view.language)
+    return f"the facts are not those of the plain words ({changed})" if changed else None
+
+
+actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, offline=with_manners, check=keeps_the_facts)
 
 
 @node
@@ -73,7 +67,6 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     language = presentation.language
     shown = context.language or language
     plain = dialogue[-1].text
-    token = _plain.set((plain, shown))
     try:
         rewriting = await ask(
             actor,
@@ -85,8 +78,6 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
         said = rewriting.text
     except AnswerError:
         said = plain
-    finally:
-        _plain.reset(token)
     return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": said, "plain": plain})]}
 
 

@@ -5,7 +5,7 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from nodes.context import Context
-from nodes.patients.medpmc.actor import ActorState, Rewriting, act, persona_of
+from nodes.patients.medpmc.actor import ActorState, act, persona_of
 from nodes.state.chart import Presentation, Turn
 from tests.support.fake_server import ChatRequest, FakeServer
 
@@ -88,10 +88,6 @@ def test_the_actor_is_shown_the_persona_and_the_plain_words_and_no_more() -> Non
     _, _, requests = said(lambda request: {"text": FAITHFUL}, patient_profession="doctor", patient="medpmc")
     assert "You are a woman." in requests[0].text and "You are a doctor yourself." in requests[0].text
     assert PLAIN in requests[0].text and "What is it?" not in requests[0].text and "A fever." not in requests[0].text
-
-
-def test_outside_of_a_rewriting_the_type_takes_any_words() -> None:
-    assert Rewriting(text="Anything.").text == "Anything."
 
 
 def test_the_persona_is_set_or_follows_the_record() -> None:
