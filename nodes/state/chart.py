@@ -15,6 +15,7 @@ from cases.case import Sex
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt
 
 
@@ -88,13 +89,13 @@ class Reference(BaseModel):
 def merge_reports(left: dict[str, str] | None, right: dict[str, str] | None) -> dict[str, str]:
     """Reports of parallel branches, by image class in the order of the vocabulary.
 
-    Two reports of one class come only from two visits of a case; the longer spelling order decides, so that the
-    outcome does not depend on who was first.
+    Two reports of one class come only from two visits of a case; the longer stands, of two as long the greater in
+    spelling, so that the outcome does not depend on who was first.
     """
     merged: dict[str, str] = {}
     for reports in (left or {}, right or {}):
         for item, report in reports.items():
-            merged[item] = max(report, merged.get(item, ""))
+            merged[item] = max(report, merged.get(item, ""), key=lambda text: (len(text), text))
     return {item: merged[item] for item in AUXILIARY_ITEMS.names if item in merged}
 
 
@@ -103,12 +104,6 @@ def merge_decided(
 ) -> dict[str, dict[str, Any]]:
     """Decisions of stages that have no field of their own, by stage; each stage writes its own."""
     return dict(sorted({**(left or {}), **(right or {})}.items()))
-
-
-def merge_records(left: list[StageRecord] | None, right: list[StageRecord] | None) -> list[StageRecord]:
-    """Union of stage records by stage and visit, in a fixed order."""
-    records = {(record.visit, record.stage): record for record in sorted([*(left or []), *(right or [])], key=str)}
-    return sorted(records.values(), key=lambda record: (record.visit, record.position, record.stage))
 
 
 class Findings(TypedDict, total=False):
@@ -132,7 +127,7 @@ class Findings(TypedDict, total=False):
 class Progress(TypedDict, total=False):
     """What every node may add to, whatever it decides."""
 
-    decisions: Annotated[list[StageRecord], merge_records]
+    decisions: Annotated[list[StageRecord], union_by("visit", "position", "stage")]
     trace: Annotated[Trace, merge_traces]
 
 

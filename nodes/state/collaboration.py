@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Findings, Picture, Progress, Turn
 from nodes.state.decisions import NonEmpty
+from nodes.state.union import union_by
 from retrieval import Neighbour
 
 Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
@@ -89,34 +90,16 @@ class Collaboration(_Record):
     discussion: list[DiscussionRound] = Field(default_factory=list)
 
 
-def merge_statements(left: list[Statement] | None, right: list[Statement] | None) -> list[Statement]:
-    """Union of statements by round and seat, in that order."""
-    statements = {(item.round, item.seat): item for item in sorted([*(left or []), *(right or [])], key=str)}
-    return [statements[key] for key in sorted(statements)]
-
-
-def merge_consultations(left: list[Consultation] | None, right: list[Consultation] | None) -> list[Consultation]:
-    """Union of consultations by seat, in that order."""
-    consultations = {item.seat: item for item in sorted([*(left or []), *(right or [])], key=str)}
-    return [consultations[seat] for seat in sorted(consultations)]
-
-
-def merge_confirmations(left: list[Confirmation] | None, right: list[Confirmation] | None) -> list[Confirmation]:
-    """Union of confirmations by number, in that order."""
-    confirmations = {item.number: item for item in sorted([*(left or []), *(right or [])], key=str)}
-    return [confirmations[number] for number in sorted(confirmations)]
-
-
 class ConferenceState(Findings, Progress, total=False):
     """What interns and director see: what the consultations brought to light, and their discussion."""
 
     recalled: list[Neighbour]
     seat: int
-    consultations: Annotated[list[Consultation], merge_consultations]
+    consultations: Annotated[list[Consultation], union_by("seat")]
     conflicts: list[Conflict]
-    confirmations: Annotated[list[Confirmation], merge_confirmations]
+    confirmations: Annotated[list[Confirmation], union_by("number")]
     facts: Facts
-    statements: Annotated[list[Statement], merge_statements]
+    statements: Annotated[list[Statement], union_by("round", "seat")]
     round: int
     disputes: list[Dispute]
     discussion: list[DiscussionRound]

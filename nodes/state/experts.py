@@ -9,6 +9,7 @@ from nodes.context import Context
 from nodes.state.chart import Chart
 from nodes.state.decisions import NonEmpty
 from nodes.state.stage import Options, StageState
+from nodes.state.union import union_by
 from nodes.workflow.stages import Stage, read_chart
 from prompts import load_prompt
 from retrieval import Neighbour
@@ -58,18 +59,6 @@ class Synthesis(Conclusion):
     report: str
 
 
-def merge_analyses(left: list[Analysis] | None, right: list[Analysis] | None) -> list[Analysis]:
-    """Union of analyses by team and seat, in that order."""
-    analyses = {(item.team, item.seat): item for item in sorted([*(left or []), *(right or [])], key=str)}
-    return [analyses[key] for key in sorted(analyses)]
-
-
-def merge_syntheses(left: list[Synthesis] | None, right: list[Synthesis] | None) -> list[Synthesis]:
-    """The last report of each team, by team."""
-    syntheses = {item.team: item for item in [*(left or []), *(right or [])]}
-    return [syntheses[team] for team in sorted(syntheses)]
-
-
 class PanelState(StageState, total=False):
     """The state of a decision by experts."""
 
@@ -77,8 +66,8 @@ class PanelState(StageState, total=False):
     expert: Expert
     teams: list[Team]
     team: int
-    analyses: Annotated[list[Analysis], merge_analyses]
-    syntheses: Annotated[list[Synthesis], merge_syntheses]
+    analyses: Annotated[list[Analysis], union_by("team", "seat")]
+    syntheses: Annotated[list[Synthesis], union_by("team", latest=True)]
     complexity: Complexity
     feedback: str
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.vocabulary import Language, label
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment
+from nodes.state.union import union_by
 from prompts import mark
 from retrieval import Neighbour
 
@@ -28,21 +29,6 @@ class Objection(Judgement):
     """A judgement of one feedback round."""
 
     round: int
-
-
-def merge_opinions(left: list[Opinion] | None, right: list[Opinion] | None) -> list[Opinion]:
-    """Union of opinions by round and seat, in that order."""
-    opinions = {
-        (opinion.discussion_round, opinion.seat): opinion
-        for opinion in sorted([*(left or []), *(right or [])], key=str)
-    }
-    return [opinions[key] for key in sorted(opinions)]
-
-
-def merge_judgements(left: list[Objection] | None, right: list[Objection] | None) -> list[Objection]:
-    """Union of judgements by round and judge, in that order."""
-    judgements = {(item.round, item.judge): item for item in sorted([*(left or []), *(right or [])], key=str)}
-    return [judgements[key] for key in sorted(judgements)]
 
 
 @dataclass(frozen=True)
@@ -73,11 +59,11 @@ class StageState(StageInput, Progress, total=False):
     recalled: list[Neighbour]
     seat: int
     discussion_round: int
-    opinions: Annotated[list[Opinion], merge_opinions]
+    opinions: Annotated[list[Opinion], union_by("discussion_round", "seat")]
     decision: Decision
     judge: str
     round: int
-    judgements: Annotated[list[Objection], merge_judgements]
+    judgements: Annotated[list[Objection], union_by("round", "judge")]
     rounds: list[Round]
     ended: str
     strategy: str

@@ -16,13 +16,9 @@ from nodes.state.chart import Presentation
 from nodes.state.collaboration import (
     Confirmation,
     Conflict,
-    Consultation,
     Dispute,
     Facts,
     Statement,
-    merge_confirmations,
-    merge_consultations,
-    merge_statements,
 )
 from nodes.state.stage import Options
 from nodes.workflow.stages import read_chart
@@ -145,30 +141,6 @@ def test_the_replies_are_added_to_the_facts_that_they_belong_to() -> None:
     draft = Facts(symptoms="Pain.", examinations="CT: clear.")
     facts = add_the_replies(dataclasses.replace(facts_view(), draft=draft, confirmations=confirmations))
     assert facts == Facts(symptoms="Pain. from the patient", examinations="CT: clear.\nfrom the examiner")
-
-
-# Parallel branches.
-
-
-@pytest.mark.parametrize(
-    ("merge", "items"),
-    [
-        (merge_statements, [Statement(round=r, seat=s, report={}) for r in (0, 1) for s in (1, 2, 3)]),
-        (merge_consultations, [Consultation(seat=s, dialogue=[], results={}, pictures=[]) for s in (1, 2, 3)]),
-        (
-            merge_confirmations,
-            [
-                Confirmation(number=n, conflict=Conflict(point="p", ask="patient", question="q"), reply="")
-                for n in (1, 2)
-            ],
-        ),
-    ],
-)
-def test_what_parallel_branches_add_is_the_same_in_any_order_and_twice(merge: Any, items: list[Any]) -> None:
-    assert merge(None, items) == items
-    assert merge(items[::-1], None) == items
-    assert merge(items[2:], items[:2]) == items
-    assert merge(items, items) == items
 
 
 # Models by seat.

@@ -1,15 +1,17 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.vocabulary import IMAGE_CLASSES
-from llm import Call, Trace, merge_traces
-from nodes.state.chart import merge_records, merge_reports
+from llm import Call, Trace
+from nodes.state.chart import Findings, Progress
+from nodes.state.collaboration import ConferenceState, Confirmation, Conflict, Consultation, Statement
 from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
-from nodes.state.stage import Objection, Opinion, merge_judgements, merge_opinions
+from nodes.state.experts import Analysis, PanelState, Synthesis
+from nodes.state.stage import Objection, Opinion, StageState
 from nodes.workflow.stages import STAGES, position_of
 
 # Few values, so that two branches often bring the same key, with the same or another content.
@@ -47,12 +49,37 @@ OPINIONS = st.builds(
 )
 OBJECTIONS = st.builds(Objection, judge=WORDS, verdict=VERDICTS, round=SMALL)
 
+ANALYSES = st.builds(Analysis, team=SMALL, seat=SMALL, expert=WORDS, analysis=WORDS, proposal=st.just(["Measles"]))
+STATEMENTS = st.builds(Statement, round=SMALL, seat=SMALL, report=st.dictionaries(WORDS, WORDS, max_size=1))
+CONSULTATIONS = st.builds(
+    Consultation,
+    seat=SMALL,
+    dialogue=st.just([]),
+    results=st.dictionaries(WORDS, WORDS, max_size=1),
+    pictures=st.just([]),
+    profile=st.none(),
+)
+CONFIRMATIONS = st.builds(
+    Confirmation, number=SMALL, conflict=st.just(Conflict(point="p", ask="patient", question="q")), reply=WORDS
+)
+
+
+def reducer(state: type, field: str) -> Callable[[Any, Any], Any]:
+    """What the state merges a field by."""
+    merge: Callable[[Any, Any], Any] = get_type_hints(state, include_extras=True)[field].__metadata__[0]
+    return merge
+
+
 REDUCERS: dict[str, tuple[Callable[[Any, Any], Any], st.SearchStrategy[Any]]] = {
-    "traces": (merge_traces, st.lists(CALLS, max_size=4).map(lambda calls: Trace(calls=tuple(calls)))),
-    "reports": (merge_reports, st.dictionaries(st.sampled_from(IMAGE_CLASSES), WORDS, max_size=3)),
-    "records": (merge_records, st.lists(RECORDS, max_size=4)),
-    "opinions": (merge_opinions, st.lists(OPINIONS, max_size=4)),
-    "judgements": (merge_judgements, st.lists(OBJECTIONS, max_size=4)),
+    "traces": (reducer(Progress, "trace"), st.lists(CALLS, max_size=4).map(lambda calls: Trace(calls=tuple(calls)))),
+    "reports": (reducer(Findings, "reports"), st.dictionaries(st.sampled_from(IMAGE_CLASSES), WORDS, max_size=3)),
+    "records": (reducer(Progress, "decisions"), st.lists(RECORDS, max_size=4)),
+    "opinions": (reducer(StageState, "opinions"), st.lists(OPINIONS, max_size=4)),
+    "judgements": (reducer(StageState, "judgements"), st.lists(OBJECTIONS, max_size=4)),
+    "analyses": (reducer(PanelState, "analyses"), st.lists(ANALYSES, max_size=4)),
+    "statements": (reducer(ConferenceState, "statements"), st.lists(STATEMENTS, max_size=4)),
+    "consultations": (reducer(ConferenceState, "consultations"), st.lists(CONSULTATIONS, max_size=4)),
+    "confirmations": (reducer(ConferenceState, "confirmations"), st.lists(CONFIRMATIONS, max_size=4)),
 }
 EACH = pytest.mark.parametrize("name", REDUCERS)
 
@@ -104,6 +131,10 @@ def keys(name: str, value: Any) -> set[Any]:
         "records": ("visit", "stage"),
         "opinions": ("discussion_round", "seat"),
         "judgements": ("round", "judge"),
+        "analyses": ("team", "seat"),
+        "statements": ("round", "seat"),
+        "consultations": ("seat",),
+        "confirmations": ("number",),
     }[name]
     return {tuple(getattr(item, field) for field in fields) for item in value}
 
@@ -124,7 +155,7 @@ def test_stage_records_stand_in_the_order_of_the_course_and_not_of_the_alphabet(
         StageRecord(stage=stage, position=position_of(STAGES[stage]), visit=0, ended="agreed", rounds=[])
         for stage in sorted(STAGES)
     ]
-    assert [record.stage for record in merge_records(records, None)] == [
+    assert [record.stage for record in reducer(Progress, "decisions")(records, None)] == [
         "referral.level1",
         "referral.level2",
         "history_taking.physical",
@@ -133,3 +164,18 @@ def test_stage_records_stand_in_the_order_of_the_course_and_not_of_the_alphabet(
         "diagnosis",
         "treatment",
     ]
+
+
+def test_of_two_reports_of_one_class_the_longer_stands_and_of_two_as_long_the_greater_in_spelling() -> None:
+    merge = reducer(Findings, "reports")
+    assert merge({"CT": "Zero."}, {"CT": "A small effusion."}) == {"CT": "A small effusion."}
+    assert merge({"CT": "a"}, {"CT": "b"}) == merge({"CT": "b"}, {"CT": "a"}) == {"CT": "b"}
+
+
+def test_a_revised_report_of_a_team_takes_the_place_of_the_first_and_the_teams_stand_in_order() -> None:
+    merge = reducer(PanelState, "syntheses")
+    first, other, revised = (
+        Synthesis(team=team, report=report, proposal=["Measles"]) for team, report in ((2, "z"), (1, "b"), (2, "a"))
+    )
+    assert merge([first], [other]) == [other, first]
+    assert merge([other, first], [revised]) == [other, revised]
