@@ -97,7 +97,10 @@ def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]
     kept: list[str] = []
     joined = False
     for word in cut(words):
-        if _is_empty(word, language, empty):
+        if joined and word == "过" and len(kept[-1]) == 1:  # 戴过 is a matter, where 戴 alone would say too little
+            kept[-1] += word
+            joined = False
+        elif _is_empty(word, language, empty):
             joined = False
         elif joined and len(word) == 1:  # neighbours that jieba left apart are one word of ours
             kept[-1] += word

@@ -52,3 +52,8 @@ def test_words_without_weight_are_left_out_whole_or_made_of_others() -> None:
 def test_advice_names_what_not_every_advice_speaks_of() -> None:
     assert named_in("I recommend treatment and further tests.", "en") == []
     assert named_in("I recommend melatonin.", "en") == ["melatonin"]
+
+
+def test_what_one_has_done_before_is_a_matter_though_the_verb_is_one_character() -> None:
+    assert matters_in("以前戴过吗？", "zh") == ["戴过"]
+    assert matters_in("以前被蜂蜇过吗？", "zh") == ["蜂蜇"]  # a record says 蜂蜇后 as well
