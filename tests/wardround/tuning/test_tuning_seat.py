@@ -63,7 +63,7 @@ def test_plain_words_end_the_dialogue_if_they_take_leave(words: str, finished: b
         chart = Chart(
             language="zh" if "谢" in words else "en",
             presentation=Presentation(language="en", chief_complaint="Pain"),
-            referral=None, triage=None, dialogue=[], results={}, pictures=[], reports={}, diagnosis=None,
+            referral=None, triage=None, dialogue=[], results={}, pictures=[], reports={}, diagnosis=None, decided={},
         )  # fmt: skip
 
     view: Any = View()
