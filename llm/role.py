@@ -67,15 +67,16 @@ class Role(Generic[Answer]):
             raise ValueError(wrong)
         return answer
 
-    def at(self, stage: str, answer: type[BaseModel] | None = None) -> "Role[Any]":
-        """The role at one of its stages.
+    def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":
+        """The role at one of its stages; the same person, not declared anew.
 
         Args:
             stage: one of ``stages``.
             answer: the type of its answer there, if each stage has another.
+            others: other fields that are different there.
         """
         there: Role[Any] = copy(self)
-        vars(there).update(stage=stage, answer=answer or self.answer)
+        vars(there).update(stage=stage, answer=answer or self.answer, **others)
         return there
 
 

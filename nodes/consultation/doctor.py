@@ -1,10 +1,9 @@
 """The doctor in the dialogue: asks the patient one turn at a time, and ends the dialogue.
 
-Twice declared: for the history-taking of the clinical workflow, where examinations are ordered afterwards, and for a
-consultation, where the doctor asks for them in the dialogue and hears the results there.
+Declared once per prompt: for the history-taking of the clinical workflow, where examinations are ordered afterwards,
+for a consultation, where the doctor asks for them in the dialogue and hears the results there, and for CliniChat's.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -118,11 +117,6 @@ def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
     return DoctorTurn(text=text, finished=finished)
 
 
-def thinking_aside(rule: Callable[[InterviewView], DoctorTurn]) -> Callable[[InterviewView], ReasonedTurn]:
-    """Offline: the same turn; a rule has no thoughts to show."""
-    return lambda view: ReasonedTurn(reasoning="", **rule(view).model_dump())
-
-
 def conversation(view: InterviewView) -> list[Message]:
     """What a model hears that was tuned on dialogues: the complaint and what was said, results included; no chart."""
     said = [
@@ -145,18 +139,18 @@ doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline
 consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken
 )
-thinking_doctor = Role(
-    "doctor", "history_taking", "medchain/doctor", ReasonedTurn, offline=thinking_aside(interview_in_order)
-)
-thinking_consulting_doctor = Role(
-    "doctor", "consultation", "consultation/doctor", ReasonedTurn, offline=thinking_aside(consult_in_order)
-)
 clinichat_doctor = Role(
     "doctor", "clinichat", "clini_eval/doctor", DoctorTurn, offline=interview_as_clinichat, speech=spoken
 )
-thinking_clinichat_doctor = Role(
-    "doctor", "clinichat", "clini_eval/doctor", ReasonedTurn, offline=thinking_aside(interview_as_clinichat)
-)
+
+
+def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
+    """The doctor who thinks first, which plain words have no room for; a rule has no thoughts to show."""
+
+    def aside(view: InterviewView) -> ReasonedTurn:
+        return ReasonedTurn(reasoning="", **role.offline(view).model_dump())
+
+    return role.at(role.stage, ReasonedTurn, offline=aside, speech=None)
 
 
 @node
@@ -180,21 +174,21 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         mode=context.doctor_mode,
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )
-    at_once, thinking = doctor, thinking_doctor
+    role: Role[Any] = doctor
     if consultation and patient.told:  # here the doctor also tells the patient the diagnosis
-        at_once, thinking = clinichat_doctor, thinking_clinichat_doctor
+        role = clinichat_doctor
     elif consultation and patient.examines:
-        at_once, thinking = consulting_doctor, thinking_consulting_doctor
-    how: dict[str, Any] = {
-        "language": chart.presentation.language,
-        "place": f"turn{asked + 1}",
-        "pictures": [picture.file for picture in chart.all_pictures],
-    }
-    turn: DoctorTurn | ReasonedTurn
-    if context.doctor_mode == "direct":
-        turn = await ask(at_once, view, context, **how)
-    else:
-        turn = await ask(thinking, view, context, **how)
+        role = consulting_doctor
+    if context.doctor_mode != "direct":
+        role = thinking(role)
+    turn = await ask(
+        role,
+        view,
+        context,
+        language=chart.presentation.language,
+        place=f"turn{asked + 1}",
+        pictures=[picture.file for picture in chart.all_pictures],
+    )
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
     return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}
 
