@@ -3,14 +3,35 @@
 Importing it declares every role, patient and strategy, so that settings can be checked.
 """
 
+from functools import partial
+
 import graphs.patients
 import graphs.roles
 import graphs.strategies
+from graphs.asked_roles import keys_asked
 from graphs.clini_eval import graph as clini_eval
 from graphs.clinical_workflow import graph as clinical_workflow
 from graphs.consultation import graph as consultation
+from graphs.contexts import (
+    ClinicalContext,
+    CliniEvalContext,
+    ConsultationContext,
+    DisputeResolutionContext,
+    OneStepContext,
+    ReconstructionContext,
+)
 from graphs.dispute_resolution import graph as dispute_resolution
 from graphs.one_step import graph as one_step
 from graphs.reconstruction import graph as reconstruction
+
+for _graph, _context in (
+    (clinical_workflow, ClinicalContext),
+    (consultation, ConsultationContext),
+    (one_step, OneStepContext),
+    (dispute_resolution, DisputeResolutionContext),
+    (reconstruction, ReconstructionContext),
+    (clini_eval, CliniEvalContext),
+):
+    _context.asks = partial(keys_asked, _graph)
 
 __all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]

@@ -2,10 +2,10 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from nodes.context import Context
+from graphs.contexts import CliniEvalContext
 from scoring.clini_eval.nodes import CliniEvalInput, CliniEvalState, compare, demonstrate, give_points, summarise
 
-builder = StateGraph(CliniEvalState, context_schema=Context, input_schema=CliniEvalInput)
+builder = StateGraph(CliniEvalState, context_schema=CliniEvalContext, input_schema=CliniEvalInput)
 builder.add_node(demonstrate)  # the senior physician, from the note alone
 builder.add_node(compare)  # the clinical instructor: the subjective assessment
 builder.add_node(give_points)  # 34 numbers, summed by us

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from graphs.contexts import ClinicalContext
 from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.referral import graph as referral
@@ -44,7 +45,7 @@ def sent_back_or_go_on(state: ClinicalState) -> Literal["something is missing", 
 PARTS: dict[str, Any] = {"referral": referral, "history_taking": history_taking, "examination": examination}
 
 
-def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Context, Any, Any]:
+def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Any, Any, Any]:
     """The workflow as a graph, its parts in the order of the table of stages.
 
     Args:
@@ -54,7 +55,7 @@ def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Cont
         PromptError: a stage has no words in one of the languages.
     """
     check_prompts(languages())
-    builder = StateGraph(ClinicalState, context_schema=Context, input_schema=ClinicalInput)
+    builder = StateGraph(ClinicalState, context_schema=ClinicalContext, input_schema=ClinicalInput)
     builder.add_node(admit)
     builder.add_node(refine)
     for part in parts():

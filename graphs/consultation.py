@@ -6,6 +6,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
@@ -31,14 +32,16 @@ def examine_first(
     return refine_first(state, runtime) if examined else "examined afterwards"
 
 
-def build_consultation(admitted: bool = False) -> StateGraph[Any, Context, Any, Any]:
+def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]:
     """The consultation as a graph.
 
     Args:
         admitted: whether it starts from an open chart and the records, and not from a case.
     """
     builder = StateGraph(
-        ConsultationState, context_schema=Context, input_schema=ConsultationState if admitted else ClinicalInput
+        ConsultationState,
+        context_schema=Context if admitted else ConsultationContext,
+        input_schema=ConsultationState if admitted else ClinicalInput,
     )
     builder.add_node("refine_complaint", refine)
     builder.add_node("interview", build_interview(consultation=True).compile(name="Interview"))

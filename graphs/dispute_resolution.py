@@ -12,6 +12,7 @@ from langgraph.types import Send
 
 from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
+from graphs.contexts import DisputeResolutionContext
 from graphs.inquiry import graph as inquiry
 from graphs.seats import seated, send
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
@@ -84,7 +85,7 @@ confirm = seated(
     inquiry, lambda context, sent: context.model_copy(update={"scope": f"conflict{sent['number']}"}), confirmed
 )
 
-builder = StateGraph(DisputeResolutionState, context_schema=Context, input_schema=ClinicalInput)
+builder = StateGraph(DisputeResolutionState, context_schema=DisputeResolutionContext, input_schema=ClinicalInput)
 builder.add_node(admit.at(consultation=True))
 builder.add_node("consult", consult)  # one intern; fans out
 builder.add_node(merge_facts)  # the director

@@ -5,6 +5,7 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from graphs.contexts import OneStepContext
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ConsultationState
@@ -18,7 +19,7 @@ def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal
     return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
-builder = StateGraph(ConsultationState, context_schema=Context, input_schema=ClinicalInput)
+builder = StateGraph(ConsultationState, context_schema=OneStepContext, input_schema=ClinicalInput)
 builder.add_node(admit.at(consultation=True))
 builder.add_node(disclose)
 builder.add_node(refine)

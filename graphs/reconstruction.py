@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from cases.dialogues import Dialogue
+from graphs.contexts import ReconstructionContext
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.reconstruction.dialogue_writer import WritingState, write_directly, write_section, write_whole
@@ -48,7 +49,7 @@ def ended_or_reply(state: ReconstructionState) -> Literal["ended, or turns used 
     return "ended, or turns used up" if state["last_words"] else "goes on"
 
 
-builder = StateGraph(ReconstructionState, context_schema=Context, input_schema=NoteInput)
+builder = StateGraph(ReconstructionState, context_schema=ReconstructionContext, input_schema=NoteInput)
 builder.add_node(take_note)
 builder.add_node(set_roles)
 builder.add_node(prepare_knowledge)  # the clinical expert

@@ -23,7 +23,7 @@ def seated(
     graph: CompiledStateGraph[Any, Any, Any, Any],
     context: Callable[[Context, Any], Context],
     update: Callable[[Any, dict[str, Any]], dict[str, Any]],
-) -> RunnableLambda[Any, dict[str, Any]]:
+) -> "Seated":
     """A node in which a whole graph is run for one member of a group, with a context of its own.
 
     Args:
@@ -40,10 +40,10 @@ def seated(
         own = context(context_of(get_runtime(Context)), state)
         return update(state, await graph.ainvoke(state, context=own))
 
-    return RunnableLambda(run, arun)
+    return Seated(run, arun, graph)
 
 
-def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -> RunnableLambda[Any, dict[str, Any]]:
+def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -> "Chosen":
     """A node in which the graph is run that the run's context chooses, so that what a plug-in brings can be chosen.
 
     Args:
@@ -56,9 +56,25 @@ def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -
     async def arun(state: Any) -> dict[str, Any]:
         return await graph(context_of(get_runtime(Context))).ainvoke(_findings(state))
 
-    return RunnableLambda(run, arun)
+    return Chosen(run, arun, graph)
 
 
 def _findings(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state without the trace so far: what comes out is the calls of the chosen graph alone."""
     return {key: value for key, value in state.items() if key != "trace"}
+
+
+class Seated(RunnableLambda[Any, dict[str, Any]]):
+    """A node that runs a graph; ``graph`` says which."""
+
+    def __init__(self, run: Any, arun: Any, graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+        super().__init__(run, arun)
+        self.graph = graph
+
+
+class Chosen(RunnableLambda[Any, dict[str, Any]]):
+    """A node that runs the graph that a context chooses; ``graph_of`` says which."""
+
+    def __init__(self, run: Any, arun: Any, graph_of: Callable[[Context], Any]) -> None:
+        super().__init__(run, arun)
+        self.graph_of = graph_of

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from llm.objects import with_specs
 from llm.specs import check_models
@@ -37,11 +38,15 @@ class ModelSettings(BaseModel):
         default_factory=dict, description="US dollars per million input and output tokens, by model spec."
     )
     cache: str | None = Field(None, description="SQLite file with the answers of earlier runs; off if not set.")
-    epoch: int = Field(0, ge=0, description="Which repetition this is; each has answers of its own in the cache.")
-    scope: str = Field(
+    epoch: SkipJsonSchema[int] = Field(
+        0, ge=0, description="Which repetition this is; each has answers of its own in the cache."
+    )
+    scope: SkipJsonSchema[str] = Field(
         "", description="What the ids of all calls begin with; a graph that runs another several times sets it."
     )
-    trace_file: str | None = Field(None, description="Where to write the whole record of each call; the runner's.")
+    trace_file: SkipJsonSchema[str | None] = Field(
+        None, description="Where to write the whole record of each call; the runner's."
+    )
 
     @field_validator("models", mode="before")
     @classmethod

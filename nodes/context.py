@@ -1,219 +1,65 @@
-"""How to run the clinical workflow: the context of its graphs, drawn as a form by Studio."""
+"""What nodes read: every setting of every graph, those that a graph has no use for at their defaults."""
 
-from typing import Annotated, Any, Literal
+import difflib
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from cases.registry import NameIn
 from llm import ModelSettings
-from nodes.patients.systems import PATIENTS
-from nodes.strategies.registry import STRATEGIES
-from nodes.workflow.stages import parts
+from nodes.settings import (
+    CaseSettings,
+    CollaborationSettings,
+    CourseSettings,
+    DialogueSettings,
+    GroupSettings,
+    GrowthSettings,
+    RecallSettings,
+    ReconstructionSettings,
+)
 
 
-def _at(*nodes: str) -> dict[str, Any]:
-    """Let Studio show a field at these nodes of the clinical workflow, besides the form of all fields."""
-    return {"langgraph_nodes": list(nodes)}
+class Context(
+    CaseSettings,
+    CourseSettings,
+    GroupSettings,
+    DialogueSettings,
+    CollaborationSettings,
+    RecallSettings,
+    GrowthSettings,
+    ReconstructionSettings,
+):
+    """All groups together. Users give a graph its own context, which has only what that graph obeys."""
 
 
-_STAGES = _at(*parts())
+class GraphContext(ModelSettings):
+    """Base of the contexts of the graphs."""
 
-
-_FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files
-
-
-def _with_made_defaults(schema: dict[str, Any], settings: type[BaseModel]) -> None:
-    """Defaults that are made anew for each context are shown in the form too."""
-    for name, field in settings.model_fields.items():
-        if field.default_factory is not None:
-            schema["properties"][name]["default"] = field.get_default(call_default_factory=True)
-
-
-class Context(ModelSettings):
-    """Models by role, and the switches of the workflow (MedChain, section 4 and the ablations of section 5.4)."""
-
-    model_config = ConfigDict(json_schema_extra=_with_made_defaults)
-
-    general_agents: int = Field(
-        3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.", json_schema_extra=_STAGES
-    )
-    discussion_rounds: int = Field(
-        2, ge=1, le=5, description="How often they speak: alone, then seeing each other.", json_schema_extra=_STAGES
-    )
-    feedback: Literal["downstream", "same_stage", "off"] = Field(
-        "downstream",
-        description="Who judges a decision: physicians of all later stages, one of its own, nobody.",
-        json_schema_extra=_STAGES,
-    )
-    max_feedback_rounds: int = Field(
-        4, ge=0, le=20, description="Revisions at most after objections.", json_schema_extra=_STAGES
-    )
-    interactive: bool = Field(
-        True,
-        description="Ask the patient; if off, the patient's record is read instead.",
-        json_schema_extra=_at("admit", "history_taking"),
-    )
-    max_turns: int = Field(
-        10,
-        ge=1,
-        le=100,
-        description="Questions at most in the dialogue with the patient.",
-        json_schema_extra=_at("history_taking"),
-    )
-    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = Field(
-        "medchain",
-        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
-        "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
-        "normal",
-        description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(
-        "direct",
-        description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    patient_sex: Literal["record", "female", "male"] = Field(
-        "record",
-        description="Change the record to this sex, all through; a case that turns on the other is refused.",
-        json_schema_extra=_at("admit"),
-    )
-    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor"] = Field(
-        "record",
-        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    actor: bool = Field(
-        True,
-        description="Med-PMC: say the patient's words in a persona's manner; if off, plainly.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    pictures_in_dialogue: Literal["consultation", "none", "report"] = Field(
-        "consultation",
-        description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    orders: Literal["group", "dialogue"] = Field(
-        "group",
-        description="Examinations as the group orders them, or as extracted from the dialogue.",
-        json_schema_extra=_at("history_taking"),
-    )
-    sequential: bool = Field(
-        True,
-        description="Stages build on each other; if off, each gets the reference of earlier ones.",
-        json_schema_extra=_at("admit"),
-    )
-    personalized: bool = Field(
-        True, description="Age, sex, occupation and histories are known.", json_schema_extra=_at("admit")
-    )
-    max_backtracks: int = Field(
-        0,
-        ge=0,
-        le=5,
-        description="How often a later stage may ask for a missing examination.",
-        json_schema_extra=_at("review"),
-    )
-    send_pictures: bool = Field(
-        True,
-        description="Pictures go to the models; if off, their written findings do.",
-        json_schema_extra=_at("history_taking", "further_examination"),
-    )
-    sub_departments: dict[str, list[str]] | None = Field(
-        None,
-        description="Second-level departments to choose from, by department; our own list if not set.",
-        json_schema_extra=_at("referral"),
-    )
-    strategy: Annotated[str, NameIn(STRATEGIES)] = Field(
-        "group",
-        description="How diagnosis and treatment are decided: by the stage's group, or as another paper does it.",
-        json_schema_extra=_at("diagnosis", "treatment"),
-    )
-    interns: int = Field(
-        3,
-        ge=1,
-        le=5,
-        description="Dispute resolution: doctors, each with its own consultation; 1 is without discussion.",
-        json_schema_extra=_at("consult", "diagnosis", "treatment"),
-    )
-    max_rounds: int = Field(
-        4,
-        ge=0,
-        le=20,
-        description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents.",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
-    )
-    dispute_resolution: bool = Field(
-        True,
-        description="The director names the disputes; if off, the doctors discuss without (AI Hospital's ablation).",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
-    )
-    turn_taking: bool = Field(
-        False,
-        description="Interns speak one after the other and hear what was just said; if off, all at once.",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
-    )
-    retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).", json_schema_extra=_STAGES)
-    neighbours: int = Field(3, ge=1, le=10, description="How many similar cases.", json_schema_extra=_STAGES)
-    memory: str = Field(
-        "builtin",
-        description="`builtin`, the directory of a built memory, or a Chroma server's URL.",
-        json_schema_extra=_STAGES,
-    )
-    embedding: str = Field(
-        "all-MiniLM-L6-v2", description="Sentence-transformers model, by name or path.", json_schema_extra=_STAGES
-    )
-    grow: Literal["off", "in_order", "as_finished"] = Field(
-        "off",
-        description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish.",
-        json_schema_extra=_at("follow_up"),
-    )
-    run: str = Field(
-        "", description="Name of the run; a run sees its own pseudo-cases only.", json_schema_extra=_at("follow_up")
-    )
-    position: int | None = Field(
-        None,
-        ge=0,
-        description="The case's place in its run; `in_order` sees earlier ones.",
-        json_schema_extra=_at("follow_up"),
-    )
-    reconstruction: Literal["clini_recon", "direct", "interactive"] = Field(
-        "clini_recon",
-        description="How a note becomes a dialogue: planned with prepared knowledge, or by one of the two role-plays.",
-        json_schema_extra=_at("set_roles"),
-    )
-    whole_dialogue: bool = Field(
-        False,
-        description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
-        json_schema_extra=_at("plan_interview"),
-    )
-    section_revisions: int = Field(
-        1,
-        ge=0,
-        le=5,
-        description="Clini-Recon: how often a section is written again after objections.",
-        json_schema_extra=_at("write_section"),
-    )
-    case_source: str = Field(
-        "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
-    )
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> "Context":
-        if self.orders == "dialogue" and not self.interactive:
-            raise ValueError(
-                "orders = 'dialogue' needs interactive = true: without a dialogue there is nothing to extract"
-            )
-        for name in self.model_fields_set:
-            owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
-            if owners and name not in PATIENTS[self.patient].settings:
-                raise ValueError(f"{name} is no setting of patient {self.patient!r}; it needs {' or '.join(owners)}")
-        return self
+    @cached_property
+    def whole(self) -> Context:
+        """The settings as nodes read them."""
+        return Context.model_validate({name: getattr(self, name) for name in self.model_fields_set})
 
 
 def context_of(runtime: Runtime[Context]) -> Context:
     """The run's context; the defaults where a graph was invoked without one."""
-    return runtime.context or Context()
+    given: Context | GraphContext | None = runtime.context
+    return given.whole if isinstance(given, GraphContext) else given or Context()
+
+
+def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) -> None:
+    """Settings stand in a graph's context; LangGraph would pass over them in ``config["configurable"]`` in silence.
+
+    Raises:
+        ValueError: a key there is a setting, or nearly one, and is not in the context as well (where a server puts it).
+    """
+    configurable: Mapping[str, Any] = config.get("configurable", {})
+    if "|" in configurable.get("checkpoint_ns", ""):  # a graph within ours, with a context of its own
+        return
+    given: Collection[str] = runtime.context.model_fields_set if runtime.context else ()
+    for key in configurable:
+        if key not in given and (meant := difflib.get_close_matches(key, Context.model_fields, n=1, cutoff=0.85)):
+            raise ValueError(
+                f"config['configurable'][{key!r}] would be ignored; pass it as context={{{meant[0]!r}: ...}}"
+            )

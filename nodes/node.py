@@ -11,10 +11,11 @@ from functools import cache, partial
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
 from llm.trace import Trace, collecting_calls, merge_traces
-from nodes.context import Context, context_of
+from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -52,6 +53,7 @@ class Node(Runnable[Any, dict[str, Any]]):
 
     async def _run(self, view: Any) -> dict[str, Any]:
         runtime: Runtime[Context] = get_runtime(Context)
+        refuse_configurable(get_config(), runtime)
         runtime = runtime.override(context=context_of(runtime))
         with collecting_calls() as calls:
             update = await self._function(view, runtime, **self._bound)

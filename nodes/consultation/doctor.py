@@ -144,6 +144,9 @@ clinichat_doctor = Role(
 )
 
 
+DOCTORS = {role.stage: role for role in (doctor, consulting_doctor, clinichat_doctor)}
+
+
 def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
     """The doctor who thinks first, which plain words have no room for; a rule has no thoughts to show."""
 
@@ -153,6 +156,14 @@ def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
     return role.at(role.stage, ReasonedTurn, offline=aside, speech=None)
 
 
+def stage_of_doctor(context: Context, consultation: bool) -> str:
+    """As whom the doctor is asked: in a consultation also for examinations, and to tell the diagnosis if it is told."""
+    patient = PATIENTS[context.patient]
+    if not consultation or not patient.examines:
+        return "history_taking"
+    return "clinichat" if patient.told else "consultation"
+
+
 @node
 async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
     """The doctor's next turn; in a consultation examinations may be asked for.
@@ -160,7 +171,6 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     With a patient who has no examiner at hand, what the doctor suggests is done after the dialogue.
     """
     context = runtime.context
-    patient = PATIENTS[context.patient]
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
@@ -174,11 +184,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         mode=context.doctor_mode,
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )
-    role: Role[Any] = doctor
-    if consultation and patient.told:  # here the doctor also tells the patient the diagnosis
-        role = clinichat_doctor
-    elif consultation and patient.examines:
-        role = consulting_doctor
+    role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
     if context.doctor_mode != "direct":
         role = thinking(role)
     turn = await ask(

@@ -111,7 +111,7 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     if "human" in parsed.values():
         raise ConfigurationError("--models: one person sits here, at the seat of --as")
     # A person remembers for himself; a doctor of the machine is reminded of similar cases.
-    defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
+    defaults = {"graph": "consultation", "workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
     overrides = {**defaults, **parse_settings(settings)}
     if foreign := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
         raise ConfigurationError(f"--set {foreign[0]}: no setting of a consultation")

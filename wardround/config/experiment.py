@@ -10,6 +10,7 @@ import graphs.roles  # noqa: F401  declares the roles that a model map is checke
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
+from graphs.contexts import CONTEXTS
 from llm.limits import Limits
 from llm.objects import with_specs
 from llm.role import known_roles
@@ -189,12 +190,6 @@ class Experiment(Section):
             raise ValueError(f"data.notes: graph {self.graph!r} needs cases; notes are for graph 'reconstruction'")
         return self
 
-    @model_validator(mode="after")
-    def _remembers_whole_courses(self) -> Self:
-        if self.graph != "clinical_workflow" and self.workflow.get("grow", "off") != "off":
-            raise ValueError("workflow.grow remembers whole courses and needs graph = 'clinical_workflow'")
-        return self
-
     @property
     def limits_cost(self) -> bool:
         """Whether any limit is one of cost."""
@@ -213,7 +208,7 @@ class Experiment(Section):
         if "default" in self.judges:
             judges = {**dict.fromkeys(judging_roles(), self.judges["default"]), **judges}
         with laid_over(self.prompts) if self.prompts else nullcontext():  # which may bring the language that is set
-            return Context.model_validate(
+            own = CONTEXTS[self.graph].model_validate(
                 {
                     "seed": self.seed,
                     "cache": self.run.cache,
@@ -222,6 +217,7 @@ class Experiment(Section):
                     "models": {**self.models, **judges},
                 }
             )
+            return own.whole
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""Which roles a graph can ask, read off the nodes that it is built of: what a model map can have an effect on."""
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any, cast
+
+from langgraph.graph.state import CompiledStateGraph
+
+from graphs.seats import Chosen, Seated
+from llm import Role
+from nodes.consultation.doctor import stage_of_doctor
+from nodes.context import Context
+from nodes.node import Node
+
+
+def keys_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> set[str]:
+    """The keys of the model map that can have an effect in a graph: ``role``, ``stage.role``, ``part.role``, seats."""
+    return {key for role, stage in _roles_in(graph, context) for key in _keys(role, stage)}
+
+
+def _keys(role: Role[Any], stage: str) -> Iterator[str]:
+    places = stage.split(".")
+    for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
+        yield name
+        for depth in range(len(places)):
+            yield ".".join([*places[: depth + 1], name])
+
+
+def _roles_in(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> Iterator[tuple[Role[Any], str]]:
+    for specification in graph.builder.nodes.values():
+        runnable: Any = specification.runnable
+        if isinstance(runnable, CompiledStateGraph):
+            yield from _roles_in(runnable, context)
+        elif isinstance(runnable, Seated):
+            yield from _roles_in(runnable.graph, context)
+        elif isinstance(runnable, Chosen):
+            yield from _roles_in(runnable.graph_of(context), context)
+        elif isinstance(runnable, Node):
+            yield from _roles_of(runnable, context)
+
+
+def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
+    """The roles that a node's function names, or a function of its module that it calls."""
+    about = node._bound.get("stage") or node._bound.get("subject")
+    for role in _named_in(cast(FunctionType, node._function), set()):
+        stage = about.name if role.stages and about else role.stage
+        if node.name != "question" or stage == stage_of_doctor(context, node._bound.get("consultation", False)):
+            yield role, stage
+
+
+def _named_in(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
+    seen.add(function)
+    for name in _names(function.__code__):
+        value = function.__globals__.get(name)
+        for role in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(role, Role):
+                yield role
+        if isinstance(value, FunctionType) and value.__module__ == function.__module__ and value not in seen:
+            yield from _named_in(value, seen)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)

@@ -1,0 +1,129 @@
+"""The contexts of the graphs: each has the settings that its graph obeys, and refuses what it would ignore."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
+
+from cases.registry import nearest
+from llm import ModelSettings
+from nodes.context import Context, GraphContext
+from nodes.settings import (
+    CaseSettings,
+    CollaborationSettings,
+    CourseSettings,
+    DialogueSettings,
+    GroupSettings,
+    GrowthSettings,
+    RecallSettings,
+    ReconstructionSettings,
+)
+
+JUDGING = "evaluation"  # the stage of the roles that judge; scores may be asked of the same model map
+
+
+class _OwnContext(GraphContext):
+    """What all graphs' contexts have in common.
+
+    Attributes:
+        graph: the name of the graph.
+        asks: the roles that a run with these settings can ask, as keys of the model map; set once the graph is built.
+    """
+
+    graph: ClassVar[str]
+    asks: ClassVar[Callable[[Context], Iterable[str]] | None] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_what_is_obeyed(cls, given: Any) -> Any:
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in cls.model_fields:
+                raise ValueError(f"{key!r} is no setting of the graph {cls.graph!r}: {_remedy(key, cls)}")
+        return given
+
+    @model_validator(mode="after")
+    def _only_models_that_are_asked(self) -> Self:
+        cls = type(self)
+        if cls.asks is None or set(self.models) <= {"default"}:
+            return self
+        known = {key for key in cls.asks(self.whole) if not key.startswith(f"{JUDGING}.")}
+        for key in self.models:
+            if key != "default" and key not in known and key not in cls._judges():
+                raise ValueError(
+                    f"models.{key} is never asked in the graph {cls.graph!r} with these settings: {nearest(key, known)}"
+                )
+        return self
+
+    @staticmethod
+    def _judges() -> set[str]:
+        from llm.role import known_roles
+
+        judges = {name for name, stages in known_roles().items() if JUDGING in stages}
+        return judges | {f"{JUDGING}.{name}" for name in judges}
+
+
+def _remedy(key: str, context: type[ModelSettings]) -> str:
+    """Where a setting is obeyed, or which one was meant."""
+    obeying = [repr(other.graph) for other in CONTEXTS.values() if key in other.model_fields]
+    if obeying:
+        return f"it is obeyed by {', '.join(obeying)}"
+    return nearest(key, context.model_fields)
+
+
+class ClinicalContext(
+    _OwnContext,
+    CaseSettings,
+    CourseSettings,
+    GroupSettings,
+    DialogueSettings,
+    CollaborationSettings,
+    RecallSettings,
+    GrowthSettings,
+):
+    """How to run the clinical workflow."""
+
+    graph = "clinical_workflow"
+
+
+class ConsultationContext(_OwnContext, CaseSettings, DialogueSettings, RecallSettings):
+    """How to run a consultation."""
+
+    graph = "consultation"
+
+
+class OneStepContext(_OwnContext, CaseSettings, RecallSettings):
+    """How to ask for a report on the whole record at once."""
+
+    graph = "one_step"
+
+
+class DisputeResolutionContext(_OwnContext, CaseSettings, DialogueSettings, CollaborationSettings, RecallSettings):
+    """How to run consultations of several interns, and their discussion."""
+
+    graph = "dispute_resolution"
+
+
+class ReconstructionContext(_OwnContext, ReconstructionSettings):
+    """How to make a dialogue of a note."""
+
+    graph = "reconstruction"
+    case_source: str = CaseSettings.model_fields["case_source"].default
+
+
+class CliniEvalContext(_OwnContext):
+    """How to judge an interview: models are all there is to set."""
+
+    graph = "clini_eval"
+
+
+CONTEXTS: dict[str, type[_OwnContext]] = {
+    context.graph: context
+    for context in (
+        ClinicalContext,
+        ConsultationContext,
+        OneStepContext,
+        DisputeResolutionContext,
+        ReconstructionContext,
+        CliniEvalContext,
+    )
+}
