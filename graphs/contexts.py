@@ -17,6 +17,8 @@ from nodes.settings import (
     GrowthSettings,
     RecallSettings,
     ReconstructionSettings,
+    SourceSettings,
+    TurnSettings,
 )
 
 JUDGING = "evaluation"  # the stage of the roles that judge; scores may be asked of the same model map
@@ -103,11 +105,10 @@ class DisputeResolutionContext(_OwnContext, CaseSettings, DialogueSettings, Coll
     graph = "dispute_resolution"
 
 
-class ReconstructionContext(_OwnContext, ReconstructionSettings):
+class ReconstructionContext(_OwnContext, SourceSettings, TurnSettings, ReconstructionSettings):
     """How to make a dialogue of a note."""
 
     graph = "reconstruction"
-    case_source: str = CaseSettings.model_fields["case_source"].default
 
 
 class CliniEvalContext(_OwnContext):

@@ -36,7 +36,15 @@ class Settings(ModelSettings):
     model_config = ConfigDict(json_schema_extra=_with_made_defaults)
 
 
-class CaseSettings(Settings):
+class SourceSettings(Settings):
+    """Where a case is looked up that is named by its id."""
+
+    case_source: str = Field(
+        "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
+    )
+
+
+class CaseSettings(SourceSettings):
     """Which case is admitted, and as whom (every graph that starts from a case)."""
 
     patient_sex: Literal["record", "female", "male"] = Field(
@@ -51,9 +59,6 @@ class CaseSettings(Settings):
         True,
         description="Pictures go to the models; if off, their written findings do.",
         json_schema_extra=_at("history_taking", "further_examination"),
-    )
-    case_source: str = Field(
-        "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
     )
 
 
@@ -121,8 +126,8 @@ class GroupSettings(Settings):
     )
 
 
-class DialogueSettings(Settings):
-    """The dialogue of doctor and patient."""
+class TurnSettings(Settings):
+    """How long a dialogue may be."""
 
     max_turns: int = Field(
         10,
@@ -131,6 +136,11 @@ class DialogueSettings(Settings):
         description="Questions at most in the dialogue with the patient.",
         json_schema_extra=_at("history_taking"),
     )
+
+
+class DialogueSettings(TurnSettings):
+    """The dialogue of doctor and patient."""
+
     patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = Field(
         "medchain",
         description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "

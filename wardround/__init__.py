@@ -4,7 +4,7 @@ What is meant for other people's code has its name here. Importing this is light
 
 Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
 Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
-`invoke`, `ainvoke`, `stream` and `astream`, and a context that says how to run it.
+`invoke`, `ainvoke`, `stream` and `astream`, and a context of its own that says how to run it (`ClinicalContext`, ...).
 Experiments: `run_experiment`, `Experiment`; `to_dataframe` of what was run, `rescore` to judge it again.
 Doors: `metric`, `strategy`, `patient`, `importer` and `add_prompts` in a plug-in; `load_plugin`.
 Nodes of one's own: `node`, `Role` and `ask`; `Stage`, and the states that a patient takes and gives.
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     )
     from cases.importers import Record, Source, import_cases, importer
     from graphs import clini_eval, clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+    from graphs.contexts import (
+        ClinicalContext,
+        CliniEvalContext,
+        ConsultationContext,
+        DisputeResolutionContext,
+        OneStepContext,
+        ReconstructionContext,
+    )
     from llm import ModelSettings, Role, ask
     from nodes.context import Context
     from nodes.node import node
@@ -57,17 +65,23 @@ __all__ = [
     "CaseFileError",
     "CaseScores",
     "CaseView",
+    "CliniEvalContext",
+    "ClinicalContext",
     "ConfigurationError",
+    "ConsultationContext",
     "Context",
+    "DisputeResolutionContext",
     "ExaminationRecord",
     "Experiment",
     "Image",
     "ModelSettings",
+    "OneStepContext",
     "PatientRecord",
     "PatientSideOutput",
     "PatientSideState",
     "PluginError",
     "Provenance",
+    "ReconstructionContext",
     "Record",
     "Role",
     "Source",

@@ -78,10 +78,11 @@ def found(name: str) -> Any:
         return getattr(importlib.import_module(module), rest)
 
 
-@EACH_PAGE
+# What extending.md shows is cut out of examples/, and held against it there.
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "extending.md"], ids=lambda page: page.name)
 def test_what_the_examples_import_is_there(page: Path) -> None:
     for example in code(text_of(page), "python"):
-        for node in ast.walk(ast.parse(example)):
+        for node in ast.walk(ast.parse(re.sub(r":\s*$", ": ...", example))):  # a signature may stand alone
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             modules += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
             assert [name for name in modules if not is_installed(name.split(".")[0])] == []

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 from cases import load_cases
 from graphs.catalogue import SERVED
-from nodes.context import Context
+from graphs.contexts import ClinicalContext
+from llm import ModelSettings
 from wardround.cli import app
 from wardround.commands.dev import served
 
@@ -30,6 +31,7 @@ pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
 sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")
 
 ROOT = Path(__file__).parents[2]
+INTERNALS = {"epoch", "scope", "trace_file", "run", "position"}
 COURSE = ["referral", "history_taking", "examination", "diagnosis", "treatment"]
 
 # Loaded at the server's start: notes every look-up of a name and every connection that leaves the machine.
@@ -162,9 +164,10 @@ def test_the_server_of_a_checkout_is_told_the_same_as_ours() -> None:
 
 def test_the_context_is_served_as_a_form(client: Any, workflow: str) -> None:
     fields = client.assistants.get_schemas(workflow)["context_schema"]["properties"]
-    assert fields.keys() == Context.model_fields.keys()
-    defaults = Context().model_dump(mode="json")
-    for name, field in Context.model_fields.items():
+    assert fields.keys() == ClinicalContext.model_fields.keys() - INTERNALS
+    defaults = ClinicalContext().model_dump(mode="json")
+    for name in fields:
+        field = ClinicalContext.model_fields[name]
         assert fields[name].get("description") == field.description, name
         assert fields[name]["default"] == defaults[name], name
     assert fields["feedback"]["enum"] == ["downstream", "same_stage", "off"]
@@ -180,7 +183,7 @@ def test_every_switch_of_the_workflow_is_described_and_placed_at_nodes_that_exis
     served = client.assistants.search(limit=100)
     nodes = {node["id"] for one in served for node in client.assistants.get_graph(one["assistant_id"])["nodes"]}
     fields = client.assistants.get_schemas(workflow)["context_schema"]["properties"]
-    for name in set(Context.model_fields) - set(Context.__base__.model_fields):  # type: ignore[union-attr]
+    for name in set(fields) - set(ModelSettings.model_fields):
         assert fields[name]["description"], name
         assert fields[name]["langgraph_nodes"], name
         assert nodes.issuperset(fields[name]["langgraph_nodes"]), name

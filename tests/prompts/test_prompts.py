@@ -64,7 +64,7 @@ def test_twins_have_the_same_header_and_the_same_sections(name: str) -> None:
     english, chinese = source("en", name), source("zh", name)
     assert header(english) == header(chinese)
     assert headings(english) == headings(chinese)
-    assert headings(english) in (["# system", "# user"], ["# task", "# check"])
+    assert headings(english) in (["# system", "# user"], ["# task", "# check", "# title"])
 
 
 @pytest.mark.parametrize("name", NAMES["en"])
@@ -217,7 +217,7 @@ def test_fenced_text_has_exactly_one_closing_tag_and_it_stands_at_the_end(text: 
 
 def chart(**known: Any) -> SimpleNamespace:
     nothing = dict.fromkeys(("referral", "triage", "dialogue", "results", "pictures", "reports", "diagnosis"))
-    return SimpleNamespace(**nothing | known)
+    return SimpleNamespace(**nothing | {"decided": {}} | known)
 
 
 def door(age_years: float | None = None, sex: str | None = None, occupation: str = "") -> SimpleNamespace:
@@ -239,7 +239,7 @@ def test_a_chart_opens_with_what_is_known_of_the_patient(
     presentation: SimpleNamespace, english: str, chinese: str
 ) -> None:
     for language, line in zip(LANGUAGES, (english, chinese), strict=True):
-        values = {"chart": chart(presentation=presentation), "name": str}
+        values = {"chart": chart(presentation=presentation), "name": str, "title": str}
         assert load_prompt("medchain/chart", language).render(values)[1].splitlines()[0] == line
 
 
@@ -248,7 +248,7 @@ def test_a_chart_says_where_the_patient_was_sent_and_how_soon(urgency: str, chin
     units: list[str]
     for units, english_units, chinese_units in (([], "", ""), (["A", "B"], " (A, B)", "（A、B）")):
         sent = SimpleNamespace(department="Surgery", sub_departments=units, urgency=urgency)
-        values = {"chart": chart(presentation=door(), referral=sent), "name": str}
+        values = {"chart": chart(presentation=door(), referral=sent), "name": str, "title": str}
         lines = [load_prompt("medchain/chart", language).render(values)[1].splitlines()[-1] for language in LANGUAGES]
         assert lines == [
             f"Referred to: Surgery{english_units}, {urgency}",

@@ -111,11 +111,11 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     if "human" in parsed.values():
         raise ConfigurationError("--models: one person sits here, at the seat of --as")
     # A person remembers for himself; a doctor of the machine is reminded of similar cases.
-    defaults = {"graph": "consultation", "workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
+    defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
     overrides = {**defaults, **parse_settings(settings)}
     if foreign := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
         raise ConfigurationError(f"--set {foreign[0]}: no setting of a consultation")
-    context = read_experiment(None, overrides, {"default": "offline", **parsed}).context
+    context = read_experiment(None, {"graph": "consultation", **overrides}, {"default": "offline", **parsed}).context
     if seat == "doctor":
         return context.model_copy(update={"models": {**context.models, seat: "human"}})
     # The person speaks for the patient whoever else would; nobody says a person's words in another manner.

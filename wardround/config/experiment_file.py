@@ -4,7 +4,7 @@ import difflib
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import check_models
 from nodes.context import Context
@@ -103,8 +104,10 @@ def read_sweep(
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
     if hits := [place for place in given if place in swept]:
         raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
+    combinations = list(_combinations(variants or {"": {}}, grid, file))
+    base_of = _obeyed(base, [laid for _, laid in combinations])
     runs: dict[str, Experiment] = {}
-    for name, laid in _combinations(variants or {"": {}}, grid, file):
+    for name, laid in combinations:
         if name in _TAKEN:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in runs:
@@ -112,7 +115,8 @@ def read_sweep(
         over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
         if name:
             over[("name",)] = (name, str(file))
-        runs[name] = _checked({**{place: kept for place, kept in base.items() if place not in over}, **over}, file)
+        kept = {place: setting for place, setting in base_of(over).items() if place not in over}
+        runs[name] = _checked({**kept, **over}, file)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     if not re.fullmatch(NAME, str(title)):
         raise ConfigurationError(
@@ -293,6 +297,22 @@ def _combinations(
             yield ",".join(parts), {**own, **{place: (value, f"{file}: grid") for place, value in chosen.items()}}
 
 
+def _obeyed(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:
+    """What all runs of a sweep share, for each run: a setting that only other runs' graphs obey is left out of it."""
+
+    def context_of(laid: Settings) -> set[str]:
+        graph = {**base, **laid}.get(("graph",), (Experiment().graph, ""))[0]
+        return set(CONTEXTS[graph].model_fields) if isinstance(graph, str) and graph in CONTEXTS else set()
+
+    obeyed = set().union(*(context_of(laid) for laid in runs))
+
+    def of(laid: Settings) -> Settings:
+        ignored = obeyed - context_of(laid)
+        return {place: kept for place, kept in base.items() if place[0] != "workflow" or place[-1] not in ignored}
+
+    return of
+
+
 def _checked(settings: Settings, file: Path | None) -> Experiment:
     section = ""
     try:
@@ -319,6 +339,8 @@ def _refusal(error: ValidationError, settings: Settings, file: Path | None, sect
         if section and place[:1] != ("models",):
             place = (section, *place)
         message = detail["msg"].removeprefix("Value error, ")
+        if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
+            place, message = (*place, own[1]), own[2]
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; known are {', '.join(known_keys(place[:-1]))}"
         key = "" if message.startswith("models") else ".".join(place)

@@ -79,7 +79,10 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "[run]\nthreads = 3",
             "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
         ),
-        ("[workflow]\nfeed_back = 3", "workflow.feed_back: unknown key; known are "),
+        (
+            "[workflow]\nfeed_back = 3",
+            "workflow.feed_back: no setting of the graph 'clinical_workflow': did you mean 'feedback'?",
+        ),
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
         ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
@@ -87,7 +90,10 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("graph = 'mdagents'", "graph: Input should be 'clinical_workflow'"),
         ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
         ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
-        ("graph = 'one_step'\n[workflow]\ngrow = 'in_order'", "workflow.grow remembers whole courses"),
+        (
+            "graph = 'one_step'\n[workflow]\ngrow = 'in_order'",
+            "workflow.grow: no setting of the graph 'one_step': it is obeyed by 'clinical_workflow'",
+        ),
         ("[data]\nnotes = 'n'", "data.notes: graph 'clinical_workflow' needs cases; notes are for graph"),
         ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),
         ("[limits.roles.diagnosis_judge]\ncalls = 3", "limits.roles: diagnosis_judge: judges are outside"),

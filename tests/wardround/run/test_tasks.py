@@ -8,6 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from cases import load_cases
+from graphs.contexts import CONTEXTS
 from llm import Meter
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
@@ -25,13 +26,14 @@ CONSULTATIONS = [graph for graph in GRAPHS if "mvme" in suites_of(graph)]
 def of_graph(
     graph: str, *, model: str = "offline", concurrency: int = 4, suite: str | None = None, **workflow: Any
 ) -> Experiment:
+    settings = {"retrieval": False, "max_turns": 4, "patient": "saps", "interns": 2, **workflow}
     return Experiment.model_validate(
         {
             "graph": graph,
             "suite": suite,
             "data": {"case_ids": IDS[:3]},
             "models": {"default": model},
-            "workflow": {"retrieval": False, "max_turns": 4, "patient": "saps", "interns": 2, **workflow},
+            "workflow": {name: value for name, value in settings.items() if name in CONTEXTS[graph].model_fields},
             "run": {"concurrency": concurrency},
         }
     )
