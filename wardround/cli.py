@@ -12,6 +12,7 @@ from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import dev
 from wardround.commands.doors import names_in_help, open_doors
+from wardround.commands.exits import BAD_INPUT
 from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
@@ -23,7 +24,6 @@ from wardround.commands.tables import tables
 from wardround.commands.tune import tune
 
 ENVIRONMENT_FILE = ".env"
-BAD_INPUT = 2
 
 
 def _tell_version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from wardround.commands.doors import names_in_help
+from wardround.commands.exits import BAD_INPUT
 from wardround.commands.printing import printable
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from cases import Case, Problem
 
-BAD_INPUT = 2
 
 cases_app = typer.Typer(
     help="Cases: import foreign formats, check a file, show one case, add attacks on the models.",

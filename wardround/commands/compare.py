@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-BAD_INPUT = 2
+from wardround.commands.exits import exits
 
 
 def compare(
@@ -22,22 +22,18 @@ def compare(
     Differences are taken case by case over the cases that both runs scored; p-values are of the paired permutation
     test, corrected by Holm over the scores of a run.
     """
-    from wardround.config.experiment import ConfigurationError
     from wardround.store.provenance import write_whole
     from wardround.store.recorded_run import find_runs
     from wardround.tables.differences import brief_tables, check_comparable, differences_table
     from wardround.tables.latex import as_latex
     from wardround.tables.terminal import print_table
 
-    try:
+    with exits(OSError):
         found = find_runs(runs)
         check_comparable(found)
         table = differences_table(found)
         for file, text in ((csv, table.csv), (latex, as_latex(table))):
             if file is not None:
                 write_whole(file, text)
-    except (ConfigurationError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
     for brief in brief_tables(found, table):
         print_table(brief)

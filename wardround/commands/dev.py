@@ -1,13 +1,12 @@
 """``wardround dev``: the LangGraph development server, for Studio."""
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
-
-BAD_INPUT = 2
+from wardround.commands.exits import refuse
 
 # What the server and its command line would send by themselves: usage statistics, a look for newer versions on PyPI,
 # and, where a key of LangSmith is set for tracing, the number of runs every five minutes.
@@ -37,7 +36,7 @@ def dev(
     from importlib.util import find_spec
 
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
-        _refuse("the development server is not installed: pip install 'wardround[studio]'")
+        refuse("the development server is not installed: pip install 'wardround[studio]'")
     os.environ.update(_doors(plugin or [], prompts))
     free = _free(port)
     config = _configuration()
@@ -74,7 +73,7 @@ def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
     try:
         laid = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
     except PromptError as error:
-        _refuse(str(error))
+        refuse(str(error))
     return {**laid, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
 
 
@@ -90,7 +89,7 @@ def _configuration() -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(served(), indent=2))
     except OSError as error:
-        _refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
+        refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
     return file
 
 
@@ -103,11 +102,6 @@ def _free(port: int) -> int:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            _refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
+            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
         bound: int = probe.getsockname()[1]
         return bound
-
-
-def _refuse(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(BAD_INPUT)

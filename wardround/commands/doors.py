@@ -3,12 +3,12 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-BAD_INPUT = 2
+from wardround.commands.exits import refuse
 
 
 def _load(names: list[str] | None) -> list[str] | None:
@@ -18,7 +18,7 @@ def _load(names: list[str] | None) -> list[str] | None:
     try:
         load_plugins(names or ())
     except PluginError as error:
-        _refuse(str(error))
+        refuse(str(error))
     return names
 
 
@@ -72,7 +72,7 @@ def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             folder = check_overlay(given["prompts"])
         except PromptError as error:
-            _refuse(str(error))
+            refuse(str(error))
         with laid_over(folder):
             return command(*arguments, **options)
 
@@ -83,10 +83,3 @@ def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
     opened.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]
     opened.__annotations__ = {**command.__annotations__, **added}
     return opened
-
-
-def _refuse(message: str) -> NoReturn:
-    from wardround.commands.printing import printable
-
-    typer.echo(f"error: {printable(message)}", err=True)
-    raise typer.Exit(BAD_INPUT)

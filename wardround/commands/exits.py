@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import typer
 
@@ -12,9 +13,19 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 
+def refuse(*messages: str) -> NoReturn:
+    """End with code 2: one line on standard error for each thing that is wrong."""
+    for message in messages:
+        typer.echo(printable(f"error: {message}"), err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
 @contextmanager
-def exits() -> Iterator[None]:
+def exits(*refused: type[Exception]) -> Iterator[None]:
     """Say what stopped a command, without a traceback.
+
+    Args:
+        refused: what is bad input to this command besides what is to all.
 
     Raises:
         typer.Exit: 2 if the input or the configuration is bad and nothing was run; 1 if a run could not be kept on the
@@ -34,7 +45,9 @@ def exits() -> Iterator[None]:
         from wardround.store.durable_lines import RunStoppedError
 
         bad = (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-        if not isinstance(error, (*bad, RunStoppedError)):
+        if isinstance(error, (*bad, *refused)):
+            refuse(str(error))
+        if not isinstance(error, RunStoppedError):
             raise
         typer.echo(printable(f"error: {error}"), err=True)
-        raise typer.Exit(SOME_FAILED if isinstance(error, RunStoppedError) else BAD_INPUT) from None
+        raise typer.Exit(SOME_FAILED) from None

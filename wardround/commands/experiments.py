@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-BAD_INPUT = 2
+from wardround.commands.exits import refuse
 
 experiments_app = typer.Typer(
     help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
@@ -29,8 +29,7 @@ def show(name: Annotated[str, typer.Argument(help="Of a file that comes along.")
 
     files = library_files()
     if name not in files:
-        typer.echo(f"error: no experiment {name!r}; there are {', '.join(files)}", err=True)
-        raise typer.Exit(BAD_INPUT)
+        refuse(f"no experiment {name!r}; there are {', '.join(files)}")
     typer.echo(files[name].read_text("utf-8"), nl=False)
 
 

@@ -1,14 +1,14 @@
 """``wardround graph``: a graph as Mermaid or PNG."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wardround.commands.exits import refuse
+
 if TYPE_CHECKING:
     from langchain_core.runnables.graph import Graph
-
-BAD_INPUT = 2
 
 
 def graph(
@@ -29,11 +29,11 @@ def graph(
     from graphs.clinical_workflow import build_clinical_workflow
 
     if name not in GRAPHS:
-        _refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
+        refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
     try:
         whole = build_clinical_workflow(strategy).compile() if name == "clinical_workflow" else GRAPHS[name]
     except RegistryError as error:
-        _refuse(str(error))
+        refuse(str(error))
     drawn = whole.get_graph(xray=depth)
     if out is None:
         typer.echo(drawn.draw_mermaid())
@@ -44,9 +44,9 @@ def graph(
         else:
             out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:
-        _refuse("a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
+        refuse("a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
     except OSError as error:
-        _refuse(f"{out} cannot be written: {error}")
+        refuse(f"{out} cannot be written: {error}")
 
 
 def known_graphs() -> dict[str, list[str]]:
@@ -69,8 +69,3 @@ def _png(drawn: "Graph") -> bytes:
 
     labels = LabelsDict(nodes={node.id: node.name for node in drawn.nodes.values()}, edges={})
     return Drawer(labels=labels).draw(drawn) or b""
-
-
-def _refuse(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(BAD_INPUT)

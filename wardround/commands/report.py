@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-BAD_INPUT = 2
+from wardround.commands.exits import exits
 
 
 def report(
@@ -25,19 +25,15 @@ def report(
 
     Several runs also get a page that sets them side by side: in the sweep's directory, or where -o says.
     """
-    from wardround.config.experiment import ConfigurationError
     from wardround.report.pages import REPORT, write_overview, write_report
     from wardround.store.recorded_run import find_runs
 
-    try:
+    with exits(OSError):
         found = find_runs(runs)
         written = [write_report(run, cases) for run in found]
         if out is None and len(runs) == 1 and found[0].path != runs[0]:
             out = runs[0] / REPORT
         if out is not None:
             written.append(write_overview(found, out))
-    except (ConfigurationError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
     for file in written:
         typer.echo(f"Report: {file}")

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.exits import exits
 from wardround.tables.names import TABLE_NAMES
 
 if TYPE_CHECKING:
     from wardround.tables.making import Made
-
-BAD_INPUT = 2
 
 
 def tables(
@@ -34,16 +33,13 @@ def tables(
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
-    try:
+    with exits(OSError):
         if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
             raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
         made = make_tables(find_runs(runs), table or TABLE_NAMES)
         if refused := [one for one in made if one.reason and table]:
             raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
         show_tables([one for one in made if one.tables], out)
-    except (ConfigurationError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
 
 
 def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:

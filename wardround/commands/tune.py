@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wardround.commands.exits import INTERRUPTED, SOME_FAILED, refuse
+
 if TYPE_CHECKING:
     from cases.dialogues import Dialogue
     from wardround.tuning.curve import Step
-
-FAILED = 1
-BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 def tune(
@@ -78,11 +76,10 @@ def tune(
 
         outcome = train(tuning, read, out, _report, save_every)
     except TuningError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        refuse(str(error))
     except TrainingStoppedError as error:
         typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(SOME_FAILED) from None
     except KeyboardInterrupt:
         typer.echo("interrupted; run the same command again to go on at the last checkpoint", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -141,4 +138,4 @@ def _smoke() -> None:
     failed = sum(bool(check.faults) for check in checks)
     typer.echo(f"{len(checks)} checks, {failed} failed")
     if failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(SOME_FAILED)

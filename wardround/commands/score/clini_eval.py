@@ -23,7 +23,8 @@ from scoring.clini_eval.points import (
     estimates_of,
 )
 from scoring.metrics.samples import mean
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import JudgeOption, asking, cell
 
 DialogueFile = Annotated[

@@ -18,7 +18,8 @@ from scoring.mvme.consensus import (
 )
 from scoring.mvme.transcripts import read_collaborations
 from wardround.analysis.discussions import discussions_of
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import open_recorded, read_files
 
 

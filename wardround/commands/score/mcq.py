@@ -10,7 +10,8 @@ from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor,
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import Sample, estimates
 from wardround.analysis.multiple_choice import compare_formats
-from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
 from wardround.commands.score.transcripts import asking, compared
 from wardround.config.experiment_file import parse_models

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,11 +20,10 @@ from llm import ModelSpecError
 from scoring.metrics.icd10_terms import TermListError
 from scoring.metrics.samples import MissingBackendError
 from scoring.metrics.statistics import Estimate
+from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import RunStoppedError
-
-SOME_FAILED, BAD_INPUT = 1, 2
 
 
 class Mode(StrEnum):
@@ -131,13 +130,6 @@ def write_json(scores: Scores, path: Path) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def refuse(*messages: str) -> NoReturn:
-    """End with code 2: one line on standard error for each thing that is wrong."""
-    for message in messages:
-        typer.echo(f"error: {printable(message)}", err=True)
-    raise typer.Exit(BAD_INPUT)
 
 
 def refuse_records(problems: Iterable[object]) -> None:

@@ -12,7 +12,8 @@ from scoring.aie.pairwise_rules import Consultation
 from scoring.aie.transcripts import read_aie
 from scoring.asking import ask_each
 from scoring.metrics.samples import Sample, estimates
-from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.transcripts import asking, cell, read_files
 
 

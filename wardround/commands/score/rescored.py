@@ -10,7 +10,8 @@ import typer
 from scoring.metrics.statistics import Estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment_file import parse_models
 

@@ -25,7 +25,8 @@ from scoring.metrics.samples import estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse, refuse_records
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.config.experiment_file import parse_models
 

@@ -11,7 +11,8 @@ from llm.specs import check_models
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
 from scoring.metrics.samples import Sample, Samples, case_means, mean
 from scoring.records import Reading
-from wardround.commands.score.output import ExtraTable, refuse, refuse_records
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
