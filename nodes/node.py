@@ -5,7 +5,6 @@ import concurrent.futures
 import contextvars
 import inspect
 import threading
-import types
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import Any
@@ -23,25 +22,17 @@ NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
 class Node(Runnable[Any, dict[str, Any]]):
     """A node that works in sync and async graphs alike and puts its calls into the state's trace.
 
-    LangGraph reads the node's input schema off the function's first annotation: what is not in that view does not
-    reach the node.
+    What is not in the view that the function declares does not reach it, see `node`.
     """
 
     def __init__(self, function: NodeFunction, **bound: Any) -> None:
         self.name = function.__name__
         self._function = function
         self._bound = bound
-        self.__signature__ = inspect.signature(function)
-        self._method = types.MethodType(_annotated_like(function), self)
-
-    @property
-    def __call__(self) -> Callable[..., Awaitable[dict[str, Any]]]:
-        """The node as a callable object, with the annotations in which LangGraph looks for the view."""
-        return self._method
 
     def at(self, **bound: Any) -> "Node":
         """The same node with some keyword arguments fixed, such as the stage it serves."""
-        return Node(self._function, **{**self._bound, **bound})
+        return type(self)(self._function, **{**self._bound, **bound})
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to its end, also from inside a running event loop."""
@@ -62,17 +53,15 @@ class Node(Runnable[Any, dict[str, Any]]):
 
 def node(function: NodeFunction) -> Node:
     """Make a coroutine ``(view, runtime) -> update`` a node of a graph."""
-    return Node(function)
-
-
-def _annotated_like(function: NodeFunction) -> Callable[..., Any]:
-    def call(self: Node, view: Any) -> Any:
-        return self._run(view)
-
-    hints = inspect.get_annotations(function, eval_str=True)
     first = next(iter(inspect.signature(function).parameters))
-    call.__annotations__ = {first: hints[first], "return": dict}  # under the name that the signature gives the view
-    return call
+    declared = inspect.get_annotations(function, eval_str=True)[first]
+
+    class NodeOfView(Node):
+        async def __call__(self, view: declared) -> dict[str, Any]:  # type: ignore[valid-type]
+            """LangGraph takes the node's input schema from this annotation."""
+            return await self._run(view)
+
+    return NodeOfView(function)
 
 
 def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
