@@ -27,7 +27,6 @@ _DECLARED: dict[str, tuple[Any, str]] = {
     "general": (general_agent, "general_agent"),
     "summarizing": (summary, "summarizing_agent"),
     "feedback": (feedback_agent, "feedback_agent"),
-    "doctor": (doctor, "doctor"),
     "patient": (patient, "patient"),
     "extraction": (extraction_agent, "extraction_agent"),
     "refiner": (librarian, "refiner"),
@@ -37,6 +36,10 @@ _DECLARED: dict[str, tuple[Any, str]] = {
 
 def script(patch: pytest.MonkeyPatch, role: str, rule: Callable[[Any], Any]) -> None:
     """Give a role another offline rule, at every stage where it has a part."""
+    if role == "doctor":
+        for stage, declared in doctor.DOCTORS.items():
+            patch.setitem(doctor.DOCTORS, stage, dataclasses.replace(declared, offline=rule))
+        return
     module, name = _DECLARED[role]
     patch.setattr(module, name, dataclasses.replace(getattr(module, name), offline=rule))
 

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 from typing import Any
 
@@ -10,8 +9,8 @@ from cases import Case
 from graphs import consultation, one_step
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
-from nodes.consultation import doctor as doctor_module
 from nodes.consultation.doctor import DoctorTurn
+from nodes.context import Context
 from nodes.node import Node
 from prompts import load_words
 from tests.graphs.scripting import builtin, calls, pictures_in, script, words
@@ -37,8 +36,6 @@ def saying(patch: pytest.MonkeyPatch, *lines: str) -> None:
         asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
         return DoctorTurn(text=lines[min(asked, len(lines) - 1)], finished=asked + 1 >= len(lines))
 
-    changed = dataclasses.replace(doctor_module.consulting_doctor, offline=rule)
-    patch.setattr(doctor_module, "consulting_doctor", changed)
     script(patch, "doctor", rule)
 
 
@@ -126,7 +123,8 @@ def test_a_patient_who_says_goodbye_ends_the_dialogue_and_the_doctor_still_repor
 
 
 def test_no_switch_of_the_workflow_lays_the_record_or_the_reference_open_in_a_consultation() -> None:
-    result = run(sequential=False, interactive=False)
+    whole = Context(retrieval=False, patient="ai_hospital", sequential=False, interactive=False)
+    result = GRAPH.invoke({"case": CASE}, context=whole)
     assert "reference" not in result
     assert result["presentation"].past_history == ""
     assert not any(name in words(call) for name in CASE.key.diagnosis for call in calls(result, "doctor"))
