@@ -21,8 +21,9 @@ from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interac
 from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
 from scoring.metrics.samples import Sample
-from wardround.analysis.rescoring import open_run
+from wardround.analysis.rescoring import context_for
 from wardround.config.experiment import ConfigurationError
+from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import RunDirectory
 
 _NEIGHBOURS = 500  # more than the built-in memory holds
@@ -69,8 +70,10 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         CaseMemoryError: the built-in cases cannot be searched.
         EmbeddingModelError: the embedding model cannot be loaded.
     """
-    context, cases, results = await open_run(path, models)
-    asked = {result.case_id: cases[result.case_id] for result in sorted(results, key=lambda one: one.case_id)}
+    run = open_run(path)
+    cases, context = run.cases, await context_for(run, models)
+    results = list(run.each_answered())
+    asked = {result.case_id: cases[result.case_id] for result in run.results}
     kept, unwritten = await _options_of(RunDirectory(path), list(asked.values()), context)
     questions = {
         case_id: Question(case_id, case.language, McqView(whole_record(case), found.options), found.right)

@@ -1,14 +1,10 @@
 """Scoring a finished run again, with other judges: no doctor and no patient is asked anything."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from cases import Case
 from llm import ModelSettings
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
@@ -16,53 +12,28 @@ from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment, suites_of
 from wardround.config.preflight import check_servers
-from wardround.config.selection import select_cases
 from wardround.run.tasks import TASKS
-from wardround.store.manifest import manifest_of
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.recorded_run import RecordedRun, open_run
+from wardround.store.run_directory import Result
 
 _AT_ONCE = 8
 _KEPT = {"language", "temperature", "seed", "timeout", "max_attempts", "max_connections", "max_tokens", "prices"}
 
 
-def read_run(path: Path) -> tuple[Experiment, list[Result]]:
-    """What was run in a run directory, and its results.
+async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
+    """What asking about a finished run needs: the run's language, temperature and patience, with these models.
 
     Raises:
-        ConfigurationError: there is no run, or its files cannot be read.
-    """
-    manifest = path / "manifest.json"
-    try:
-        experiment = Experiment.model_validate(json.loads(manifest.read_text("utf-8"))["configuration"])
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
-        raise ConfigurationError(f"{path}: is not a run directory: {manifest.name} cannot be read ({error})") from error
-    results = RunDirectory(path).results()
-    if not results:
-        raise ConfigurationError(f"{path}: holds no results yet; run it first")
-    return experiment, results
-
-
-async def open_run(path: Path, models: Mapping[str, str]) -> tuple[Context, dict[str, Case], list[Result]]:
-    """What asking about a finished run needs: a context of these models, the run's cases by id, and its results.
-
-    Raises:
-        ConfigurationError: no run, its cases are no longer what they were, or a person is among the models.
-        CaseFileError: the case file cannot be read.
+        ConfigurationError: a person is among the models, or a server is not reached.
         ModelSpecError: a model cannot be used.
     """
-    experiment, results = read_run(path)
-    cases = select_cases(experiment.data)
-    written = json.loads((path / "manifest.json").read_text("utf-8"))["data"]
-    if (now := manifest_of(experiment, cases)["data"]) != written:
-        raise ConfigurationError(f"{path}: its cases have changed since ({written} then, {now} now)")
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
     check_models(models)
-    # As in the run: the language, the temperature and the patience with a slow judge.
-    kept = experiment.context.model_dump(include=_KEPT)
+    kept = run.experiment.context.model_dump(include=_KEPT)
     context = Context.model_validate({**kept, "models": {"default": "offline", **models}})
     await check_servers(context)
-    return context, {case.id: case for case in cases}, results
+    return context
 
 
 def suite_of(experiment: Experiment, name: str | None = None) -> Suite:
@@ -97,9 +68,9 @@ async def rescore(
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
-    experiment, _ = read_run(path)
-    chosen = suite_of(experiment, suite)
-    context, by_id, results = await open_run(path, models)
+    run = open_run(path)
+    chosen = suite_of(run.experiment, suite)
+    cases, context = run.cases, await context_for(run, models)
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def again(result: Result) -> Result:
@@ -107,9 +78,9 @@ async def rescore(
             return result
         async with gate:
             settings: ModelSettings = context
-            answers = result.answers or TASKS[experiment.graph].answers({})
-            scores = await chosen.score(by_id[result.case_id], answers, settings)
+            answers = result.answers or TASKS[run.experiment.graph].answers({})
+            scores = await chosen.score(cases[result.case_id], answers, settings)
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored)})
 
-    judged = list(await asyncio.gather(*(again(result) for result in results)))
+    judged = list(await asyncio.gather(*(again(result) for result in run.each_answered())))
     return judged, summarise_results(judged, chosen)

@@ -14,11 +14,6 @@ from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_colum
 from wardround.store.run_directory import LIMIT, Result
 
 
-def columns_of(suite: Suite) -> dict[str, str]:
-    """The titles of a suite's scores by name, with the average where there is one, and what others added."""
-    return suite.titles
-
-
 def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
     """The summary of a run; it depends on the results alone, not on their order.
 
@@ -28,10 +23,6 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     ordered = sorted(results, key=lambda result: (result.case_id, result.epoch))
     scored = [result for result in ordered if result.scored]
     costs = [result.cost for result in ordered]
-    models: dict[str, set[str]] = {}
-    for result in ordered:
-        for role, names in result.models.items():
-            models.setdefault(role, set()).update(names)
     return {
         "suite": suite.name,
         "attempted": len(ordered),
@@ -40,7 +31,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "limited": sum(result.limited for result in ordered),
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
         "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
-        "unscored": _count_unscored(scored, suite),
+        "unscored": count_unscored(scored, suite),
         "error_propagation": _error_propagation(scored, suite),
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
@@ -48,8 +39,17 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "tokens": sum(result.tokens for result in ordered),
         "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
         "seconds": sum(result.seconds for result in ordered),
-        "models": {role: sorted(names) for role, names in sorted(models.items())},
+        "models": models_of(ordered),
     }
+
+
+def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
+    """The models that really answered, by role."""
+    found: dict[str, set[str]] = {}
+    for result in results:
+        for role, names in result.models.items():
+            found.setdefault(role, set()).update(names)
+    return {role: sorted(names) for role, names in sorted(found.items())}
 
 
 def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimate]:
@@ -67,10 +67,10 @@ def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimat
     found = {**published.columns, **{name: over([name]).columns[name] for name in suite.metrics}}
     for name, (_, columns) in suite.averages.items():
         found[name] = published.average if name == AVERAGE else over(columns).average
-    return {name: found[name] for name in columns_of(suite)}
+    return {name: found[name] for name in suite.titles}
 
 
-def _count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
+def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
     """How many cases lack a score, by reason; of a judge that failed, the kind of failure: the details differ."""
     found = {
         name: Counter(": ".join(reason.split(": ")[:2]) for result in scored if (reason := result.unscored.get(name)))
@@ -104,7 +104,7 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
 
 def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     """The scores as a table, with what was not scored, and which roles ran offline."""
-    titles = columns_of(suite)
+    titles = suite.titles
     table = Table(title="Scores, with 95 % bootstrap intervals", title_justify="left")
     table.add_column("stage" if suite.averaged else "score")
     for column in ("mean", "95 % interval", "cases"):
@@ -139,7 +139,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
 
 def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, list[float]]]:
     """Every score of every case over its epochs, by name; ``average`` is the mean of a case's own columns."""
-    scores: dict[str, dict[str, list[float]]] = {name: {} for name in columns_of(suite)}
+    scores: dict[str, dict[str, list[float]]] = {name: {} for name in suite.titles}
     for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
         known = {name: value for name in suite.columns if (value := result.scores.get(name)) is not None}
         for name, (_, columns) in suite.averages.items():

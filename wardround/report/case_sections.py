@@ -13,7 +13,6 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.mvme.transcripts import PARTS
-from wardround.analysis.summary import columns_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
 from wardround.store.traces import read_trace
@@ -80,7 +79,7 @@ def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[s
 
 
 def _judged(run: RecordedRun, result: Result, case: Case | None) -> Iterator[tuple[str, str, str, str]]:
-    titles = columns_of(run.suite)
+    titles = run.suite.titles
     pairs = _pairs(result.answers, case)
     for name, (given, reference) in pairs.items():
         yield titles.get(name, name.capitalize()), given, reference, _score(result, name)

@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cases import Case, CaseFileError
-from wardround.analysis.summary import columns_of
+from wardround.analysis.summary import count_unscored
 from wardround.config.experiment import JUDGING, ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.trace_findings import go_through
@@ -63,7 +62,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
         listed=listed,
         not_listed=len(run.results) - len(listed),
-        titles=columns_of(run.suite),
+        titles=run.suite.titles,
         anchors=anchors,
         sections=sections,
         failed=len(run.results) - len(run.scored),
@@ -144,7 +143,7 @@ def _of_one_run(table: Table) -> Table:
 
 def _scores_table(run: RecordedRun) -> Table:
     """The scores of one run, one per row."""
-    titles, form = columns_of(run.suite), score_form(run.suite)
+    titles, form = run.suite.titles, score_form(run.suite)
     columns = [
         Column("score", "Score", key=True),
         Column("score", "Mean", form=form, mean=True),
@@ -158,14 +157,13 @@ def _scores_table(run: RecordedRun) -> Table:
 
 def _unscored_table(run: RecordedRun) -> Table | None:
     """How many scores are missing, and why."""
-    titles = columns_of(run.suite)
-    counted = Counter(
-        (titles.get(name, name), ": ".join(reason.split(": ")[:2]))
-        for result in run.scored
-        for name, reason in result.unscored.items()
-    )
+    counted = count_unscored(run.scored, run.suite)
     columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
-    rows = [{"score": score, "reason": reason, "cases": count} for (score, reason), count in sorted(counted.items())]
+    rows = [
+        {"score": run.suite.titles[name], "reason": reason, "cases": count}
+        for name, reasons in sorted(counted.items(), key=lambda item: run.suite.titles[item[0]])
+        for reason, count in reasons.items()
+    ]
     return Table("unscored", "Not scored", columns, rows) if rows else None
 
 

@@ -13,7 +13,7 @@ from cases import Case
 from llm.trace import Call
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
-from wardround.analysis.summary import estimate_scores
+from wardround.analysis.summary import estimate_scores, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases
 from wardround.run.sweep import run_order
@@ -68,11 +68,7 @@ class RecordedRun:
     @property
     def models(self) -> dict[str, list[str]]:
         """The models that really answered, by role."""
-        found: dict[str, set[str]] = {}
-        for result in self.results:
-            for role, names in result.models.items():
-                found.setdefault(role, set()).update(names)
-        return {role: sorted(names) for role, names in sorted(found.items())}
+        return models_of(self.results)
 
     @property
     def offline_roles(self) -> list[str]:
@@ -121,6 +117,30 @@ def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
         _open(directory, name if len(places[name]) == 1 else str(directory))
         for directory, name in zip(directories, names, strict=True)
     ]
+
+
+def find_run(path: Path) -> RecordedRun:
+    """The one run of a directory, a run's own or a sweep's.
+
+    Raises:
+        ConfigurationError: it holds no run or several, or its run has no result yet.
+    """
+    runs = find_runs([path])
+    if len(runs) > 1:
+        raise ConfigurationError(f"{path}: holds {len(runs)} runs; name one of them")
+    return open_run(runs[0].path)
+
+
+def open_run(path: Path) -> RecordedRun:
+    """The run whose own directory this is.
+
+    Raises:
+        ConfigurationError: its manifest cannot be read, or it has no result yet.
+    """
+    run = _open(path, path.resolve().name)
+    if not run.results:
+        raise ConfigurationError(f"{path}: holds no results yet; run it first")
+    return run
 
 
 def _run_directories(path: Path) -> list[Path]:

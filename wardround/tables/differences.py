@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scoring.metrics.comparison import holm, paired_difference
-from wardround.analysis.summary import case_scores, columns_of
+from wardround.analysis.summary import case_scores
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import score_form
@@ -51,7 +51,7 @@ def differences_table(runs: Sequence[RecordedRun]) -> Table:
 
 def brief_tables(runs: Sequence[RecordedRun], differences: Table) -> Iterator[Table]:
     """The same for a terminal: the means side by side, then each run's differences with their intervals."""
-    titles = columns_of(runs[0].suite)
+    titles = runs[0].suite.titles
     means = [
         {"score": title, **{str(place): run.estimates[name].mean for place, run in enumerate(runs)}}
         for name, title in titles.items()
@@ -85,7 +85,7 @@ def counts(run: RecordedRun) -> str:
 
 def _differences(run: RecordedRun, first: RecordedRun) -> Iterator[dict[str, Any]]:
     one, other = case_scores(run.results, run.suite), case_scores(first.results, first.suite)
-    titles = columns_of(run.suite)
+    titles = run.suite.titles
     found = {name: paired_difference(one[name], other[name]) for name in titles}
     corrected = holm({name: difference.permutation_p for name, difference in found.items()})
     for name, difference in found.items():

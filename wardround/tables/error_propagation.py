@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from scoring.medchain.error_propagation import error_propagation
-from wardround.analysis.summary import columns_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
@@ -21,7 +20,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         raise DoesNotFitError("no run is scored stage by stage (suite medchain)")
     rows = []
     for run in staged:
-        titles = columns_of(run.suite)
+        titles = run.suite.titles
         scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
         passages = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)
         rows += [

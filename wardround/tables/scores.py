@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scoring.case_scores import Suite
 from scoring.metrics.comparison import holm, paired_difference
-from wardround.analysis.summary import case_scores, columns_of
+from wardround.analysis.summary import case_scores
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, Table, measured
 
@@ -42,7 +42,7 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
                 ranked=score not in suite.neither,
                 ends=None if score in suite.metrics else suite.ends,
             )
-            for score, title in columns_of(suite).items()
+            for score, title in suite.titles.items()
         ),
         Column("scored", "Scored"),
         Column("failed", "Failed"),

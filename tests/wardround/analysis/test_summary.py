@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from scoring.suite import SUITES
-from wardround.analysis.summary import columns_of, summarise_results, summary_table
+from wardround.analysis.summary import summarise_results, summary_table
 from wardround.store.run_directory import Result
 
 SUITE = SUITES["medchain"]
-TITLES = columns_of(SUITE)
+TITLES = SUITE.titles
 STAGE_NAMES = list(SUITE.published)
 
 

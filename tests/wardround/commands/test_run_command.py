@@ -11,11 +11,10 @@ from typer.testing import CliRunner, Result
 from scoring.suite import SUITES
 from tests.support.fake_server import FakeServer
 from tests.support.runs import CASES, IDS, SHORT, results, spec
-from wardround.analysis.summary import columns_of
 from wardround.cli import app
 from wardround.store import run_directory
 
-TITLES = columns_of(SUITES["medchain"])
+TITLES = SUITES["medchain"].titles
 HEAVY = ("chromadb", "langchain_core", "langgraph", "numpy", "openai", "sentence_transformers", "torch")
 
 

@@ -20,7 +20,8 @@ from scoring.mvme.transcripts import read_collaborations
 from wardround.analysis.discussions import discussions_of
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import open_recorded, read_files
+from wardround.commands.score.transcripts import read_files
+from wardround.store.recorded_run import find_run
 
 
 def consensus(
@@ -43,7 +44,7 @@ def consensus(
     """
     notes: list[str] = []
     if source.is_dir():
-        run = open_recorded(source)
+        run = find_run(source)
         found, without = discussions_of(run.scored)
         rounds = run.experiment.context.max_rounds if rounds is None else rounds
         if found and (most := max(one.rounds for one in found)) > rounds:

@@ -23,7 +23,8 @@ from wardround.commands.score.reports import (
     read_report_cases,
     reports_of_run,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking, open_recorded, read_files
+from wardround.commands.score.transcripts import JudgeOption, asking, read_files
+from wardround.store.recorded_run import find_run
 
 Grades = Mapping[Part, Option | None]
 
@@ -87,7 +88,7 @@ def _released(source: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grades]]
 
 def _recorded(directory: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
     """The grades that the director gave in a run of ours; epochs of a case are one case to the intervals."""
-    run = open_recorded(directory)
+    run = find_run(directory)
     if run.suite.name != "mvme":
         refuse(f"{directory}: was scored by {run.suite.name}; expected mvme, or --grade to have the reports graded")
     option_of = {float(score): option for option, score in SCORES.items()}

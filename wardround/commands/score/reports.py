@@ -13,8 +13,7 @@ from scoring.consultation import ConsultationAnswers, reference_parts, report_pa
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import refuse_records
-from wardround.commands.score.transcripts import open_recorded
-from wardround.store.recorded_run import RecordedRun
+from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 
 ReportSource = Annotated[
@@ -77,7 +76,7 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
 
 def _cases_of_run(directory: Path) -> list[ReportCase]:
     """The answers of a finished run, each epoch a case of its own, against the answer keys."""
-    cases = [case for case, _ in reports_of_run(open_recorded(directory)) if case.reference["diagnosis"]]
+    cases = [case for case, _ in reports_of_run(find_run(directory)) if case.reference["diagnosis"]]
     if not cases:
         refuse(f"{directory}: no case has ended with answers and has a diagnosis to compare with")
     return cases

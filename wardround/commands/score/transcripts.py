@@ -13,7 +13,6 @@ from scoring.metrics.samples import Sample, Samples, case_means, mean
 from scoring.records import Reading
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, refuse_records
-from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
 
@@ -36,16 +35,6 @@ HumanScores = Annotated[
         "--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate.", show_default=False
     ),
 ]
-
-
-def open_recorded(directory: Path) -> RecordedRun:
-    """A run directory with results; ends the command if it is a sweep's, or nothing was run yet."""
-    runs = find_runs([directory])
-    if len(runs) > 1:
-        refuse(f"{directory}: holds {len(runs)} runs; name one of them")
-    if not runs[0].results:
-        refuse(f"{directory}: holds no results yet; run it first")
-    return runs[0]
 
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
