@@ -1,9 +1,10 @@
-"""One question about each of many things, some at a time: how everything that judges goes through its cases."""
+"""What all judges have in common: the base of their answers, and one question about each of many things."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import anyio
+from pydantic import BaseModel, ConfigDict
 
 from llm import AskError
 
@@ -11,6 +12,12 @@ AT_ONCE = 8  # questions in flight
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+
+
+class Answer(BaseModel):
+    """Base of what judges answer, and of what is kept of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Asked(NamedTuple, Generic[Item, Found]):

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
-import anyio
-
 from cases.vocabulary import Language
-from llm import AskError, ModelSettings, Role, ask
+from llm import ModelSettings, Role, ask
 from llm.role import Answer
+from scoring.asking import ask_each
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -68,29 +67,14 @@ async def ask_panel(
         ModelSpecError: a spec is misspelt, or its package or key is missing.
     """
     seats = _seats(judges)
-    answers: dict[str, Answer] = {}
-    failures: dict[str, str] = {}
 
-    async def sit(seat: str, spec: str) -> None:
-        models = {**settings.models, f"{role.stage}.{role.name}": spec}
+    async def sit(seat: str) -> Answer:
+        models = {**settings.models, f"{role.stage}.{role.name}": seats[seat]}
         seated = ModelSettings.model_validate({**_fields(settings), "models": models})
-        try:
-            answers[seat] = await ask(
-                role, view, seated, language=language, place="/".join(filter(None, (place, seat)))
-            )
-        except AskError as error:
-            failures[seat] = f"{error.reason}: {error}"
+        return await ask(role, view, seated, language=language, place="/".join(filter(None, (place, seat))))
 
-    try:
-        async with anyio.create_task_group() as group:
-            for seat, spec in seats.items():
-                group.start_soon(sit, seat, spec)
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return Verdict(
-        {seat: answers[seat] for seat in seats if seat in answers},
-        {seat: failures[seat] for seat in seats if seat in failures},
-    )
+    answers, failures = await ask_each(list(seats), sit)
+    return Verdict(dict(answers), dict(failures))
 
 
 def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level = "interval") -> float | None:

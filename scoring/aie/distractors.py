@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from cases.vocabulary import Language
 from llm import AnswerError, ModelSettings, Role, ask
+from scoring.asking import Answer
 from scoring.metrics.diagnosis_grade import SAME, name_agreement
 
 COUNT = 4
@@ -17,10 +18,8 @@ LETTERS = "ABCDE"
 Option = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Distractors(BaseModel):
+class Distractors(Answer):
     """Four diagnoses that a doctor could take for the right one, none of which is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     names: list[Option] = Field(min_length=COUNT, max_length=COUNT, description="Four different wrong diagnoses.")
 

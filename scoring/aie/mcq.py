@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
-from scoring.asking import ask_each
+from scoring.asking import Answer, ask_each
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
@@ -22,10 +22,8 @@ from scoring.metrics.text_overlap import rouge_1, words
 METRIC = "MCQ_DIAGNOSIS"
 
 
-class Choice(BaseModel):
+class Choice(Answer):
     """The letter of the option that is right."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     letter: str
 

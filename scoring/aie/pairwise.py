@@ -5,21 +5,18 @@ Two views, five aspects each (AIE, sections 2.4 and 4.4.3): the doctor's and the
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, Literal, NamedTuple
 
 from cases.vocabulary import Language
 from llm import AskError, ModelSettings, Role, ask
 from scoring.aie.pairwise_rules import Consultation, PairView, Preference, doctor_rule, patient_rule
+from scoring.asking import Answer
 
 Outcome = Literal["one", "other", "tie"]
 
 
-class Preferences(BaseModel):
+class Preferences(Answer):
     """Which of two consultations is better, aspect by aspect."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class DoctorPreferences(Preferences):
@@ -118,15 +115,13 @@ async def compare(
     longer: Outcome = "tie"
     if len(one.text) != len(other.text):
         longer = "one" if len(one.text) > len(other.text) else "other"
+    role: Role[Any] = doctor_view if view == "doctor" else patient_view
     answers: list[dict[str, Preference]] = []
     for order, (first, second) in (("straight", (one, other)), ("swapped", (other, one))):
         shown = PairView(record, answer, first, second)
         where = "/".join(filter(None, (place, order)))
         try:
-            if view == "doctor":
-                answers.append((await ask(doctor_view, shown, settings, language=language, place=where)).model_dump())
-            else:
-                answers.append((await ask(patient_view, shown, settings, language=language, place=where)).model_dump())
+            answers.append((await ask(role, shown, settings, language=language, place=where)).model_dump())
         except AskError as error:
             return Duel({}, {}, longer, f"{error.reason}: {error}")
     return Duel(answers[0], answers[1], longer)

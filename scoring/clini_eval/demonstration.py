@@ -7,7 +7,8 @@ from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from llm import ModelSettings, Role, ask
-from scoring.clini_eval.points import LEAVES, MAINS, Answer
+from scoring.asking import Answer
+from scoring.clini_eval.points import LEAVES, MAINS
 from scoring.clini_eval.rules import findings_of
 
 Section = Literal[

@@ -8,10 +8,10 @@ from pydantic import Field
 from cases.dialogues import PHYSICIAN, Dialogue
 from llm import ModelSettings, Role, ask
 from prompts import speaker
+from scoring.asking import Answer
 from scoring.clini_eval.demonstration import Demonstration, demonstrate
 from scoring.clini_eval.points import (
     LEAVES,
-    Answer,
     CliniEvalScores,
     ComparedPoint,
     Comparison,

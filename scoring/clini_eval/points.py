@@ -10,23 +10,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.text.words import has_chinese
 from cases.vocabulary import Language
+from scoring.asking import Answer
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
 
 POINTS = 100.0
 TOTAL = "Total Score"
 ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
-
-
-class Answer(BaseModel):
-    """Base of what the judges answer, and of what is kept of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Leaf(Answer):

@@ -4,20 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from cases.vocabulary import Language
 from llm import AnswerError, ModelSettings, Role, ask
+from scoring.asking import Answer
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
 
 Claim = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
-
-class Answer(BaseModel):
-    """Base of the judges' answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Claims(Answer):

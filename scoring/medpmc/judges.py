@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.vocabulary import Language
 from llm import Role
 from prompts import speaker
 from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
+from scoring.asking import Answer
 from scoring.medpmc.metrics import examination_share, imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import mean
@@ -23,12 +24,6 @@ _CLEAR = 60  # words up to which the offline rule takes a reply for clear
 FromOneToFive = Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)]
 UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 UpToFive = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
-
-
-class Answer(BaseModel):
-    """Base of the judges' answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ConsultationScores(Answer):

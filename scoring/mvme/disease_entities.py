@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, ask
+from scoring.asking import Answer
 
 _CIRCLED = re.compile(r"[\u2460-\u2473\u2776-\u277f\u24f5-\u24fe]")  # ① and the like: numbers of a list
 _NUMBERING = re.compile(
@@ -80,10 +81,8 @@ def _items(chunk: str) -> Iterator[str]:
     yield kept
 
 
-class DiseaseEntities(BaseModel):
+class DiseaseEntities(Answer):
     """The diseases that a diagnosis names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     diseases: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
         description="One standard disease name each, as the ICD-10 would call it; none if no disease is named."

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import AnswerError, ModelSettings, Role, ask
+from scoring.asking import Answer
 from scoring.metrics.diagnosis_grade import grade_offline
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.mvme.disease_entities import split_diseases
@@ -34,12 +35,6 @@ class ReportParts:
     def __getitem__(self, part: Part) -> str:
         text: str = getattr(self, part)
         return text
-
-
-class Answer(BaseModel):
-    """Base of the director's answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PartGrade(Answer):

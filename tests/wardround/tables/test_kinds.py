@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from scoring.suite import SUITES, metric
+from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
@@ -45,6 +47,22 @@ def test_neither_long_nor_short_is_best(tmp_path: Path) -> None:
     )
     (table,) = scores.build(runs)
     assert {name for name, cell in shown(table, 1).items() if cell.best} == {"Inquiry"}
+
+
+def test_a_metric_of_ones_own_is_a_column_after_the_average_which_it_does_not_move(tmp_path: Path) -> None:
+    stages = dict.fromkeys(SUITES["medchain"].published, 0.5)
+    found = [
+        Result(case_id=name, epoch=0, termination="completed", scores={**stages, "urgency": value})
+        for name, value in {"a": 1.0, "b": None, "c": 0.0}.items()
+    ]
+    path = write_run(tmp_path / "one", found, graph="clinical_workflow")
+    (without,) = scores.build(find_runs([path]))
+    with suites_given_back():
+        metric("urgency", suite="medchain")(lambda case, answers: None)
+        (table,) = scores.build(find_runs([path]))
+    assert [column.title for column in table.columns if column not in without.columns] == ["Urgency"]
+    assert (table.rows[0]["urgency_mean"], table.rows[0]["urgency_n"]) == (0.5, 2)
+    assert table.rows[0]["average_mean"] == without.rows[0]["average_mean"] == 0.5
 
 
 def test_runs_of_several_suites_have_a_table_for_each(tmp_path: Path) -> None:
