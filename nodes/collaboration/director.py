@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from llm import Role, ask
-from nodes.collaboration.intern import place
+from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged
 from nodes.context import Context
 from nodes.node import node
@@ -129,7 +129,7 @@ async def _ask(role: Role[Any], state: ConferenceState, context: Context, subjec
         role,
         view,
         context,
-        language=chart.presentation.language,
+        language=chart.language,
         place=place(state, what, f"round{state.get('round', 0)}"),
         pictures=pictures_shown(state),
     )

@@ -107,7 +107,7 @@ async def _ask(role: Role[Any], state: ConferenceState, context: Context, what: 
             confirmations=state.get("confirmations", []),
         ),
         context,
-        language=chart.presentation.language,
+        language=chart.language,
         place=what,
         pictures=pictures_shown(state),
     )

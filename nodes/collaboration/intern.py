@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from llm import Role, ask
+from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most
 from nodes.context import Context
 from nodes.node import node
@@ -105,19 +106,13 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             disputes=state.get("disputes", []),
         ),
         context,
-        language=chart.presentation.language,
+        language=chart.language,
         place=place(state, f"round{round_}", f"seat{seat}"),
         pictures=pictures_shown(state, seat),
         seat=seat,
     )
     report = revision.report.model_dump(mode="json")
     return {"statements": [Statement(round=round_, seat=seat, report=report, reasoning=revision.reasoning)]}
-
-
-def place(state: ConferenceState, *parts: str) -> str:
-    """Where in the course of the case a call belongs: visit, round, seat."""
-    visit = state.get("backtracks", 0)
-    return "/".join((f"visit{visit}", *parts) if visit else parts)
 
 
 def as_doctor(context: Context, seat: int) -> Context:

@@ -191,7 +191,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         role,
         view,
         context,
-        language=chart.presentation.language,
+        language=chart.language,
         place=f"turn{asked + 1}",
         pictures=[picture.file for picture in chart.all_pictures],
     )

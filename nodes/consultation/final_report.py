@@ -95,7 +95,7 @@ async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, A
             reporter,
             ReportView(chart=chart, neighbours=state.get("recalled", []), seat=state.get("seat", 0)),
             runtime.context,
-            language=chart.presentation.language,
+            language=chart.language,
             pictures=[picture.file for picture in chart.all_pictures],
         )
     }

@@ -16,13 +16,13 @@ from typing_extensions import TypedDict
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
 from cases.vocabulary import Language, label
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
 from nodes.state.chart import Presentation, Turn
-from nodes.state.patient_side import turn_number
 from nodes.workflow.examiner import release
 from prompts import load_words
 
@@ -132,7 +132,7 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     items = [test.item for test in tests] or [*examinations.results, *(image.item for image in examinations.images)]
     _, pictures = release(examinations, items, folder, context.send_pictures)
     filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False).texts]
-    reply = await ask(
+    reply = await ask_in_turn(
         patient,
         ClinichatPatientView(
             record=state["patient_record"],
@@ -142,9 +142,8 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
             question=question,
             language=shown,
         ),
+        state,
         context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
     )
     said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
     ended = "patient_ended" if reply.occasion == "confirmatory_tests" and reply.suspected_disease.strip() else ""

@@ -11,7 +11,8 @@ from typing_extensions import TypedDict
 from cases.case import PatientRecord
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Presentation, Turn
@@ -82,13 +83,12 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
     """The patient's reply to the doctor's last turn."""
     dialogue = state["dialogue"]
     language = state["presentation"].language
-    reply = await ask(
+    reply = await ask_in_turn(
         patient,
         PatientView(
             record=state["patient_record"], dialogue=dialogue[:-1], question=dialogue[-1].text, language=language
         ),
+        state,
         runtime.context,
-        language=language,
-        place=f"turn{sum(turn.speaker == 'doctor' for turn in dialogue)}",
     )
     return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text)]}

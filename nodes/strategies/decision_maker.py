@@ -7,14 +7,14 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from cases.vocabulary import normalise
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import decision_of
 from nodes.state.decisions import Decision, Round
 from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
 from nodes.state.stage import Opinion
-from nodes.workflow.general_agent import place
 from nodes.workflow.stages import STAGES, Stage
 from nodes.workflow.summarizing_agent import SummaryView, most_held
 
@@ -48,16 +48,16 @@ async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage:
     """The decision; where nobody has voted or compared before, nobody judges it."""
     case = case_view(state, stage, runtime.context)
     round_ = state.get("discussion_round", 0) - 1
-    decision = await ask(
-        decision_maker.at(stage.name, stage.decision),
+    decision = await ask_at_stage(
+        decision_maker,
         DecisionMakerView(
             **vars(case),
             syntheses=state.get("syntheses", []),
             opinions=[opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_],
         ),
+        state,
         runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state),
+        answer=stage.decision,
     )
     rounds = state.get("rounds") or [Round(decision=decision.model_dump(mode="json"))]
     return {"decision": decision, "rounds": rounds, "ended": state.get("ended") or "not_judged"}

@@ -7,7 +7,8 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.vocabulary import normalise
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.chart_signs import reason
@@ -24,7 +25,7 @@ from nodes.state.experts import (
     purpose_of,
 )
 from nodes.state.stage import Objection, Opinion
-from nodes.workflow.general_agent import DiscussionView, Proposal, place
+from nodes.workflow.general_agent import DiscussionView, Proposal
 from nodes.workflow.general_agent import vote as vote_of_general_agent
 from nodes.workflow.stages import STAGES, Stage
 from prompts import mark
@@ -120,13 +121,9 @@ async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     """One expert's analysis, alone."""
     case = case_view(state, stage, runtime.context)
     expert, seat, team = state["expert"], state["seat"], state.get("team", 0)
-    said = await ask(
-        analyst.at(stage.name),
-        ExpertView(**vars(case), expert=expert, seat=seat, purpose=purpose_of(state)),
-        runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state, *([f"team{team}"] if team else []), f"analysis{seat}"),
-    )
+    view = ExpertView(**vars(case), expert=expert, seat=seat, purpose=purpose_of(state))
+    where = f"team{team}" if team else ""
+    said = await ask_at_stage(analyst, view, state, runtime.context, where, f"analysis{seat}")
     return {
         "analyses": [
             Analysis(team=team, seat=seat, expert=expert.domain, analysis=said.analysis, proposal=said.proposal)
@@ -139,13 +136,8 @@ async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> di
     """One expert's vote on the joint report, with what would have to be changed."""
     case = case_view(state, stage, runtime.context)
     expert, seat, round_ = state["expert"], state["seat"], state.get("round", 0)
-    verdict = await ask(
-        voter.at(stage.name),
-        VoterView(**vars(case), expert=expert, seat=seat, synthesis=state["syntheses"][0]),
-        runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state, f"round{round_}", f"vote{seat}"),
-    )
+    view = VoterView(**vars(case), expert=expert, seat=seat, synthesis=state["syntheses"][0])
+    verdict = await ask_at_stage(voter, view, state, runtime.context, f"round{round_}", f"vote{seat}")
     return {"judgements": [Objection(round=round_, judge=f"expert {seat}: {expert.domain}", verdict=verdict)]}
 
 
@@ -155,8 +147,8 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     case = case_view(state, stage, runtime.context)
     seat, round_ = state["seat"], state.get("discussion_round", 0)
     last = [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_ - 1]
-    proposal = await ask(
-        proposer.at(stage.name, _proposal(stage.decision)),
+    proposal = await ask_at_stage(
+        proposer,
         OpinionView(
             **vars(case),
             expert=state["expert"],
@@ -165,9 +157,11 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
             others=[opinion for opinion in last if opinion.seat != seat],
             feedback=state.get("feedback", ""),
         ),
+        state,
         runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state, f"discussion{round_}", f"seat{seat}"),
+        f"discussion{round_}",
+        f"seat{seat}",
+        answer=_proposal(stage.decision),
     )
     decision = proposal.decision.model_dump(mode="json")
     return {"opinions": [Opinion(discussion_round=round_, seat=seat, decision=decision, reasoning=proposal.reasoning)]}

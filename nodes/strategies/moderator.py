@@ -6,7 +6,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.chart_signs import named_in_findings
@@ -14,7 +15,6 @@ from nodes.offline.votes import agreement, weights
 from nodes.state.decisions import NonEmpty, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion
-from nodes.workflow.general_agent import place
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
@@ -70,9 +70,7 @@ moderator = Role("moderator", "", "strategies/feedback", Remarks, offline=name_t
 async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Low, moderate or high; the record of the stage tells it."""
     view = case_view(state, stage, runtime.context)
-    language = view.chart.presentation.language
-    role = complexity_check.at(stage.name)
-    check = await ask(role, view, runtime.context, language=language, place=place(state, "complexity"))
+    check = await ask_at_stage(complexity_check, view, state, runtime.context, "complexity")
     return {"complexity": check.complexity, "strategy": f"mdagents:{check.complexity}"}
 
 
@@ -93,11 +91,6 @@ async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     """What the moderator tells a group that has not agreed."""
     case = case_view(state, stage, runtime.context)
     round_ = state["discussion_round"] - 1
-    said = await ask(
-        moderator.at(stage.name),
-        ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.discussion_round == round_]),
-        runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state, f"discussion{round_}"),
-    )
+    view = ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.discussion_round == round_])
+    said = await ask_at_stage(moderator, view, state, runtime.context, f"discussion{round_}")
     return {"feedback": said.remarks}

@@ -7,11 +7,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.vocabulary import label
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, CaseView, Expert, PanelState, Team, case_view
-from nodes.workflow.general_agent import place
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
@@ -64,21 +64,15 @@ team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=a
 @node
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The experts of the panel."""
-    return {"experts": (await _ask(recruiter.at(stage.name), state, runtime.context, stage, "experts")).experts}
+    return {"experts": (await _ask(recruiter, state, runtime.context, stage, "experts")).experts}
 
 
 @node
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The teams of experts."""
-    return {"teams": (await _ask(team_recruiter.at(stage.name), state, runtime.context, stage, "teams")).teams}
+    return {"teams": (await _ask(team_recruiter, state, runtime.context, stage, "teams")).teams}
 
 
 async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str) -> Any:
-    case = case_view(state, stage, context)
-    return await ask(
-        role,
-        RecruiterView(**vars(case), most=MOST_EXPERTS),
-        context,
-        language=case.chart.presentation.language,
-        place=place(state, what),
-    )
+    view = RecruiterView(**vars(case_view(state, stage, context)), most=MOST_EXPERTS)
+    return await ask_at_stage(role, view, state, context, what)

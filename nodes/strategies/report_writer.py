@@ -7,12 +7,12 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.vocabulary import normalise
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
-from nodes.workflow.general_agent import place
 from nodes.workflow.stages import STAGES, Stage
 
 VOTES = 3  # MedAgents: a report is put to the vote three times at most
@@ -55,8 +55,8 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
     """The joint report of the panel, or of one team."""
     case = case_view(state, stage, runtime.context)
     team, round_ = state.get("team", 0), state.get("round", 0)
-    written = await ask(
-        report_writer.at(stage.name),
+    written = await ask_at_stage(
+        report_writer,
         WriterView(
             **vars(case),
             purpose=purpose_of(state),
@@ -66,9 +66,9 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
                 item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
             ],
         ),
+        state,
         runtime.context,
-        language=case.chart.presentation.language,
-        place=place(state, f"team{team}" if team else f"round{round_}"),
+        f"team{team}" if team else f"round{round_}",
     )
     return {"syntheses": [Synthesis(team=team, report=written.report, proposal=written.proposal)]}
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import majority
 from nodes.state.decisions import Decision, Round
 from nodes.state.experts import CaseView, PanelState, case_view
-from nodes.workflow.general_agent import place
 from nodes.workflow.stages import STAGES, Stage
 
 
@@ -26,8 +26,5 @@ solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=f
 async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The decision of one doctor, whom nobody judges."""
     view = case_view(state, stage, runtime.context)
-    language = view.chart.presentation.language
-    decision = await ask(
-        solo_doctor.at(stage.name, stage.decision), view, runtime.context, language=language, place=place(state)
-    )
+    decision = await ask_at_stage(solo_doctor, view, state, runtime.context, answer=stage.decision)
     return {"decision": decision, "rounds": [Round(decision=decision.model_dump(mode="json"))], "ended": "not_judged"}

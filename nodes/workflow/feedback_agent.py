@@ -5,7 +5,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline import votes
@@ -13,7 +14,6 @@ from nodes.offline.chart_signs import named_in_findings, reason
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
 from nodes.state.stage import Objection, Options, StageState
-from nodes.workflow.general_agent import pictures_for, place
 from nodes.workflow.stages import STAGES, Stage, judges_after, read_chart
 from prompts import mark
 from retrieval import Neighbour
@@ -69,8 +69,8 @@ async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> d
     context = runtime.context
     chart = read_chart(state, stage.name, context.language)
     physician, round_ = state["judge"], state.get("round", 0)
-    verdict = await ask(
-        feedback_agent.at(stage.name),
+    verdict = await ask_at_stage(
+        feedback_agent,
         JudgeView(
             stage=stage,
             judge=physician,
@@ -80,9 +80,9 @@ async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> d
             neighbours=state.get("recalled", []),
             decision=state["decision"],
         ),
+        state,
         context,
-        language=chart.presentation.language,
-        place=place(state, f"round{round_}", physician),
-        pictures=pictures_for(state, stage, chart),
+        f"round{round_}",
+        physician,
     )
     return {"judgements": [Objection(round=round_, judge=physician, verdict=verdict)]}

@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeVar
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline import votes
@@ -97,14 +98,8 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
             item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
         ],
     )
-    proposal = await ask(
-        general_agent.at(stage.name, _proposal(stage.decision)),
-        view,
-        context,
-        language=chart.presentation.language,
-        place=place(state, f"discussion{spoken}", f"seat{seat}"),
-        pictures=pictures_for(state, stage, chart),
-    )
+    where = (f"discussion{spoken}", f"seat{seat}")
+    proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=_proposal(stage.decision))
     opinion = Opinion(
         discussion_round=spoken,
         seat=seat,
@@ -112,16 +107,3 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         reasoning=proposal.reasoning,
     )
     return {"opinions": [opinion]}
-
-
-def place(state: StageState, *parts: str) -> str:
-    """Where in the course of the case a call of a stage belongs: visit, image class, round, seat."""
-    visit = state.get("backtracks", 0)
-    return "/".join(part for part in (f"visit{visit}" if visit else "", state.get("image_class", ""), *parts) if part)
-
-
-def pictures_for(state: StageState, stage: Stage, chart: Chart) -> list[str]:
-    """The pictures that belong to the report being written; other decisions rest on the reports."""
-    if stage.decision is not Report:
-        return []
-    return [picture.file for picture in chart.pictures if picture.item == state.get("image_class")]

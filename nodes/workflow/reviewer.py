@@ -72,7 +72,7 @@ async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any
             neighbours=await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else [],
         ),
         context,
-        language=chart.presentation.language,
+        language=chart.language,
         place=f"visit{visit}",
     )
     items = [item for item in missing.items if item in open_items]

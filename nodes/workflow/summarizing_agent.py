@@ -7,13 +7,13 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from cases.vocabulary import normalise
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, Options, StageState
-from nodes.workflow.general_agent import pictures_for, place
 from nodes.workflow.stages import STAGES, Stage, read_chart
 
 
@@ -78,8 +78,8 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
     if context.general_agents == 1:
         return {"decision": stage.decision.model_validate(last[0].decision)}
     chart = read_chart(state, stage.name, context.language)
-    decision = await ask(
-        summarizing_agent.at(stage.name, stage.decision),
+    decision = await ask_at_stage(
+        summarizing_agent,
         SummaryView(
             stage=stage,
             chart=chart,
@@ -87,9 +87,9 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
             options=Options(stage.options(chart, context), chart.language),
             opinions=last,
         ),
+        state,
         context,
-        language=chart.presentation.language,
-        place=place(state, f"round{state.get('round', 0)}"),
-        pictures=pictures_for(state, stage, chart),
+        f"round{state.get('round', 0)}",
+        answer=stage.decision,
     )
     return {"decision": decision}

@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.case import ExaminationRecord
 from cases.text.named_tests import named_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.filed_results import asked_for, look_up
 from nodes.state.chart import Picture, Turn
 from nodes.state.decisions import NonEmpty
-from nodes.state.patient_side import HeardState, last_words, turn_number
+from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
 
 
@@ -88,13 +89,8 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
     """First step: which examinations the patient's request names, as far as the doctor named them too."""
     language = state["presentation"].language
     dialogue = state["dialogue"]
-    parsed = await ask(
-        reception,
-        RequestView(request=dialogue[-1].text, language=runtime.context.language or language),
-        runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
-    )
+    view = RequestView(request=dialogue[-1].text, language=runtime.context.language or language)
+    parsed = await ask_in_turn(reception, view, state, runtime.context)
     words = last_words(dialogue, "doctor")
     items = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
     return {"requested_items": list(dict.fromkeys(items))}
@@ -119,13 +115,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
         findings[item] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures
-    outcomes = await ask(
-        examiner,
-        OutcomesView(findings=findings, language=shown),
-        context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
-    )
+    outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)
     said = Turn(
         speaker="examiner",
         addressee="patient",

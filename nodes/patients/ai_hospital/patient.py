@@ -9,13 +9,14 @@ from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Presentation, Turn, heard_by
-from nodes.state.patient_side import last_words, turn_number
+from nodes.state.patient_side import last_words
 from prompts import load_words
 
 
@@ -91,7 +92,7 @@ async def _speak(state: AiHospitalPatientState, context: Context, outcomes: str 
     language = state["presentation"].language
     dialogue = state["dialogue"]
     heard = heard_by("patient", dialogue)
-    return await ask(
+    return await ask_in_turn(
         patient,
         AiHospitalPatientView(
             record=state["patient_record"],
@@ -101,7 +102,7 @@ async def _speak(state: AiHospitalPatientState, context: Context, outcomes: str 
             outcomes=outcomes,
             language=context.language or language,
         ),
+        state,
         context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}{'/relay' if outcomes else ''}",
+        "relay" if outcomes else "",
     )

@@ -13,13 +13,13 @@ from typing_extensions import TypedDict
 
 from cases.text.fact_preservation import changes
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role
 from llm.errors import AnswerError
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import Persona, profession_of
 from nodes.state.chart import Presentation, Turn
-from nodes.state.patient_side import turn_number
 
 
 class ActorState(TypedDict, total=False):
@@ -64,18 +64,14 @@ actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, offline=with_manners,
 async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The patient's last words, said in the persona's manner; the plain ones are kept beside them."""
     context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]
-    language = presentation.language
-    shown = context.language or language
     plain = dialogue[-1].text
+    view = ActorView(
+        plain=plain,
+        persona=persona_of(presentation, context),
+        language=context.language or presentation.language,
+    )
     try:
-        rewriting = await ask(
-            actor,
-            ActorView(plain=plain, persona=persona_of(presentation, context), language=shown),
-            context,
-            language=language,
-            place=f"turn{turn_number(dialogue)}",
-        )
-        said = rewriting.text
+        said = (await ask_in_turn(actor, view, state, context)).text
     except AnswerError:
         said = plain
     return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": said, "plain": plain})]}

@@ -11,8 +11,9 @@ from langgraph.runtime import Runtime
 
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
-from llm import Event, Role, ask
+from llm import Event, Role
 from llm.trace import file_event
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.ai_hospital.examiner import (
@@ -65,13 +66,8 @@ async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, 
     """First step: the examinations that the doctor's words name; none if they ask for none."""
     dialogue, language = state["dialogue"], state["presentation"].language
     words = dialogue[-1].text
-    parsed = await ask(
-        order_desk,
-        RequestView(request=words, language=runtime.context.language or language),
-        runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
-    )
+    view = RequestView(request=words, language=runtime.context.language or language)
+    parsed = await ask_in_turn(order_desk, view, state, runtime.context)
     named = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
     return {"ordered": list(dict.fromkeys(named))}
 
@@ -106,13 +102,8 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
 async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Third step: the results in words, to the doctor; no persona colours them."""
     dialogue, language = state["dialogue"], state["presentation"].language
-    outcomes = await ask(
-        technician,
-        OutcomesView(findings=state["findings"], language=runtime.context.language or language),
-        runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
-    )
+    view = OutcomesView(findings=state["findings"], language=runtime.context.language or language)
+    outcomes = await ask_in_turn(technician, view, state, runtime.context)
     said = Turn(
         speaker="examiner",
         addressee="doctor",

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from llm import Event, Role, ask
+from llm import Event, Role
 from llm.trace import file_event
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
@@ -82,13 +83,8 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     facts = open_to(action, everything, dialogue[-1].text, language)
     if action in EFFECTIVE.values():
         kind = state["kind"]
-        answer = await ask(
-            memory_bank,
-            LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language),
-            context,
-            language=language,
-            place=f"turn{turn_number(dialogue)}",
-        )
+        view = LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language)
+        answer = await ask_in_turn(memory_bank, view, state, context)
         chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
         most = [fact for fact in chosen if not fact.is_result][:_MOST]
         facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]

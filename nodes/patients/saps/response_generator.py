@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Presentation, Turn
-from nodes.state.patient_side import turn_number
 from prompts import load_words, mark
 
 
@@ -62,7 +62,7 @@ response_generator = Role(
 async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The patient's reply to the doctor's last turn."""
     dialogue, language = state["dialogue"], state["presentation"].language
-    reply = await ask(
+    reply = await ask_in_turn(
         response_generator,
         ReleasedView(
             words=dialogue[-1].text,
@@ -72,8 +72,7 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
             requirement=state["requirement"],
             language=language,
         ),
+        state,
         runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}",
     )
     return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text, facts=state["released"])]}

@@ -14,7 +14,8 @@ from typing_extensions import TypedDict
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role
+from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
@@ -141,7 +142,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     dialogue, language = state["dialogue"], state["presentation"].language
     if turn_number(dialogue) == 1:
         return {"action": "Initialization"}
-    answer = await ask(
+    answer = await ask_in_turn(
         kind_tracker,
         WordsView(
             words=dialogue[-1].text,
@@ -149,9 +150,9 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
             facts=record_sentences(state["patient_record"], state["examination_record"], language),
             language=language,
         ),
+        state,
         runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}/kind",
+        "kind",
     )
     kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"
     whole = _WHOLE_KINDS.get(kind)
@@ -162,13 +163,8 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
 async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 2: specific or ambiguous."""
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
-    answer = await ask(
-        specificity_tracker,
-        KindView(words=dialogue[-1].text, dialogue=dialogue[:-1], kind=kind, language=language),
-        runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}/specificity",
-    )
+    view = KindView(words=dialogue[-1].text, dialogue=dialogue[:-1], kind=kind, language=language)
+    answer = await ask_in_turn(specificity_tracker, view, state, runtime.context, "specificity")
     return {"action": _AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
 
 
@@ -176,7 +172,7 @@ async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> d
 async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 3: effective or not, by whether the record has it."""
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
-    answer = await ask(
+    answer = await ask_in_turn(
         coverage_tracker,
         RecordView(
             words=dialogue[-1].text,
@@ -187,8 +183,8 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
             ),
             language=language,
         ),
+        state,
         runtime.context,
-        language=language,
-        place=f"turn{turn_number(dialogue)}/coverage",
+        "coverage",
     )
     return {"action": (EFFECTIVE if answer.coverage == "on_record" else INEFFECTIVE)[kind]}

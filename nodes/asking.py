@@ -1,0 +1,76 @@
+"""What the questions of one kind of node have in common: language, place in the course of the case, pictures."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from llm import ModelSettings, Role, ask
+from llm.role import Answer
+from nodes.state.chart import Chart
+from nodes.state.decisions import Report
+from nodes.state.patient_side import HeardState, turn_number
+from nodes.state.stage import StageState
+from nodes.workflow.stages import Stage
+
+
+class StageView(Protocol):
+    """What everybody sees who has a part in a stage's decision."""
+
+    @property
+    def stage(self) -> Stage:
+        """The stage."""
+
+    @property
+    def chart(self) -> Chart:
+        """The chart as the stage finds it."""
+
+
+async def ask_at_stage(
+    role: Role[Any],
+    view: StageView,
+    state: StageState,
+    settings: ModelSettings,
+    *parts: str,
+    answer: type[BaseModel] | None = None,
+) -> Any:
+    """Put the question of a stage, with the pictures that belong to the report being written.
+
+    Other decisions than a report rest on the reports, and are asked for without pictures.
+
+    Args:
+        role: who is asked, of all stages.
+        view: what the role sees.
+        state: the stage's state.
+        settings: the model map and the limits of a call.
+        parts: what tells the call from others of the role in this visit to the stage.
+        answer: the type of the answer at this stage, if each stage has another.
+    """
+    chart, pictures = view.chart, []
+    if view.stage.decision is Report:
+        pictures = [picture.file for picture in chart.pictures if picture.item == state.get("image_class")]
+    there = role.at(view.stage.name, answer)
+    return await ask(there, view, settings, language=chart.language, place=place(state, *parts), pictures=pictures)
+
+
+async def ask_in_turn(
+    role: Role[Answer], view: Any, state: HeardState, settings: ModelSettings, step: str = ""
+) -> Answer:
+    """Put a question on the patient's side, about the doctor's last turn.
+
+    Args:
+        role: who is asked.
+        view: what the role sees.
+        state: the dialogue, and the case's language.
+        settings: the model map and the limits of a call.
+        step: what tells the call from others of the role in this turn.
+    """
+    turn = f"turn{turn_number(state['dialogue'])}"
+    language = state["presentation"].language
+    return await ask(role, view, settings, language=language, place=f"{turn}/{step}" if step else turn)
+
+
+def place(state: Mapping[str, Any], *parts: str) -> str:
+    """Where in the course of the case a call of a doctor belongs: visit, image class, round, seat."""
+    visit = state.get("backtracks", 0)
+    return "/".join(part for part in (f"visit{visit}" if visit else "", state.get("image_class", ""), *parts) if part)
