@@ -45,9 +45,7 @@ def _nearest_others(view: DistractorView) -> Distractors:
     return Distractors(names=chosen[:COUNT])
 
 
-distractor_writer: Role[Distractors] = Role(
-    "distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others
-)
+distractor_writer = Role("distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others)
 
 
 async def write_distractors(view: DistractorView, settings: ModelSettings, language: Language) -> Distractors:

@@ -53,7 +53,7 @@ def _most_words_on_record(view: McqView) -> Choice:
     return Choice(letter=max(shares, key=shares.__getitem__))
 
 
-mcq_doctor: Role[Choice] = Role("mcq_doctor", "evaluation", "judges/mcq", Choice, offline=_most_words_on_record)
+mcq_doctor = Role("mcq_doctor", "evaluation", "judges/mcq", Choice, offline=_most_words_on_record)
 
 
 @dataclass(frozen=True)

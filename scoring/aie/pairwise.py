@@ -39,14 +39,14 @@ class PatientPreferences(Preferences):
     total: Preference
 
 
-doctor_view: Role[DoctorPreferences] = Role(
+doctor_view = Role(
     "doctor_view_judge",
     "evaluation",
     "judges/doctor_view",
     DoctorPreferences,
     offline=lambda view: DoctorPreferences(**doctor_rule(view)),
 )
-patient_view: Role[PatientPreferences] = Role(
+patient_view = Role(
     "patient_view_judge",
     "evaluation",
     "judges/patient_view",

@@ -87,7 +87,7 @@ def _section(key: str, group: str) -> Section:
     return named.get(key, "review_of_systems")
 
 
-senior_physician: Role[Demonstration] = Role(
+senior_physician = Role(
     "senior_physician", "clini_eval", "clini_eval/demonstration", Demonstration, offline=read_the_note
 )
 

@@ -88,15 +88,13 @@ def sum_up(view: SummaryView) -> Summary:
     return Summary(summary=f"{text}; {len(scores.unscored)} leaves not assessed" if scores.unscored else text)
 
 
-comparing: Role[Comparison] = Role(
+comparing = Role(
     "clinical_instructor", "clini_eval.comparison", "clini_eval/comparison", Comparison, offline=compare_words
 )
 scoring: Role[Points] = Role(
     "clinical_instructor", "clini_eval.points", "clini_eval/points", JudgedPoints, offline=count
 )
-summing_up: Role[Summary] = Role(
-    "clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up
-)
+summing_up = Role("clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up)
 
 
 async def compare(dialogue: Dialogue, demonstration: Demonstration, settings: ModelSettings) -> Comparison:

@@ -57,23 +57,21 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
     return grade
 
 
-claim_extractor: Role[Claims] = Role(
+claim_extractor = Role(
     "claim_extractor",
     "evaluation",
     "judges/claims",
     Claims,
     offline=lambda view: Claims(claims=split_claims(view.report)),
 )
-claim_judge: Role[Support] = Role(
+claim_judge = Role(
     "claim_judge",
     "evaluation",
     "judges/entailment",
     Support,
     offline=lambda view: Support(supported=entailed(view.claims, view.report)),
 )
-diagnosis_judge: Role[DiagnosisGrade] = Role(
-    "diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade
-)
+diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade)
 
 
 async def judge_report(

@@ -122,15 +122,11 @@ def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
     return PersonaScores(semantic_consistency=5 * kept, character_features=5 * min(1.0, 2 * changed))
 
 
-consultation_judge: Role[ConsultationScores] = Role(
+consultation_judge = Role(
     "consultation_judge", "evaluation", "judges/consultation", ConsultationScores, offline=judge_consultation_offline
 )
-patient_judge: Role[PatientScores] = Role(
-    "patient_judge", "evaluation", "judges/patient", PatientScores, offline=judge_patient_offline
-)
-persona_judge: Role[PersonaScores] = Role(
-    "persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline
-)
+patient_judge = Role("patient_judge", "evaluation", "judges/patient", PatientScores, offline=judge_patient_offline)
+persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline)
 
 
 def _recall(reference: str, text: str) -> float:

@@ -96,7 +96,7 @@ class WrittenDiagnosis:
     diagnosis: str
 
 
-entity_splitter: Role[DiseaseEntities] = Role(
+entity_splitter = Role(
     "entity_splitter",
     "evaluation",
     "judges/disease_entities",

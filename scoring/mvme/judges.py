@@ -104,7 +104,7 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
     return Misdiagnosis(reason="examined, but read otherwise", type="wrong_judgement")
 
 
-director: Role[MvmeGrades] = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
+director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
 misdiagnosis_judge: Role[Misdiagnosis] = Role(
     "misdiagnosis_judge", "evaluation", "judges/misdiagnosis", Misdiagnosis, offline=_misdiagnosis_offline
 )

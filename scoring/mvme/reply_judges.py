@@ -137,13 +137,11 @@ def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
     return ExaminationAccuracy(accurate=not missing and not extra)
 
 
-relevance_judge: Role[Relevance] = Role(
-    "relevance_judge", "evaluation", "judges/relevance", Relevance, offline=judge_relevance_offline
-)
-consistency_judge: Role[Consistency] = Role(
+relevance_judge = Role("relevance_judge", "evaluation", "judges/relevance", Relevance, offline=judge_relevance_offline)
+consistency_judge = Role(
     "consistency_judge", "evaluation", "judges/consistency", Consistency, offline=judge_consistency_offline
 )
-examination_judge: Role[ExaminationAccuracy] = Role(
+examination_judge = Role(
     "examination_judge",
     "evaluation",
     "judges/examination_accuracy",
