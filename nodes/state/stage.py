@@ -70,3 +70,14 @@ class StageState(StageInput, Progress, total=False):
     physical_orders: list[str]
     auxiliary_orders: list[str]
     treatment: Treatment
+
+
+def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:
+    """What was held in one round of the discussion, by seat."""
+    return [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == discussion_round]
+
+
+def last_objections(state: StageState) -> list[Judgement]:
+    """The judgements of the last round that did not accept the decision."""
+    last = state.get("round", 0) - 1
+    return [item for item in state.get("judgements", []) if item.round == last and not item.verdict.accepted]

@@ -14,7 +14,7 @@ from nodes.node import node
 from nodes.offline.votes import decision_of
 from nodes.state.decisions import Decision, Round
 from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
-from nodes.state.stage import Opinion
+from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
 from nodes.workflow.summarizing_agent import SummaryView, most_held
 
@@ -47,13 +47,12 @@ decision_maker: Role[Any] = Role(
 async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The decision; where nobody has voted or compared before, nobody judges it."""
     case = case_view(state, stage, runtime.context)
-    round_ = state.get("discussion_round", 0) - 1
     decision = await ask_at_stage(
         decision_maker,
         DecisionMakerView(
             **vars(case),
             syntheses=state.get("syntheses", []),
-            opinions=[opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_],
+            opinions=opinions_of(state, state.get("discussion_round", 0) - 1),
         ),
         state,
         runtime.context,

@@ -24,7 +24,7 @@ from nodes.state.experts import (
     case_view,
     purpose_of,
 )
-from nodes.state.stage import Objection, Opinion
+from nodes.state.stage import Objection, Opinion, opinions_of
 from nodes.workflow.general_agent import DiscussionView, Proposal
 from nodes.workflow.general_agent import vote as vote_of_general_agent
 from nodes.workflow.stages import STAGES, Stage
@@ -146,7 +146,7 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     """One expert's proposal in a group, in view of the others' last ones and the moderator's remarks."""
     case = case_view(state, stage, runtime.context)
     seat, round_ = state["seat"], state.get("discussion_round", 0)
-    last = [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == round_ - 1]
+    last = opinions_of(state, round_ - 1)
     proposal = await ask_at_stage(
         proposer,
         OpinionView(

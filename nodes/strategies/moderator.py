@@ -14,7 +14,7 @@ from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.votes import agreement, weights
 from nodes.state.decisions import NonEmpty, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
-from nodes.state.stage import Opinion
+from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
@@ -78,7 +78,7 @@ async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: 
 async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Note the proposals of a round; asks nobody. Two ends: all propose the same, or the rounds are used up."""
     round_ = state.get("discussion_round", 0)
-    last = [opinion for opinion in state["opinions"] if opinion.discussion_round == round_]
+    last = opinions_of(state, round_)
     decisions = [stage.decision.model_validate(opinion.decision) for opinion in last]
     agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
     ended = "agreed" if agreed else "exhausted" if round_ >= runtime.context.max_rounds else ""
@@ -91,6 +91,6 @@ async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     """What the moderator tells a group that has not agreed."""
     case = case_view(state, stage, runtime.context)
     round_ = state["discussion_round"] - 1
-    view = ModeratorView(**vars(case), opinions=[item for item in state["opinions"] if item.discussion_round == round_])
+    view = ModeratorView(**vars(case), opinions=opinions_of(state, round_))
     said = await ask_at_stage(moderator, view, state, runtime.context, f"discussion{round_}")
     return {"feedback": said.remarks}

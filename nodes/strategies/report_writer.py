@@ -13,6 +13,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
+from nodes.state.stage import last_objections
 from nodes.workflow.stages import STAGES, Stage
 
 VOTES = 3  # MedAgents: a report is put to the vote three times at most
@@ -62,9 +63,7 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
             purpose=purpose_of(state),
             analyses=[analysis for analysis in state["analyses"] if analysis.team == team],
             synthesis=next((item for item in state.get("syntheses", []) if item.team == team), None),
-            objections=[
-                item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
-            ],
+            objections=last_objections(state),
         ),
         state,
         runtime.context,

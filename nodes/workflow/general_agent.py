@@ -14,7 +14,7 @@ from nodes.offline import votes
 from nodes.offline.chart_signs import reason
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Judgement, Report
-from nodes.state.stage import Opinion, Options, StageState
+from nodes.state.stage import Opinion, Options, StageState, last_objections, opinions_of
 from nodes.workflow.stages import STAGES, Stage, read_chart
 from retrieval import Neighbour
 
@@ -81,10 +81,8 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
     """One general agent speaks."""
     context = runtime.context
     chart = read_chart(state, stage.name, context.language)
-    opinions = state.get("opinions", [])
     spoken, seat = state.get("discussion_round", 0), state["seat"]
-    last = [opinion for opinion in opinions if opinion.discussion_round == spoken - 1]
-    round_ = state.get("round", 0)
+    last = opinions_of(state, spoken - 1)
     view = DiscussionView(
         stage=stage,
         seat=seat,
@@ -94,9 +92,7 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         neighbours=state.get("recalled", []),
         own=next((opinion for opinion in last if opinion.seat == seat), None),
         others=[opinion for opinion in last if opinion.seat != seat],
-        objections=[
-            item for item in state.get("judgements", []) if item.round == round_ - 1 and not item.verdict.accepted
-        ],
+        objections=last_objections(state),
     )
     where = (f"discussion{spoken}", f"seat{seat}")
     proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=_proposal(stage.decision))

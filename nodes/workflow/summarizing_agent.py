@@ -13,7 +13,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Report
-from nodes.state.stage import Opinion, Options, StageState
+from nodes.state.stage import Opinion, Options, StageState, opinions_of
 from nodes.workflow.stages import STAGES, Stage, read_chart
 
 
@@ -73,8 +73,7 @@ summarizing_agent: Role[Any] = Role(
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The group's decision; a single agent's proposal stands as it is, without a further call."""
     context = runtime.context
-    round_ = state["discussion_round"] - 1
-    last = [opinion for opinion in state["opinions"] if opinion.discussion_round == round_]
+    last = opinions_of(state, state["discussion_round"] - 1)
     if context.general_agents == 1:
         return {"decision": stage.decision.model_validate(last[0].decision)}
     chart = read_chart(state, stage.name, context.language)
