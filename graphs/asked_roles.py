@@ -50,8 +50,9 @@ def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
 
 def _named_in(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
     seen.add(function)
-    for name in _names(function.__code__):
-        value = function.__globals__.get(name)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for name in [*_names(function.__code__), *cells]:
+        value = cells[name].cell_contents if name in cells else function.__globals__.get(name)
         for role in value.values() if isinstance(value, dict) else [value]:
             if isinstance(role, Role):
                 yield role

@@ -10,6 +10,7 @@ from prompts.loading import (
     load_words,
     mark,
     speaker,
+    stage_title,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "mark",
     "prompt_folders",
     "speaker",
+    "stage_title",
 ]

@@ -124,6 +124,18 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
 
 
 @cache
+def stage_title(stage: str, language: Language) -> str:
+    """What a chart calls a stage whose decision has no place of its own there: the section ``title`` of its text.
+
+    Raises:
+        PromptError: the text, or the section, is missing.
+    """
+    found = _parse(stage, _read(f"medchain/stages/{stage}", language))[1]
+    if "title" not in found:
+        raise PromptError(f"stage text {stage} ({language}) lacks the section title")
+    return found["title"]
+
+
 def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...]) -> Prompt:
     source = _read(name, language)
     header, sections = _parse(name, source)

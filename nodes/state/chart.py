@@ -16,7 +16,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
 from nodes.state.union import union_by
-from prompts import SpokenLanguage, load_prompt
+from prompts import SpokenLanguage, load_prompt, stage_title
 
 
 class Presentation(BaseModel):
@@ -156,7 +156,7 @@ class Chart:
         return label(term, self.language)
 
     def _title(self, stage: str) -> str:
-        return load_prompt("medchain/title", self.language, stage).render({})[0]
+        return stage_title(stage, self.language)
 
     @property
     def department(self) -> str | None:

@@ -23,7 +23,7 @@ from nodes.state.decisions import (
     Treatment,
     Triage,
 )
-from prompts import load_prompt
+from prompts import load_prompt, stage_title
 from retrieval import RememberedCase
 
 
@@ -275,8 +275,10 @@ def check_prompts(languages: Iterable[Any]) -> None:
     """
     for stage in STAGES.values():
         for language in languages:
-            for prompt in ("task", "feedback", "title"):
+            for prompt in ("task", "feedback"):
                 load_prompt(f"medchain/{prompt}", language, stage.name)
+            if stage.output is DecidedOutput:
+                stage_title(stage.name, language)
 
 
 def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:

@@ -13,7 +13,6 @@ _SHOWN = re.compile(r"{{(.*?)}}", re.DOTALL)
 # Our own words and numbers: texts of prompt files, closed vocabularies and literals, seats and counts.
 OURS = {
     "task",
-    "title",
     "check",
     "requirement",
     "schema",
