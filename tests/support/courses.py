@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from cases import Case
+from graphs.contexts import CONTEXTS
 from llm.role import known_roles
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS as SYSTEMS
@@ -51,9 +52,9 @@ class Course:
 
     def context(self, **more: Any) -> dict[str, Any]:
         """The context of the graph."""
-        if self.graph == "reconstruction":
-            return {**SHORT, "reconstruction": self.strategy, **more}
-        return {**SHORT, "patient": self.patient, "strategy": self.strategy, **more}
+        own = {"reconstruction": self.strategy} if self.graph == "reconstruction" else {"strategy": self.strategy}
+        given = {**SHORT, "patient": self.patient, **own}
+        return {**{name: value for name, value in given.items() if name in CONTEXTS[self.graph].model_fields}, **more}
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
         """The final state of a case on this course."""

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
@@ -44,10 +45,12 @@ def open_doors(app: typer.Typer) -> None:
 
 
 def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]]) -> type[TyperCommand]:
-    """A kind of command whose help ends with names, by title: those of registries when the help is asked for."""
+    """A kind of command whose help ends with names, by title, once a plug-in has brought more than the docs tell."""
 
     class WithNames(TyperCommand):
         def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            if "graphs" not in sys.modules:  # no plug-in has been loaded, and help answers at once
+                return
             self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in names().items())
             super().format_epilog(ctx, formatter)
 

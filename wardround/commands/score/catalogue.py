@@ -5,6 +5,7 @@ from typer.core import TyperCommand
 from typer.main import get_group
 
 from scoring.suite import SUITES
+from wardround.commands.doors import open_doors
 from wardround.commands.score.aie import aie, aie_simulator
 from wardround.commands.score.clini_eval import clini_eval
 from wardround.commands.score.consensus import consensus
@@ -27,4 +28,5 @@ def commands() -> dict[str, TyperCommand]:
     app = typer.Typer(rich_markup_mode=None)
     for name, score in {**of_runs, **of_files}.items():
         app.command(name.replace("_", "-"))(command(score))
+    open_doors(app)
     return get_group(app).commands  # type: ignore[return-value]
