@@ -42,7 +42,7 @@ REPORT = '{"symptoms": "s", "examinations": "e", "diagnosis": ["Croup"], "basis"
 
 def test_a_chat_model_object_answers_and_is_recorded_by_its_class_and_parameters() -> None:
     report = FakeListChatModel(responses=["no JSON", REPORT])
-    state = one_step.invoke({"case": load_cases()[0]}, context={**SHORT, "models": {"doctor": report}})
+    state = one_step.invoke({"case": load_cases()[0]}, context={"retrieval": False, "models": {"doctor": report}})
     (call,) = (call for call in state["trace"].calls if call.role == "doctor")
     assert state["report"].diagnosis == ["Croup"] and call.attempts == 2
     assert call.model.startswith("object:FakeListChatModel(") and call.cost is None

@@ -54,7 +54,12 @@ class Course:
         """The context of the graph."""
         own = {"reconstruction": self.strategy} if self.graph == "reconstruction" else {"strategy": self.strategy}
         given = {**SHORT, "patient": self.patient, **own}
-        return {**{name: value for name, value in given.items() if name in CONTEXTS[self.graph].model_fields}, **more}
+        kind = CONTEXTS[self.graph]
+        context = {**{name: value for name, value in given.items() if name in kind.model_fields}, **more}
+        if "models" in context and kind.asks:  # of everybody who has a part in this course
+            asked = {"default", *kind.asks(kind.model_validate({**context, "models": {}}).whole)}
+            context["models"] = {role: model for role, model in context["models"].items() if role in asked}
+        return context
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
         """The final state of a case on this course."""
