@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -41,8 +42,14 @@ def laid_over(folder: str | Path | None) -> Iterator[None]:
 
 def languages() -> list[str]:
     """The languages that there are prompts in: each a folder."""
-    found = {name.partition("/")[0] for folder in prompt_folders() for name in prompt_files(folder)}
-    return sorted(language for language in found if _LANGUAGE.fullmatch(language))
+    return list(_languages(prompt_folders()))
+
+
+@cache
+def _languages(folders: tuple[Path, ...]) -> tuple[str, ...]:
+    """Looked up once per set of folders: a server asks for them where it may not wait for a disk."""
+    found = {name.partition("/")[0] for folder in folders for name in prompt_files(folder)}
+    return tuple(sorted(language for language in found if _LANGUAGE.fullmatch(language)))
 
 
 def prompt_files(folder: Path) -> dict[str, Path]:

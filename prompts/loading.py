@@ -20,10 +20,11 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
 from prompts import folders
-from prompts.folders import find_prompt, laid_over, languages, prompt_files, prompt_folders
+from prompts.folders import OURS, find_prompt, laid_over, languages, prompt_files, prompt_folders
 
 Language = str
 _PATTERN = "en"
+_SHIPPED = frozenset(languages())
 
 
 class PromptError(ValueError):
@@ -36,7 +37,8 @@ def check_language(language: Language) -> Language:
     Raises:
         PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
     """
-    _check_language(language, prompt_folders())
+    if language not in _SHIPPED or prompt_folders() != (OURS,):  # ours are held whole by the tests
+        _check_language(language, prompt_folders())
     return language
 
 

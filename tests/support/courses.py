@@ -53,9 +53,9 @@ class Course:
     def context(self, **more: Any) -> dict[str, Any]:
         """The context of the graph."""
         own = {"reconstruction": self.strategy} if self.graph == "reconstruction" else {"strategy": self.strategy}
-        given = {**SHORT, "patient": self.patient, **own}
+        given = {**SHORT, "patient": self.patient, **own, **more}
         kind = CONTEXTS[self.graph]
-        context = {**{name: value for name, value in given.items() if name in kind.model_fields}, **more}
+        context = {name: value for name, value in given.items() if name in kind.model_fields}
         if "models" in context and kind.asks:  # of everybody who has a part in this course
             asked = {"default", *kind.asks(kind.model_validate({**context, "models": {}}).whole)}
             context["models"] = {role: model for role, model in context["models"].items() if role in asked}
