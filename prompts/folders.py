@@ -62,5 +62,17 @@ def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
     """The file of a prompt, or of words (``toml``), from the first folder that has it."""
     if _LANGUAGE.fullmatch(language) is None:
         return None
-    places = (folder / language / f"{name}.{suffix}" for folder in prompt_folders())
-    return next((place for place in places if place.is_file()), None)
+    file = f"{language}/{name}.{suffix}"
+    return next((folder / file for folder in prompt_folders() if _has(folder, file)), None)
+
+
+def ours(file: str) -> bool:
+    """Whether we have a file; known from the start, since a server may not ask the disk."""
+    return file in _OURS
+
+
+def _has(folder: Path, file: str) -> bool:
+    return ours(file) if folder == OURS else (folder / file).is_file()
+
+
+_OURS = frozenset(prompt_files(OURS))

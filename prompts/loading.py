@@ -192,7 +192,8 @@ def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[s
         words = tomllib.loads(_read(name, language, "toml"))
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
-    if (pattern := folders.OURS / _PATTERN / f"{name}.toml").is_file():
+    pattern = folders.OURS / _PATTERN / f"{name}.toml"
+    if folders.ours(f"{_PATTERN}/{name}.toml"):
         _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
     return words
 
