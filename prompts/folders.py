@@ -68,11 +68,12 @@ def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
 
 def ours(file: str) -> bool:
     """Whether we have a file; known from the start, since a server may not ask the disk."""
-    return file in _OURS
+    return _has(OURS, file)
 
 
 def _has(folder: Path, file: str) -> bool:
-    return ours(file) if folder == OURS else (folder / file).is_file()
+    return file in _OURS if folder is _AT_START else (folder / file).is_file()
 
 
+_AT_START = OURS
 _OURS = frozenset(prompt_files(OURS))

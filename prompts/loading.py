@@ -20,7 +20,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
 from prompts import folders
-from prompts.folders import OURS, find_prompt, laid_over, languages, prompt_files, prompt_folders
+from prompts.folders import find_prompt, laid_over, languages, prompt_files, prompt_folders
 
 Language = str
 _PATTERN = "en"
@@ -37,9 +37,15 @@ def check_language(language: Language) -> Language:
     Raises:
         PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
     """
-    if language not in _SHIPPED or prompt_folders() != (OURS,):  # ours are held whole by the tests
+    if language not in _SHIPPED or prompt_folders() != (folders.OURS,):  # ours are held whole by the tests
         _check_language(language, prompt_folders())
     return language
+
+
+def warm_up() -> None:
+    """Read every prompt and all words of every language, so that nothing is read later."""
+    for language in languages():
+        _check_language(language, prompt_folders())
 
 
 @cache
@@ -58,6 +64,12 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
             _check_prompt(name, language, [stage for stage in names if "/stages/" in stage])
 
 
+def _is_ours(name: str, stage: str | None) -> bool:
+    """Whether a prompt, and the text of its stage, are there where nothing is laid over."""
+    texts = [name, *([f"{name.rpartition('/')[0]}/stages/{stage}"] if stage else [])]
+    return all(find_prompt(text, _PATTERN) for text in texts)
+
+
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     beside = [Path(stage).stem for stage in stages if stage.startswith(f"{name.rpartition('/')[0]}/stages/")]
     of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
@@ -71,7 +83,7 @@ def _given(name: str, stage: str | None) -> frozenset[str]:
     """What a role gives to its prompt: the variables of the English one, of which one laid over it may use fewer."""
     laid = load_prompt(name, _PATTERN, stage).variables
     with laid_over(None):
-        return laid | load_prompt(name, _PATTERN, stage).variables if find_prompt(name, _PATTERN) else laid
+        return laid | load_prompt(name, _PATTERN, stage).variables if _is_ours(name, stage) else laid
 
 
 class _Known:
@@ -125,7 +137,6 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     return _load(name, language, stage, prompt_folders())
 
 
-@cache
 def stage_title(stage: str, language: Language) -> str:
     """What a chart calls a stage whose decision has no place of its own there: the section ``title`` of its text.
 
@@ -138,6 +149,7 @@ def stage_title(stage: str, language: Language) -> str:
     return found["title"]
 
 
+@cache
 def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...]) -> Prompt:
     source = _read(name, language)
     header, sections = _parse(name, source)

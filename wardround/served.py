@@ -6,6 +6,7 @@ The server is a process of its own: what `wardround dev` was given comes through
 import os
 
 from prompts import add_prompts
+from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
 
 PROMPTS = "WARDROUND_PROMPTS"
@@ -22,5 +23,7 @@ from graphs import (  # noqa: E402  their forms list what the plug-ins have brou
     one_step,
     reconstruction,
 )
+
+warm_up()  # a server may not wait for a disk within a run
 
 __all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]
