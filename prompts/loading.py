@@ -25,6 +25,7 @@ from prompts.folders import find_prompt, laid_over, languages, prompt_files, pro
 Language = str
 _PATTERN = "en"
 _SHIPPED = frozenset(languages())
+_AT_START = folders.OURS  # whose texts do not change while we run
 
 
 class PromptError(ValueError):
@@ -256,12 +257,17 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
+@cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
 def _read(name: str, language: Language, suffix: str = "md") -> str:
     if (path := find_prompt(name, language, suffix)) is None:
         known = "" if language in languages() else f"; the languages that there are: {', '.join(languages())}"
         raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
-        return path.read_text("utf-8")
+        return _text(path) if path.is_relative_to(_AT_START) else path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 
