@@ -1,6 +1,7 @@
 """Which roles a graph can ask, read off the nodes that it is built of: what a model map can have an effect on."""
 
 from collections.abc import Iterator
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -42,10 +43,16 @@ def _roles_in(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -
 def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
     """The roles that a node's function names, or a function of its module that it calls."""
     about = node._bound.get("stage") or node._bound.get("subject")
-    for role in _named_in(cast(FunctionType, node._function), set()):
+    for role in _roles_named(cast(FunctionType, node._function)):
         stage = about.name if role.stages and about else role.stage
         if node.name != "question" or stage == stage_of_doctor(context, node._bound.get("consultation", False)):
             yield role, stage
+
+
+@cache
+def _roles_named(function: FunctionType) -> tuple[Role[Any], ...]:
+    """What a function names does not change: looked up once, and not for each context."""
+    return tuple(_named_in(function, set()))
 
 
 def _named_in(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:

@@ -7,6 +7,7 @@ from pydantic import model_validator
 
 from cases.registry import nearest
 from llm import ModelSettings
+from llm.role import known_roles
 from nodes.context import Context, GraphContext
 from nodes.settings import (
     CaseSettings,
@@ -58,8 +59,6 @@ class _OwnContext(GraphContext):
 
     @staticmethod
     def _judges() -> set[str]:
-        from llm.role import known_roles
-
         judges = {name for name, stages in known_roles().items() if JUDGING in stages}
         return judges | {f"{JUDGING}.{name}" for name in judges}
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -59,7 +59,11 @@ def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) ->
         return
     given: Collection[str] = runtime.context.model_fields_set if runtime.context else ()
     for key in configurable:
-        if key not in given and (meant := difflib.get_close_matches(key, Context.model_fields, n=1, cutoff=0.85)):
-            raise ValueError(
-                f"config['configurable'][{key!r}] would be ignored; pass it as context={{{meant[0]!r}: ...}}"
-            )
+        if key not in given and (meant := _setting_like(key)):
+            raise ValueError(f"config['configurable'][{key!r}] would be ignored; pass it as context={{{meant!r}: ...}}")
+
+
+@cache
+def _setting_like(key: str) -> str:
+    """The setting that a key is or is nearly, else nothing; every node asks for the same few keys."""
+    return next(iter(difflib.get_close_matches(key, Context.model_fields, n=1, cutoff=0.85)), "")

@@ -10,7 +10,7 @@ import graphs.roles  # noqa: F401  declares the roles that a model map is checke
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
-from graphs.contexts import CONTEXTS
+from graphs.contexts import CONTEXTS, JUDGING
 from llm.limits import Limits
 from llm.objects import with_specs
 from llm.role import known_roles
@@ -35,7 +35,6 @@ GIVES: Mapping[GraphName, frozenset[Part]] = {
     "reconstruction": frozenset({"dialogue", "reconstruction"}),
 }
 NAME = "[A-Za-z0-9._=,-]+"
-JUDGING = "evaluation"  # the stage of the roles that judge
 
 # Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
 NOT_OF_THE_WORKFLOW = {

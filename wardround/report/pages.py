@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cases import Case, CaseFileError
+from graphs.contexts import JUDGING
 from wardround.analysis.summary import count_unscored
-from wardround.config.experiment import JUDGING, ConfigurationError
+from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.trace_findings import go_through
 from wardround.store.provenance import write_whole

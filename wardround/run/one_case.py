@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from cases.notes import Note
 from cases.sexes import SexBoundError
 from graphs.catalogue import Graph
+from graphs.contexts import JUDGING
 from llm import AskError
 from llm.errors import LimitError
 from llm.journal import journal
@@ -19,7 +20,7 @@ from nodes.context import Context
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
 from scoring.suite import SUITES
-from wardround.config.experiment import JUDGING, Experiment
+from wardround.config.experiment import Experiment
 from wardround.config.selection import Item
 from wardround.run.checkpoints import is_database_error, run_thread
 from wardround.run.faults import described, fault
