@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, HumanMessage
 
 from llm.cache import CachedAnswer, ResponseCache, open_cache
-from llm.chat import FORMS, ChatClient, Reply, chat_client
+from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
@@ -112,9 +112,6 @@ async def _answer(
         repair = question.repair(error)
     account.check()
     taken.repaired = True
-    if reply.form != FORMS[-1]:
-        # Some servers ignore the form without a word; the model then reads here what it should have been.
-        repair = f"{repair}\n\n{question.instruction}"
     messages = [*question.messages, AIMessage(reply.text or "{}"), HumanMessage(repair)]
     reply = await _reply(question.about(messages), client, call, settings, taken, account)
     try:

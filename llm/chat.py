@@ -1,4 +1,4 @@
-"""Typed answers from chat models: one client per spec and event loop, retries, negotiation of the answer form."""
+"""Typed answers from chat models: one client per spec and event loop, retries, the strictest form that is taken."""
 
 import asyncio
 import json
@@ -13,16 +13,14 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
 from llm.errors import ModelError, ModelSpecError
+from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, forms_of
 from llm.objects import OBJECT, object_of
 from llm.question import Question
 from llm.replies import text_of
-from llm.retries import EmptyReplyError, Patience, brief, is_too_many, retry_after, retrying, status_of
+from llm.retries import EmptyReplyError, Patience, brief, is_too_many, retry_after, retrying
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, ModelSpec
 from llm.throttle import throttle_of
-
-# How a typed answer is asked for, from the strictest on; a server that refuses one is asked in the next.
-FORMS = ("json_schema", "tool", "text")
 
 
 @dataclass
@@ -37,11 +35,11 @@ class Reply:
 
 @dataclass
 class ChatClient:
-    """A chat model and the form of typed answer that its server was found to support."""
+    """A chat model, and what is known of the forms that its server takes."""
 
     spec: ModelSpec
     model: BaseChatModel
-    form: str = FORMS[0]
+    forms: Forms
     _bound: dict[tuple[str, str], Runnable[Any, Any]] = field(default_factory=dict)
 
     @cached_property
@@ -49,6 +47,13 @@ class ChatClient:
         from langchain_openai.chat_models.base import BaseChatOpenAI
 
         return isinstance(self.model, BaseChatOpenAI)
+
+    @cached_property
+    def own_forms(self) -> tuple[str, ...]:
+        """A model in this process, or one that binds no tools, knows no other form, and nobody would refuse one."""
+        if self.spec.provider == IN_PROCESS or type(self.model).bind_tools is BaseChatModel.bind_tools:
+            return (PLAIN,)
+        return FORMS if self._openai_compatible else tuple(form for form in FORMS if form != "json_object")
 
     async def ask(self, question: Question[Any], settings: ModelSettings, patience: Patience) -> Reply:
         """Ask for an answer of the question's schema, in the strictest form that the server takes.
@@ -61,29 +66,30 @@ class ChatClient:
         Raises:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
         """
-        refusals: list[str] = []
-        forms = FORMS[FORMS.index(self.form) :] if question.schema else FORMS[-1:]  # plain words need no form
-        for form in forms:
-            runnable, sent = self._prepare(form, question)
+        refusals: dict[str, str] = {}
+        faults: list[str] = []
+        counts = (0, 0)
+        forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain words need no form
+        for form in (form for form in forms if form in self.own_forms):
             try:
+                runnable, sent = self._prepare(form, question)
                 async for attempt in retrying(patience):
-                    with attempt:
+                    with attempt, self.forms.refusing(form, faults):
                         message = await self._send(runnable, sent, settings, patience)
+            except FormRefusedError as error:
+                refusals[form] = str(error)
+                continue
             except Exception as error:
-                if status_of(error) in (400, 404, 422, 501) and form != FORMS[-1]:
-                    refusals.append(f"{form}: {brief(error)}")
-                    continue
-                detail = "; ".join([*refusals, brief(error)])
+                detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
-            if question.schema:
-                self.form = form
-            usage = message.usage_metadata
-            return Reply(
-                text=text_of(message),
-                form=form,
-                input_tokens=usage["input_tokens"] if usage else 0,
-                output_tokens=usage["output_tokens"] if usage else 0,
-            )
+            if usage := message.usage_metadata:
+                counts = (counts[0] + usage["input_tokens"], counts[1] + usage["output_tokens"])
+            # A question that tells the schema in words is no proof of the form.
+            if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
+                refusals[form] = "passed over"
+                continue
+            self.forms.refused |= {(refused, question.name) for refused in refusals}
+            return Reply(text_of(message), form, *counts)
         raise AssertionError("the last form either answers or raises")
 
     async def _send(
@@ -104,24 +110,28 @@ class ChatClient:
         return message
 
     def _prepare(self, form: str, question: Question[Any]) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
-        messages, name, schema = question.messages, question.name, question.schema
-        if form == "text":
-            if not question.instruction:
-                return self.model, messages
-            return self.model, [*messages[:-1], _with_text(messages[-1], question.instruction)]
-        key = (form, json.dumps(schema, sort_keys=True))
+        messages = question.messages
+        if question.instruction and (form in TOLD or question.told):
+            messages = [*messages[:-1], _with_text(messages[-1], question.instruction)]
+        if form == PLAIN:
+            return self.model, messages
+        key = (form, json.dumps(question.schema, sort_keys=True))
         if key not in self._bound:
-            self._bound[key] = self._bind(form, name, schema)
+            self._bound[key] = self._bind(form, question.name, question.schema)
         return self._bound[key], messages
 
     def _bind(self, form: str, name: str, schema: dict[str, Any]) -> Runnable[Any, Any]:
-        if form == "json_schema" and self._openai_compatible:
+        if form != "tool" and self._openai_compatible:
             # As extra_body: the SDK's own structured output would rebuild and re-validate the schema on every call.
-            response_format = {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
+            strict = {"json_schema": {"name": name, "schema": schema, "strict": True}}
+            response_format = {"type": form, **(strict if form == "json_schema" else {"schema": schema})}
             return self.model.bind(extra_body={"response_format": response_format})
         if form == "json_schema":
             titled = {"title": name, **schema}
-            structured = self.model.with_structured_output(titled, method="json_schema", include_raw=True)
+            try:
+                structured = self.model.with_structured_output(titled, method="json_schema", include_raw=True)
+            except (NotImplementedError, ValueError) as error:
+                raise FormRefusedError(brief(error)) from error
             return structured | _raw_message
         tool = {"type": "function", "function": {"name": name, "description": "The answer.", "parameters": schema}}
         return self.model.bind_tools([tool], tool_choice=name)
@@ -145,10 +155,7 @@ def chat_client(spec: str, settings: ModelSettings) -> ChatClient:
     key = (spec, settings.model_dump_json(include={"temperature", "timeout", "max_tokens", "seed"}))
     if key not in clients:
         parsed = ModelSpec.parse(spec)
-        model = build_model(parsed, settings)
-        # A model in this process, or one that binds no tools, knows no other form, and nobody would refuse one.
-        plain = parsed.provider == IN_PROCESS or type(model).bind_tools is BaseChatModel.bind_tools
-        clients[key] = ChatClient(parsed, model, FORMS[-1] if plain else FORMS[0])
+        clients[key] = ChatClient(parsed, build_model(parsed, settings), forms_of(parsed))
     return clients[key]
 
 

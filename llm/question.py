@@ -33,6 +33,8 @@ class Question(Generic[Answer]):
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none.
         repair: what is said to the model about a reply that could not be read; None if it is not asked again.
+        told: whether the instruction is appended in every form: some servers ignore one without a word, and the model
+            then reads what its answer should have been.
     """
 
     kind: type[Answer]
@@ -43,10 +45,11 @@ class Question(Generic[Answer]):
     checked: Callable[[Answer], Answer]
     read: Callable[[str], Answer]
     repair: Callable[[ValueError], str] | None = None
+    told: bool = False
 
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
         """The same question, further on in the conversation."""
-        return replace(self, messages=messages)
+        return replace(self, messages=messages, told=True)
 
 
 async def typed_question(

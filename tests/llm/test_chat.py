@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,16 @@ from llm.retries import Patience
 from llm.schema import answer_schema
 from llm.specs import ModelSpec
 from tests.llm.examinee import EXAMINEE, GOOD, OPINION, Opinion, fail, put, served, spec
-from tests.support.fake_server import ChatRequest, FakeServer, Fault
+from tests.support.fake_server import MODES, ChatRequest, FakeServer, Fault
 
 # What a server may support, with the form that is found for it, as the server names it.
 ABILITIES: list[tuple[Collection[str], str]] = [
-    (("json_schema", "tools", "text"), "json_schema"),
+    (("json_schema", "json_object", "tools", "text"), "json_schema"),
+    (("json_object", "tools", "text"), "json_object"),
     (("tools", "text"), "tools"),
     (("text",), "text"),
 ]
-in_every_form = pytest.mark.parametrize(("supports", "form"), ABILITIES, ids=["json_schema", "tools", "text"])
+in_every_form = pytest.mark.parametrize(("supports", "form"), ABILITIES, ids=[form for _, form in ABILITIES])
 PICTURE = Path(__file__).parents[2] / "cases" / "builtin" / "images" / "surgery-01.png"
 
 
@@ -71,7 +73,7 @@ async def test_the_model_is_shown_the_strict_schema_in_every_form(supports: Coll
         await put(served(server), language="zh")
     request = server.requests[-1]
     assert request.schema == answer_schema(Opinion, "zh")
-    assert request.name == ("text" if form == "text" else "Opinion")
+    assert request.name == ("Opinion" if form in ("json_schema", "tools") else form)
     if form == "json_schema":
         assert request.body["response_format"]["json_schema"]["strict"] is True
 
@@ -84,11 +86,109 @@ async def test_the_prepared_schema_is_left_as_it_was_by_its_use() -> None:
     assert json.dumps(answer_schema(Opinion, "en")) == before
 
 
+@pytest.mark.parametrize("status", [400, 404, 422, 500, 501, 503])
+@in_every_form
+async def test_a_form_is_refused_with_any_status_if_the_server_speaks_of_it(
+    supports: Collection[str], form: str, status: int
+) -> None:
+    with FakeServer(answer=good, supports=supports, refuses_with=status) as server:
+        opinion, _ = await put(served(server))
+        _, call = await put(served(server))
+    assert opinion == OPINION and server.requests[-1].mode == form
+    assert call.attempts == 1 and len(server.requests) == [mode for _, mode in ABILITIES].index(form) + 2
+
+
+async def test_a_500_that_says_nothing_is_taken_for_a_refusal_of_the_form_once_it_stays() -> None:
+    with FakeServer(answer=good, faults=lambda request: "500" if request.mode == "json_schema" else None) as server:
+        opinion, _ = await put(served(server))
+        _, call = await put(served(server))
+    assert opinion == OPINION and call.attempts == 1
+    assert [request.mode for request in server.requests] == ["json_schema"] * 3 + ["json_object"] * 2
+
+
+async def test_a_form_that_works_is_not_given_up_for_a_server_that_fails_for_a_while() -> None:
+    with FakeServer(answer=good, faults=[None, *["500"] * 5]) as server:
+        await put(served(server))
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.attempts == 6
+    assert {request.mode for request in server.requests} == {"json_schema"}
+
+
+async def test_a_spell_of_500s_that_hits_many_questions_at_once_refuses_no_form() -> None:
+    with FakeServer(answer=good, faults=["500"] * 8) as server:
+        await asyncio.gather(*(put(served(server)) for _ in range(8)))
+    assert {request.mode for request in server.requests} == {"json_schema"}
+
+
+async def test_a_schema_that_a_server_refuses_costs_other_questions_nothing() -> None:
+    with FakeServer(answer=good) as server:
+        await put(served(server))
+        server.supports = frozenset({"json_object"})
+        question: Any = await typed_question(EXAMINEE, None, "You judge.", "Well?", (), "en")
+        client = chat_client(spec(server), served(server))
+        for _ in range(2):
+            await client.ask(replace(question, name="Other"), served(server), Patience(3))
+        server.supports = frozenset(MODES)
+        await put(served(server))
+    modes = [request.mode for request in server.requests]
+    assert modes == ["json_schema", "json_schema", "json_object", "json_object", "json_schema"]
+
+
+@pytest.mark.parametrize(
+    ("ignores", "modes"),
+    [
+        (["json_schema"], ["json_schema", "json_object", "json_object"]),
+        (["json_schema", "json_object", "tools"], ["json_schema", "json_object", "json_object"]),  # which tells it too
+    ],
+)
+async def test_a_form_that_is_passed_over_is_left_and_not_tried_again(ignores: list[str], modes: list[str]) -> None:
+    with FakeServer(ignores=ignores) as server:
+        _, first = await put(served(server))
+        _, second = await put(served(server))
+    assert [request.mode for request in server.requests] == modes
+    assert (first.attempts, second.attempts) == (2, 1) and not first.repaired
+    assert first.input_tokens > second.input_tokens  # what was passed over is paid too
+
+
+async def test_json_of_another_kind_is_repaired_and_shows_in_the_end_that_the_form_is_passed_over() -> None:
+    def other_json(request: ChatRequest) -> Any:
+        return GOOD if "JSON schema" in request.messages[-1]["content"] else {"note": "It is all fine."}
+
+    with FakeServer(answer=other_json) as server:
+        calls = [(await put(served(server)))[1] for _ in range(4)]
+    assert [call.repaired for call in calls] == [True, True, False, False]
+    assert server.requests[-1].mode == "json_object" and calls[-1].attempts == 1
+
+
+@pytest.mark.parametrize("fault", ["cut_json", "refusal", "null_content"])
+async def test_a_first_reply_that_shows_nothing_costs_no_form(fault: Fault) -> None:
+    with FakeServer(answer=good, faults=[fault]) as server:
+        await put(served(server))
+        await put(served(server))
+    assert {request.mode for request in server.requests} == {"json_schema"}
+
+
+async def test_what_a_server_takes_is_known_to_all_event_loops_and_settings_and_only_for_its_model() -> None:
+    with FakeServer(answer=good, supports=("text",)) as server:
+        await put(served(server))
+        await put(served(server, temperature=1.0))
+        await asyncio.to_thread(lambda: asyncio.run(put(served(server))))
+        known = len(server.requests)
+        await put(ModelSettings(models={"default": f"openai:other@{server.base_url}"}))
+    assert [request.mode for request in server.requests[3:known]] == ["text", "text", "text"]
+    assert server.requests[known].mode == "json_schema"
+
+
 async def test_a_server_that_refuses_every_form_is_an_error_that_names_each_reason() -> None:
     with FakeServer(supports=()) as server:
         error, call = await fail(served(server), ModelError)
-    assert "after 3 requests" in error and call.attempts == 3
-    for reason in ("'json_schema' is not supported", "tool choice requires", "a plain completion is not supported"):
+    assert "after 4 requests" in error and call.attempts == 4
+    for reason in (
+        "Input should be 'text' or 'json_object'",
+        "'json_object' is not supported",
+        "tool choice requires",
+        "a plain completion is not supported",
+    ):
         assert reason in error and reason in (call.error or "")
 
 
@@ -96,7 +196,7 @@ async def test_an_address_without_the_api_is_an_error_with_its_reason_and_is_not
     with FakeServer() as server:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}/nowhere"})
         error, call = await fail(settings, ModelError)
-    assert "404" in error and call.attempts == 3  # one for each form
+    assert "404" in error and call.attempts == 4  # one for each form
 
 
 async def test_temperature_limits_and_seed_go_to_the_server() -> None:
@@ -163,7 +263,7 @@ async def test_a_busy_spell_does_not_use_up_the_attempts_for_errors() -> None:
 
 
 async def test_the_attempts_are_those_of_the_answer_and_not_of_each_form_of_asking() -> None:
-    with FakeServer(faults=["500"] * 9, supports=("tools", "text")) as server:
+    with FakeServer(faults=["500"] * 9, supports=("json_object", "text")) as server:
         first = chat_client(spec(server), served(server))
         patience = Patience(3)
         patience.failed(TimeoutError())  # as if the first form had met a fault before it was refused
@@ -202,9 +302,10 @@ async def test_a_server_that_asks_for_an_hour_is_asked_again_after_the_longest_w
 
 async def test_our_own_waits_grow_with_each_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_FIRST_WAIT", 0.1)
-    with FakeServer(faults=["500", "500", "500"]) as server:
+    with FakeServer(faults=[None, "500", "500", "500"]) as server:
+        await put(served(server))  # the form works
         await put(served(server))
-    pairs = zip(server.requests, server.requests[1:], strict=False)
+    pairs = zip(server.requests[1:], server.requests[2:], strict=False)
     gaps = [late.time_in - (early.time_out or 0) for early, late in pairs]
     assert all(gap >= least for gap, least in zip(gaps, (0.07, 0.14, 0.29), strict=True)), gaps
 
@@ -295,15 +396,6 @@ async def test_a_refusal_is_told_in_the_models_own_words() -> None:
     with FakeServer(faults=["refusal", "refusal"]) as server:
         error, _ = await fail(served(server), AnswerError)
     assert "I'm sorry, I can't help with that." in error
-
-
-async def test_a_server_that_ignores_the_form_gets_the_schema_with_the_repair() -> None:
-    def prose_unless_told(request: ChatRequest) -> Any:
-        return GOOD if "JSON schema" in request.messages[-1]["content"] else "It is all fine."
-
-    with FakeServer(answer=prose_unless_told) as server:
-        opinion, call = await put(served(server))
-    assert opinion == OPINION and call.repaired and call.attempts == 2
 
 
 async def test_a_server_that_fails_at_the_repair_is_a_model_error_with_all_requests_counted() -> None:

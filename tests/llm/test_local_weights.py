@@ -200,6 +200,6 @@ async def test_words_that_are_no_answer_are_a_recorded_failure_and_not_asked_for
 
 
 async def test_any_other_role_is_asked_for_json_in_text_at_once(base: Path) -> None:
-    assert chat_client(f"hf:{base}", settings(base)).form == "text"
+    assert chat_client(f"hf:{base}", settings(base)).own_forms == ("text",)
     said, call = await fail(settings(base, max_tokens=3), ModelError)
     assert "the last message alone is longer than the 509 tokens" in said and call.attempts == 1

@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from types import TracebackType
@@ -30,7 +30,7 @@ from typing import Any, Literal, Self, get_args
 
 from tests.support.schema_sampler import sample, violate
 
-Mode = Literal["json_schema", "tools", "text"]
+Mode = Literal["json_schema", "json_object", "tools", "text"]
 Fault = Literal[
     "401",  # the key is refused, and quoted in the refusal
     "429",  # too many requests, with Retry-After
@@ -120,7 +120,9 @@ class FakeServer:
             or None for the default, a sample of the requested schema drawn by a hash of the messages.
         faults: the fault of each request that the server supports, in order of arrival, none after the list's end; or
             a function of the request, such as a :class:`FaultPlan`.
-        supports: forms of typed answers; a request in another form is refused with 400, as vLLM does.
+        supports: forms of typed answers; a request in another form is refused as vLLM or llama_cpp.server do it.
+        refuses_with: the status of such a refusal.
+        ignores: forms that are passed over: the answer is to the messages alone.
         latency: seconds before each answer, or a function of the request that gives them.
         retry_after: what a 429 asks the client to wait, in seconds.
         hold: seconds that a "timeout" holds the connection.
@@ -134,17 +136,21 @@ class FakeServer:
         answer: Answer | None = None,
         faults: Faults = (),
         supports: Collection[str] = MODES,
+        refuses_with: int = 400,
+        ignores: Collection[str] = (),
         latency: float | Callable[[ChatRequest], float] = 0.0,
         retry_after: float = 0.05,
         hold: float = 5.0,
         models: Sequence[str] | None = ("fake-model",),
         port: int = 0,
     ) -> None:
-        if unknown := set(supports) - set(MODES):
+        if unknown := {*supports, *ignores} - set(MODES):
             raise ValueError(f"unknown forms: {', '.join(sorted(unknown))}; known are {', '.join(MODES)}")
         self.answer = answer
         self.faults = faults
         self.supports = frozenset(supports)
+        self.refuses_with = refuses_with
+        self.ignores = frozenset(ignores)
         self.latency = latency
         self.retry_after = retry_after
         self.hold = hold
@@ -260,8 +266,8 @@ class FakeServer:
 
     async def _reply(self, request: ChatRequest, response: "_Response") -> None:
         if request.mode not in self.supports:
-            request.status = 400
-            await response.send(400, _error(400, _UNSUPPORTED[request.mode]))
+            request.status = self.refuses_with
+            await response.send(self.refuses_with, _error(self.refuses_with, _UNSUPPORTED[request.mode]))
             return
         request.fault = self._next_fault(request)
         while self._held_from is not None and request.index >= self._held_from:  # noqa: ASYNC110 - another thread ends it
@@ -313,6 +319,8 @@ class FakeServer:
     def _choices(self, request: ChatRequest) -> list[dict[str, Any]]:
         if request.fault == "empty_choice":
             return []
+        if request.mode in self.ignores:
+            request = replace(request, mode="text", schema=_schema_in(request.text))
         message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         if request.fault == "null_content":
@@ -338,9 +346,10 @@ class FakeServer:
         return [choice]
 
 
-# What vLLM says when it was started without the feature.
+# What vLLM says when it was started without the feature, and llama_cpp.server of a format that it does not know.
 _UNSUPPORTED: Mapping[Mode, str] = {
-    "json_schema": "response_format of type 'json_schema' is not supported by this server",
+    "json_schema": "[{'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]",
+    "json_object": "response_format of type 'json_object' is not supported by this server",
     "tools": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     "text": "a plain completion is not supported by this server",
 }
@@ -420,6 +429,8 @@ def _answer_form(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> tup
     response_format = body.get("response_format") or {}
     if response_format.get("type") == "json_schema":
         return "json_schema", response_format["json_schema"]["schema"], response_format["json_schema"]["name"]
+    if response_format.get("type") == "json_object":
+        return "json_object", response_format.get("schema", {"type": "object"}), "json_object"
     choice = body.get("tool_choice")
     if body.get("tools") and choice != "none" and messages[-1].get("role") != "tool":
         tools = {tool["function"]["name"]: tool["function"] for tool in body["tools"]}

@@ -1,0 +1,111 @@
+"""Forms in which a typed answer is asked for, and what is known of how a server's model takes them.
+
+No list of servers: each is asked in the strictest form first, and what it refused or ignored is remembered in this
+process. docs/models.md tells what to expect of whom.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from llm.replies import find_json, text_of
+from llm.retries import brief, status_of
+from llm.specs import ModelSpec
+
+# From the strictest on. JSON mode and text are told the schema in words as well: the first binds many servers to some
+# JSON object only, and some to nothing but white space if the prompt does not speak of JSON.
+FORMS = ("json_schema", "json_object", "tool", "text")
+TOLD = ("json_object", "text")
+PLAIN = FORMS[-1]
+
+_REFUSALS = (400, 404, 422, 501)
+# A failing server that speaks of the form does not fail for the moment: it will never take it.
+_OF_THE_FORM = re.compile(r"response_?format|json_?schema|json_?object|structured.?output|grammar|guided|\btool", re.I)
+_SAME_FAULT = (
+    3  # a form that never worked is given up after so many equal 500s to one question, or replies of another kind
+)
+
+
+class FormRefusedError(RuntimeError):
+    """The server does not take the form in which an answer was asked for."""
+
+
+@dataclass
+class Forms:
+    """The forms that a model at a server took, refused or ignored."""
+
+    took: set[str] = field(default_factory=set)
+    refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
+    _misfits: Counter[str] = field(default_factory=Counter)
+
+    def of(self, answer: str) -> list[str]:
+        """The forms to ask for an answer type in, best first.
+
+        What was refused is refused for every type, unless the form is known to work: then that type's schema was.
+        """
+        refused = {form for form, name in self.refused if name == answer or form not in self.took}
+        return [form for form in FORMS if form not in refused or form == PLAIN]
+
+    @contextmanager
+    def refusing(self, form: str, faults: list[str]) -> Iterator[None]:
+        """Tell from the error of a request whether the server does not take the form.
+
+        Args:
+            form: what was asked in.
+            faults: the 500s that one question has met so far.
+
+        Raises:
+            FormRefusedError: it does not.
+        """
+        try:
+            yield
+        except Exception as error:
+            if form != PLAIN and self._is_refusal(form, error, faults):
+                raise FormRefusedError(brief(error)) from error
+            raise
+
+    def _is_refusal(self, form: str, error: Exception, faults: list[str]) -> bool:
+        status = status_of(error)
+        if status is None or status < 500 or status == 501:
+            return status in _REFUSALS
+        if _OF_THE_FORM.search(str(error)):
+            return True
+        fault = f"{form}: {brief(error)}"
+        faults.append(fault)
+        return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
+
+    def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
+        """Whether a reply shows that the server passed over the form; what is cut off or declined shows nothing."""
+        if form == PLAIN or form in self.took:
+            return False
+        text = text_of(message)
+        if _fits(text, schema):
+            self.took.add(form)
+            return False
+        told = {**message.additional_kwargs, **message.response_metadata}
+        if not text.strip() or told.get("refusal") or told.get("finish_reason") == "length":
+            return False
+        self._misfits[form] += 1 if "{" in text else _SAME_FAULT
+        return self._misfits[form] >= _SAME_FAULT
+
+
+def _fits(text: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a reply has the fields of the answer type, whatever they hold."""
+    try:
+        found = find_json(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and set(schema.get("required", ())) <= found.keys()
+
+
+_known: dict[tuple[str, str | None, str], Forms] = {}
+
+
+def forms_of(spec: ModelSpec) -> Forms:
+    """What is known of a model at its server, for all clients of this process."""
+    return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms())
