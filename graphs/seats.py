@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Send
@@ -12,6 +12,8 @@ from nodes.context import Context, context_of
 
 # A person is handed the case and the discussion, not the minutes kept so far.
 _MINUTES = ("trace", "decisions", "rounds", "discussion", "case")
+# A graph within a node would get LangChain's 25 steps, not LangGraph's; ours end by counters in their states.
+_ANY_STEPS: RunnableConfig = {"recursion_limit": 10_000}
 
 
 def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:
@@ -34,11 +36,11 @@ def seated(
 
     def run(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
-        return update(state, graph.invoke(state, context=own))
+        return update(state, graph.invoke(state, _ANY_STEPS, context=own))
 
     async def arun(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
-        return update(state, await graph.ainvoke(state, context=own))
+        return update(state, await graph.ainvoke(state, _ANY_STEPS, context=own))
 
     return Seated(run, arun, graph)
 
@@ -51,10 +53,10 @@ def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -
     """
 
     def run(state: Any) -> dict[str, Any]:
-        return graph(context_of(get_runtime(Context))).invoke(_findings(state))
+        return graph(context_of(get_runtime(Context))).invoke(_findings(state), _ANY_STEPS)
 
     async def arun(state: Any) -> dict[str, Any]:
-        return await graph(context_of(get_runtime(Context))).ainvoke(_findings(state))
+        return await graph(context_of(get_runtime(Context))).ainvoke(_findings(state), _ANY_STEPS)
 
     return Chosen(run, arun, graph)
 

@@ -63,17 +63,4 @@ def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
     if _LANGUAGE.fullmatch(language) is None:
         return None
     file = f"{language}/{name}.{suffix}"
-    return next((folder / file for folder in prompt_folders() if _has(folder, file)), None)
-
-
-def ours(file: str) -> bool:
-    """Whether we have a file; known from the start, since a server may not ask the disk."""
-    return _has(OURS, file)
-
-
-def _has(folder: Path, file: str) -> bool:
-    return file in _OURS if folder is _AT_START else (folder / file).is_file()
-
-
-_AT_START = OURS
-_OURS = frozenset(prompt_files(OURS))
+    return next((path for folder in prompt_folders() if (path := folder / file).is_file()), None)

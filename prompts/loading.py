@@ -19,13 +19,11 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
-from prompts import folders
-from prompts.folders import find_prompt, laid_over, languages, prompt_files, prompt_folders
+from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
 
 Language = str
 _PATTERN = "en"
 _SHIPPED = frozenset(languages())
-_AT_START = folders.OURS  # whose texts do not change while we run
 
 
 class PromptError(ValueError):
@@ -38,7 +36,7 @@ def check_language(language: Language) -> Language:
     Raises:
         PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
     """
-    if language not in _SHIPPED or prompt_folders() != (folders.OURS,):  # ours are held whole by the tests
+    if language not in _SHIPPED or prompt_folders() != (OURS,):  # ours are held whole by the tests
         _check_language(language, prompt_folders())
     return language
 
@@ -65,26 +63,19 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
             _check_prompt(name, language, [stage for stage in names if "/stages/" in stage])
 
 
-def _is_ours(name: str, stage: str | None) -> bool:
-    """Whether a prompt, and the text of its stage, are there where nothing is laid over."""
-    texts = [name, *([f"{name.rpartition('/')[0]}/stages/{stage}"] if stage else [])]
-    return all(find_prompt(text, _PATTERN) for text in texts)
-
-
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     beside = [Path(stage).stem for stage in stages if stage.startswith(f"{name.rpartition('/')[0]}/stages/")]
     of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
     for stage in beside if of_a_stage else [None]:
         said = load_prompt(name, language, stage)
-        if unknown := said.variables - _given(name, stage):
+        if unknown := said.variables - _given(name):
             raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
 
 
-def _given(name: str, stage: str | None) -> frozenset[str]:
-    """What a role gives to its prompt: the variables of the English one, of which one laid over it may use fewer."""
-    laid = load_prompt(name, _PATTERN, stage).variables
-    with laid_over(None):
-        return laid | load_prompt(name, _PATTERN, stage).variables if _is_ours(name, stage) else laid
+def _given(name: str) -> frozenset[str]:
+    """What a role gives to its prompt: the variables of the English one below all others, ours if we have one."""
+    *_, first = (path for folder in prompt_folders() if (path := folder / _PATTERN / f"{name}.md").is_file())
+    return frozenset(_parse(name, first.read_text("utf-8"))[0].get("variables", []))
 
 
 class _Known:
@@ -205,8 +196,8 @@ def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[s
         words = tomllib.loads(_read(name, language, "toml"))
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
-    pattern = folders.OURS / _PATTERN / f"{name}.toml"
-    if folders.ours(f"{_PATTERN}/{name}.toml"):
+    pattern = OURS / _PATTERN / f"{name}.toml"
+    if pattern.is_file():
         _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
     return words
 
@@ -257,17 +248,12 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-@cache
-def _text(path: Path) -> str:
-    return path.read_text("utf-8")
-
-
 def _read(name: str, language: Language, suffix: str = "md") -> str:
     if (path := find_prompt(name, language, suffix)) is None:
         known = "" if language in languages() else f"; the languages that there are: {', '.join(languages())}"
         raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
-        return _text(path) if path.is_relative_to(_AT_START) else path.read_text("utf-8")
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 

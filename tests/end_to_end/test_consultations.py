@@ -1,5 +1,6 @@
 """Whole consultations: every patient system under one doctor, offline, over a faulty server, and killed half-way."""
 
+import itertools
 import signal
 import sqlite3
 import subprocess
@@ -193,14 +194,14 @@ def outcome(file: Path) -> dict[str, Any]:
     return {key: state.values.get(key) for key in kept} | {"asked": asked}
 
 
-@pytest.mark.parametrize("kill_at", [3, 6])
-@EACH_SYSTEM
+@pytest.mark.parametrize(("patient", "kill_at"), zip(SYSTEMS, itertools.cycle([3, 6]), strict=False))
 def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
     patient: str, kill_at: int, tmp_path: Path
 ) -> None:
     with FakeServer(answer=talk) as server:
         whole = process(tmp_path / "whole.sqlite", patient, server)
         assert whole.wait(120) == 0, whole.stderr and whole.stderr.read()
+        asked_whole = len(server.requests)
     with FakeServer(answer=talk) as server:
         server.hold_answers(kill_at - 1)
         killed = process(tmp_path / "killed.sqlite", patient, server)
@@ -216,4 +217,4 @@ def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
         asked_after = len(server.requests) - asked_before
     found, expected = outcome(tmp_path / "killed.sqlite"), outcome(tmp_path / "whole.sqlite")
     assert found == expected
-    assert asked_after < len(expected["asked"]), "what was answered before the kill is not asked again"
+    assert asked_after < asked_whole, "what was answered before the kill is not asked again"

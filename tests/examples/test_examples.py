@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SHORT = "--set retrieval=false --set general_agents=1 --set discussion_rounds=1 --set feedback=off --set max_turns=3"

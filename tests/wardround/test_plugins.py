@@ -132,6 +132,7 @@ def test_a_file_that_changed_after_it_was_loaded_is_refused(tmp_path: Path) -> N
         load_plugin(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -155,6 +156,7 @@ def test_every_command_refuses_a_faulty_plug_in_before_it_does_anything(
     assert ended.stderr == f"error: plug-in stranger.py: {reason}\n"
 
 
+@pytest.mark.slow
 def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Path) -> None:
     write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     told = command("cases", "import", "--plugin", "our_ward", "--help").stdout
@@ -165,6 +167,7 @@ def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Pat
     assert "patients.saps" in command("graph", "--help").stdout
 
 
+@pytest.mark.slow
 def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_path: Path) -> None:
     write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward"))
     write(tmp_path / "study/words/en/judges/claims.md", "---\nvariables: []\n---\n# system\n# user\n")
@@ -188,6 +191,7 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> None:
     text = (
         "from langgraph.graph import START, StateGraph\nimport wardround as wr\n\n"

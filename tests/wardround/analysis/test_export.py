@@ -44,5 +44,5 @@ def test_a_run_without_results_is_an_empty_frame(tmp_path: Path) -> None:
 
 
 def test_importing_the_package_imports_no_pandas() -> None:
-    program = "import sys, experiments; print('pandas' in sys.modules)"
+    program = "import sys, wardround; print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

@@ -42,6 +42,7 @@ def test_a_file_that_names_an_unknown_table_is_refused_when_it_is_read(tmp_path:
         read_sweep(file, {})
 
 
+@pytest.mark.slow
 def test_a_sweep_ends_with_its_tables_the_first_run_as_the_baseline(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(

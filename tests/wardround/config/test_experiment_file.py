@@ -396,6 +396,7 @@ _KEYS = st.sampled_from([*Experiment.model_fields, *_SWEEPING, *_INNER])
 _TREES = st.recursive(_VALUES, lambda inner: st.dictionaries(_KEYS, inner, max_size=4), max_leaves=12)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_KEYS, _TREES, max_size=6))
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_experiment_file_is_read_or_refused_in_words(tmp_path: Path, tree: dict[str, Any]) -> None:

@@ -52,19 +52,27 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     yield kept
 
 
+# Short ways through each graph, of the settings that it obeys.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "clinical_workflow": {**SHORT, "max_turns": 1},
+    "dispute_resolution": {"retrieval": False, "max_turns": 1, "interns": 2, "max_rounds": 1},
+    "reconstruction": {"max_turns": 1},
+}
+
+
 def experiment(server: FakeServer, graph: str) -> Experiment:
     return Experiment.model_validate(
         {
             "graph": graph,
             "data": {"case_ids": IDS[:1]},
             "models": {"default": spec(server)},
-            "workflow": {**SHORT, "max_turns": 1, "interns": 2, "max_rounds": 1},
+            "workflow": SETTINGS[graph],
             "run": {"concurrency": 1},
         }
     )
 
 
-@pytest.mark.parametrize("graph", ["clinical_workflow", "dispute_resolution", "reconstruction"])
+@pytest.mark.parametrize("graph", SETTINGS)
 def test_a_case_killed_between_two_writes_goes_on_to_the_same_end(tmp_path: Path, disk: Disk, graph: str) -> None:
     """After each write of a node of the outer graph, before the step's own checkpoint; and at other moments."""
     with FakeServer() as server:

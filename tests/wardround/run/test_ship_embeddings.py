@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cases import load_cases
 from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
 from retrieval import DEFAULT_MODEL, remember
@@ -21,6 +23,7 @@ def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
     assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
 
 
+@pytest.mark.slow
 def test_an_offline_run_of_built_in_cases_loads_no_embedding_model(tmp_path: Path) -> None:
     code = f"""
 import sys

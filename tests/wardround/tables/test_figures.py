@@ -18,6 +18,7 @@ def drawn(path: Path, name: str) -> str:
     return as_svg(figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "consensus"])
 def test_the_same_table_gives_the_same_svg_without_a_date(tmp_path: Path, name: str) -> None:
     path = write_run(tmp_path / "run", [discussed("a", 1), discussed("b", 3)])

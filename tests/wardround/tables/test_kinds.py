@@ -125,6 +125,7 @@ def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path
     assert (doctor["attempts"], doctor["repaired"], doctor["errors"], patient["cached"]) == (39, 1, 1, 1)
 
 
+@pytest.mark.slow
 def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gc
 
@@ -165,6 +166,7 @@ def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path
     assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
 
 
+@pytest.mark.slow
 def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> None:
     from cases import load_cases
 

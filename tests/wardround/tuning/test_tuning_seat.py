@@ -28,7 +28,8 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def consult(doctor: str, patient: str = "medchain", **context: Any) -> dict[str, Any]:
-    models = {"default": "offline", "consultation.doctor": doctor, "history_taking.doctor": doctor}
+    seat = "history_taking.doctor" if patient == "medchain" else "consultation.doctor"
+    models = {"default": "offline", seat: doctor}
     settings = {"retrieval": False, "patient": patient, "max_turns": 3, "models": models, **context}
     result: dict[str, Any] = GRAPH.invoke({"case": CASE}, context=settings)
     return result
