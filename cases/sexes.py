@@ -19,7 +19,7 @@ _KIN = re.compile(
     r"\s+(?:(?:own|late|older|younger|elder|two|three|four)\s+)*"
     r"(?:mother|father|sister|brother|parent|aunt|uncle|grand|cousin|child|son|daughter|famil|relative)"
 )
-_PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
+PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
 # "Her" is "him" before a word that no possessive stands before, and after verbs that give something to somebody.
 _HIM_BEFORE = re.compile(
     r"\s*(?:[^\w\s'’-]|$)|\s+(?:a|an|the|and|or|but|so|to|in|into|on|at|for|with|from|by|of|as|than|that|who|which|when"
@@ -34,9 +34,10 @@ _HIM_AFTER = re.compile(
 _MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re.IGNORECASE)
 # 他 is a sound in the names of drugs, and part of words that mean others.
 _HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
+SHE_HE_ZH = re.compile(f"{_HE_ZH.pattern}|她(?!们)")
 
 
-_LANGUAGES = ("en", "zh")
+LANGUAGES = ("en", "zh")
 
 
 class SexBoundError(ValueError):
@@ -53,7 +54,7 @@ def with_sex(case: Case, sex: Sex) -> Case:
     """
     if case.patient.sex == sex:
         return case
-    if case.language not in _LANGUAGES:
+    if case.language not in LANGUAGES:
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: its language, {case.language!r}, has no rules")
     for place, words in _bound(case, sex):
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
@@ -83,7 +84,9 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
     theirs, ours = (
         (of_women, _pattern(("male",), language)) if sex == "male" else (_pattern(("male",), language), of_women)
     )
-    spouses = re.compile("|".join(word for pair in word_list("sexes")["pairs"]["spouse"][language] for word in pair))
+    spouses = re.compile(
+        "|".join(word for pair in word_list("sexes")["pairs"]["spouse"][language] for word in pair[:2])
+    )
     for place, text in _texts(case):
         for found in theirs.finditer(text):
             yield place, found[0]
@@ -122,7 +125,7 @@ def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[s
     """What is called otherwise of a patient of that sex; a spouse is of the other."""
     words: dict[str, str] = {}
     for group in groups:
-        for woman, man in word_list("sexes")["pairs"][group][language]:
+        for woman, man, _ in word_list("sexes")["pairs"][group][language]:
             old, new = (woman, man) if (sex == "male") != (group == "spouse") else (man, woman)
             words.setdefault(old, new)
     return words
@@ -132,7 +135,7 @@ def _replaced(text: str, words: Mapping[str, str], language: Language) -> str:
     edge = r"\b" if language == "en" else ""
     pattern = re.compile(f"{edge}(?:{'|'.join(sorted(words, key=len, reverse=True))}){edge}", re.IGNORECASE)
     folded = {old.casefold(): new for old, new in words.items()}
-    return pattern.sub(lambda found: _like(found[0], folded[found[0].casefold()]), text)
+    return pattern.sub(lambda found: like(found[0], folded[found[0].casefold()]), text)
 
 
 def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> str:
@@ -149,7 +152,7 @@ def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> 
             return found[0]
         return _pronoun(found[0], before, after, sex)
 
-    both = rf"\b(?:(?P<own>{_PRONOUNS[other]})|(?P<others>{_PRONOUNS[sex]}))\b"
+    both = rf"\b(?:(?P<own>{PRONOUNS[other]})|(?P<others>{PRONOUNS[sex]}))\b"
     return re.sub(both, change, sentence, flags=re.IGNORECASE)
 
 
@@ -160,13 +163,19 @@ def _pronoun(word: str, before: str, after: str, sex: Sex) -> str:
         alone = before.endswith("of ") and re.match(r"[^\w\s]|$", after)
         new = {"he": "she", "himself": "herself", "him": "her", "his": "hers" if alone else "her"}[old]
     elif old == "her":
-        new = "him" if _HIM_BEFORE.match(after) or _HIM_AFTER.search(before) else "his"
+        new = "him" if is_object(before, after) else "his"
     else:
         new = {"she": "he", "herself": "himself", "hers": "his"}[old]
-    return _like(word, new)
+    return like(word, new)
 
 
-def _like(model: str, word: str) -> str:
+def is_object(before: str, after: str) -> bool:
+    """Whether "her" between these words is "him", and not "his"."""
+    return bool(_HIM_BEFORE.match(after) or _HIM_AFTER.search(before))
+
+
+def like(model: str, word: str) -> str:
+    """The word with a capital where the other has one."""
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 

@@ -85,6 +85,15 @@ class ClinicalContext(
 
     graph = "clinical_workflow"
 
+    @model_validator(mode="after")
+    def _no_reference_in_what_is_scored(self) -> Self:
+        if self.pictures_in_dialogue == "report":
+            raise ValueError(
+                "pictures_in_dialogue = 'report' tells the reference report, which the workflow is scored on; use the "
+                "graph 'consultation', or send_pictures = false for the written findings"
+            )
+        return self
+
 
 class ConsultationContext(_OwnContext, CaseSettings, DialogueSettings, RecallSettings):
     """How to run a consultation."""

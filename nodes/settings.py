@@ -53,7 +53,9 @@ class CaseSettings(SourceSettings):
         json_schema_extra=_at("admit"),
     )
     personalized: bool = Field(
-        True, description="Age, sex, occupation and histories are known.", json_schema_extra=_at("admit")
+        True,
+        description="Age, sex, occupation and histories are known; if off, they are taken out of texts too.",
+        json_schema_extra=_at("admit"),
     )
     send_pictures: bool = Field(
         True,

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cases.case import Case, RequiredText, Sex, Text
+from cases.impersonal import impersonal_text
 from cases.text.symptoms import describe_symptoms
 from cases.vocabulary import (
     DEPARTMENTS,
@@ -50,6 +51,19 @@ class RememberedCase(BaseModel):
         if self.verified and self.order is not None:
             raise ValueError("a verified case has no order: only a run's pseudo-cases do")
         return self
+
+    def impersonal(self) -> "RememberedCase":
+        """The case without what is particular to the person (see ``cases.impersonal``)."""
+
+        def told(text: str) -> str:
+            return impersonal_text(text, self.language, self.sex, self.age_years)
+
+        texts = {name: told(getattr(self, name)) for name in ("chief_complaint", "symptoms")}
+        found = {
+            name: {item: told(text) for item, text in getattr(self, name).items()}
+            for name in ("physical_examination", "auxiliary_examination", "imaging_report")
+        }
+        return self.model_copy(update={"age_years": None, "sex": None, "history": "", **texts, **found})
 
     def describe(self, language: Language | None = None) -> str:
         """The case as text for a prompt; see ``feature_text``."""

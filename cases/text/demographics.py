@@ -31,8 +31,12 @@ _AGES = [
     ),
     re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
 ]  # fmt: skip
-_NOT_THE_PATIENT_NOW = re.compile(
-    r"\b(?:her|his|their|my|whose)\s*$|\b(?:when|since|until|at|before|after|by|around)\b[^.,;]{0,14}$", re.IGNORECASE
+_EARLIER = re.compile(r"\b(?:when|since|until|at|before|after|by|around)\b[^.,;]{0,14}$", re.IGNORECASE)
+_NOT_THE_PATIENT_NOW = re.compile(rf"\b(?:her|his|their|my|whose)\s*$|{_EARLIER.pattern}", re.IGNORECASE)
+_IN_WORDS = re.compile(
+    r"\b(?:half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty(?:-[a-z]+)?)"
+    r"(?:\s+and\s+a\s+half)?[\s-](?:years?|months?|weeks?)[\s-]old\b",
+    re.IGNORECASE,
 )
 _NEWBORN = re.compile(r"\b(?:newborn|neonate)\b|新生儿", re.IGNORECASE)
 
@@ -70,6 +74,26 @@ def demographics(*texts: str, brief: bool = False) -> Demographics:
 def age_phrases(text: str) -> list[str]:
     """The parts of a text that state an age."""
     return [match.group() for pattern in _AGES for match in pattern.finditer(text)]
+
+
+def without_ages(text: str, age_years: float | None = None) -> str:
+    """The text without present ages, in figures or words; a recorded one also as a bare number ("is 47", ", 47,")."""
+    patterns = [*_AGES, _IN_WORDS]
+    if age_years is not None:
+        bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
+        patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
+    for pattern in patterns:
+        folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
+        for found in reversed(list(pattern.finditer(folded))):
+            before, after = folded[: found.start()], folded[found.end() :]
+            if _EARLIER.search(before):
+                continue
+            is_age = re.search(r"\b(?:is|was|am|turned|be)\s+$", before)
+            predicate = is_age and not re.match(r"\s+(?!and\b|but\b|now\b)[a-z]", after)
+            # "患儿,男,3个月" is known as an age by the words before it, which stay.
+            start = found.start("n") if found[0][0] in "患男女年" else found.start()
+            text = text[:start] + ("of an age not told" if predicate else "") + text[found.end() :]
+    return text
 
 
 def _ages(text: str, brief: bool) -> Iterator[float]:

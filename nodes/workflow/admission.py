@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from cases import Case, load_cases
 from cases.case import ExaminationRecord, PatientRecord
+from cases.impersonal import impersonal
 from cases.sexes import with_sex
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from nodes.context import Context
@@ -70,7 +71,9 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         case = Case.model_validate(case)
     if context.patient_sex != "record":
         case = with_sex(case, context.patient_sex)
-    record = case.patient if context.personalized else _impersonal(case.patient)
+    if not context.personalized:
+        case = impersonal(case)
+    record = case.patient
     histories = {} if context.interactive or consultation else record.model_dump(include=_HISTORIES)
     update: dict[str, Any] = {
         "case_id": case.id,
@@ -108,11 +111,6 @@ async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, 
 _HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
 
 
-def _impersonal(record: PatientRecord) -> PatientRecord:
-    """The record without what is particular to the person: only the complaint and the course of the illness."""
-    return PatientRecord(chief_complaint=record.chief_complaint, present_illness=record.present_illness)
-
-
 def find_case(case_id: str | None, source: str) -> Case:
     """Look a case up by id.
 
@@ -135,6 +133,7 @@ def reference_of(case: Case, context: Context) -> Reference:
     key = case.key
     items = key.examination_items or list(case.examinations.results)
     results, pictures = release(case.examinations, items, case.folder, context.send_pictures)
+    pictured = {picture.item for picture in pictures}
     triage = Triage(urgency=key.urgency or "routine", department=key.department) if key.department else None
     return Reference(
         triage=triage,
@@ -143,7 +142,8 @@ def reference_of(case: Case, context: Context) -> Reference:
         else None,
         results=results,
         pictures=pictures,
-        reports=dict(key.imaging_reports),
+        reports={item: case.examinations.results[item] for item in pictured & case.examinations.results.keys()}
+        | key.imaging_reports,
         diagnosis=Diagnosis(names=key.diagnosis, basis=key.diagnosis_basis) if key.diagnosis else None,
     )
 

@@ -1,7 +1,7 @@
 """The librarian of the case memory: refines the patient's words into a symptom description, and recalls by it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -63,7 +63,7 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     """The nearest remembered cases: of the department that has the case, or of all while it has none."""
     memory = await memory_of(context)
-    return await asyncio.to_thread(
+    found = await asyncio.to_thread(
         memory.recall,
         findings["symptoms"],
         read_chart(findings, stage.name, context.language).department,
@@ -71,6 +71,7 @@ async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> 
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
         k=context.neighbours,
     )
+    return found if context.personalized else [replace(each, case=each.case.impersonal()) for each in found]
 
 
 async def memory_of(context: Context) -> Memory:

@@ -128,15 +128,9 @@ class Stage:
 
 
 def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dict[str, Any]:
-    reference = findings.get("reference")
-    triage = reference.triage if reference and reference.triage else findings["triage"]
-    return {
-        "referral": Referral(
-            urgency=findings["triage"].urgency,
-            department=triage.department,
-            sub_departments=decision.sub_departments,
-        )
-    }
+    """Both levels as the doctors chose them, level 2 from whichever department it was shown."""
+    triage, chosen = findings["triage"], decision.sub_departments
+    return {"referral": Referral(urgency=triage.urgency, department=triage.department, sub_departments=chosen)}
 
 
 def _diagnosed(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
@@ -284,6 +278,9 @@ def check_prompts(languages: Iterable[Any]) -> None:
 def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
     """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
 
+    Where the reference says nothing of a stage, nothing is shown of it: what the doctors decided earlier reaches no
+    later stage then.
+
     Args:
         findings: the doctor's view of the state.
         stage: the stage that reads it; nothing decided by its own part or later is shown, but for what an earlier
@@ -292,7 +289,7 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
     """
     known: dict[str, Any] = dict(findings)
     if (reference := findings.get("reference")) is not None:
-        known |= {key: value for key, value in reference if value}
+        known |= {**dict(reference), "decided": {}}
     here = STAGES[stage]
     earlier = list(STAGES.values())[: position_of(here)]
     results = ("results", "pictures")  # these are there once the whole of history-taking is done

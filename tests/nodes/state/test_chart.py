@@ -101,12 +101,12 @@ def test_with_a_reference_a_stage_sees_it_in_place_of_all_that_earlier_stages_fo
 
 @EACH_STAGE
 @pytest.mark.parametrize("only", ["triage", "referral", "results", "pictures", "reports", "diagnosis"])
-def test_a_reference_replaces_only_what_it_holds(stage: str, only: str) -> None:
-    findings: Any = {**FOUND, "reference": Reference.model_validate({only: getattr(EXPECTED, only)})}
-    shown = {name: dict(FOUND)[name] for name in DECIDED[stage]}
-    if only in shown:
-        shown[only] = getattr(EXPECTED, only)
-    assert decided(read_chart(findings, stage, None)) == shown
+def test_with_a_reference_nothing_that_the_doctors_decided_reaches_a_later_stage(stage: str, only: str) -> None:
+    own = {"referral.level1": {"text": "Found."}}  # as a stage does that has no field of its own
+    findings: Any = {**FOUND, "decided": own, "reference": Reference.model_validate({only: getattr(EXPECTED, only)})}
+    chart = read_chart(findings, stage, None)
+    assert decided(chart) == {name: getattr(EXPECTED, name) for name in DECIDED[stage] if name == only}
+    assert chart.decided == {}
 
 
 def test_a_chart_is_written_in_the_language_of_the_case_unless_another_is_named() -> None:
