@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
+from cases.pictures import picture_faults
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -91,11 +92,7 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
                 continue
             seen[case.id] = f"{path.name}, {place}"
             case = case.model_copy(update={"folder": str(path.parent.resolve())})
-            problems.extend(
-                Problem(str(path), place, f"examinations.images.{index}.file", f"no picture at {image.file!r}")
-                for index, image in enumerate(case.examinations.images)
-                if not os.path.isfile(os.path.join(case.folder, image.file))
-            )
+            problems.extend(Problem(str(path), f"{place} ({case.id})", *fault) for fault in picture_faults(case))
             cases.append(case)
     if not cases and not problems:
         problems.append(Problem(str(source), "", "", "holds no case; expected one JSON object a line"))
@@ -142,5 +139,9 @@ def validation_problems(path: str | Path, record: str, error: ValidationError) -
 def _paths(source: str | Path) -> list[Path]:
     if str(source) != BUILTIN:
         return [Path(source)]
-    folder = Path(str(files("cases") / "builtin"))
-    return sorted(folder.glob("*.jsonl"))
+    return sorted(builtin_folder().glob("*.jsonl"))
+
+
+def builtin_folder() -> Path:
+    """Where the built-in cases and their pictures lie."""
+    return Path(str(files("cases") / "builtin"))

@@ -1,18 +1,18 @@
 """What a chat model is asked, and how its reply becomes the role's answer."""
 
+import asyncio
 import base64
 import json
-import mimetypes
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
 
-import anyio
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from pydantic import ValidationError
 
+from cases.pictures import read_picture
 from cases.vocabulary import Language
 from llm.replies import find_json
 from llm.role import Answer, Role, Speech
@@ -100,7 +100,6 @@ async def _content(text: str, pictures: Sequence[str]) -> str | list[str | dict[
         return text
     blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text}]
     for picture in pictures:
-        data = base64.b64encode(await anyio.Path(picture).read_bytes()).decode()
-        mime = mimetypes.guess_type(picture)[0] or "image/png"
-        blocks.append({"type": "image", "base64": data, "mime_type": mime})
+        content, mime = await asyncio.to_thread(read_picture, picture)
+        blocks.append({"type": "image", "base64": base64.b64encode(content).decode(), "mime_type": mime})
     return blocks

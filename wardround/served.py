@@ -4,10 +4,17 @@ The server is a process of its own: what `wardround dev` was given comes through
 """
 
 import os
+from typing import Any, Self
 
+from pydantic import create_model, model_validator
+
+from cases.files import builtin_folder
+from cases.pictures import only_pictures_in
+from llm import ModelSettings
 from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
+from wardround.serving.allowed import REACHING, allowed
 
 PROMPTS = "WARDROUND_PROMPTS"
 
@@ -15,14 +22,42 @@ load_plugins_of_environment()
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)
 
-from graphs import (  # noqa: E402  their forms list what the plug-ins have brought
-    clini_eval,
-    clinical_workflow,
-    consultation,
-    dispute_resolution,
-    one_step,
-    reconstruction,
-)
+import graphs  # noqa: E402  their forms list what the plug-ins have brought
+from graphs.catalogue import Graph  # noqa: E402
+
+
+class _Served(ModelSettings):
+    """What a context is held to on a server: it may come from anybody, and names files, servers and models."""
+
+    @model_validator(mode="after")
+    def _only_what_the_server_allows(self) -> Self:
+        for name in type(self).model_fields.keys() & set(REACHING):
+            value = getattr(self, name)
+            if value == type(self).model_fields[name].get_default(call_default_factory=True):
+                continue
+            for one in value.values() if isinstance(value, dict) else (value,):
+                if not allowed().admits(name, one):
+                    raise ValueError(
+                        f"{name}: this server was not started with {one!r}; "
+                        f"`wardround dev --allow {name}={one}` lets runs use it"
+                    )
+        return self
+
+
+def _served(graph: Graph) -> Any:
+    """A graph whose context is held to what the server allows."""
+    schema: Any = graph.context_schema
+    return graph.copy({"context_schema": create_model(schema.__name__, __base__=(_Served, schema))})
+
+
+only_pictures_in([builtin_folder(), *allowed().picture_folders])
+
+clini_eval = _served(graphs.clini_eval)
+clinical_workflow = _served(graphs.clinical_workflow)
+consultation = _served(graphs.consultation)
+dispute_resolution = _served(graphs.dispute_resolution)
+one_step = _served(graphs.one_step)
+reconstruction = _served(graphs.reconstruction)
 
 warm_up()  # a server may not wait for a disk within a run
 

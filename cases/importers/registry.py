@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from cases.case import Case
 from cases.files import validation_problems
 from cases.importers.source import Source, describe
+from cases.pictures import picture_faults
 from cases.registry import Registry, RegistryError
 
 Importer = Callable[[Source], Iterable[Case]]
@@ -90,9 +91,8 @@ def _checked(source: Source, record: str, case: object) -> Case | None:
         source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
         return None
     source.ids.add(case.id)
-    for index, image in enumerate(case.examinations.images):
-        if not Path(case.folder, image.file).is_file():
-            source.error(f"no picture at {image.file!r}", record, f"examinations.images.{index}.file")
+    for field, fault in picture_faults(case):
+        source.error(fault, record, field)
     return case
 
 

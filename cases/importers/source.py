@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, validation_problems
+from cases.pictures import picture_fault
 
 _DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
 
@@ -131,17 +132,12 @@ class Record:
             self.error(problem.field, problem.message)
 
     def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
-        """A picture beside the source, or None and a warning if there is no such file."""
+        """A picture beside the source, or None and a warning if there is none."""
         folder = self.source.path.parent.resolve()
-        try:
-            path = (folder / file).resolve()
-            found = path.is_relative_to(folder) and path.is_file()
-        except (OSError, ValueError, RuntimeError):
-            found = False
-        if not found:
-            self.warn(field, f"no picture at {file!r} in the folder of the source; the case is kept without it")
+        if fault := picture_fault(folder, file):
+            self.warn(field, f"{fault}; the case is kept without it")
             return None
-        return {"file": path.relative_to(folder).as_posix(), "item": item}
+        return {"file": (folder / file).resolve().relative_to(folder).as_posix(), "item": item}
 
     def case(self, case_id: str, data: dict[str, Any]) -> Case | None:
         """The finished case under an id of its own, or None and the problems if anything in it is wrong."""

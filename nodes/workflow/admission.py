@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from cases import Case, load_cases
 from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
+from cases.pictures import with_sound_pictures
 from cases.sexes import with_sex
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from nodes.context import Context
@@ -69,6 +70,8 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
+    if case.examinations.images and context.send_pictures:
+        case = await asyncio.to_thread(with_sound_pictures, case)
     if context.patient_sex != "record":
         case = with_sex(case, context.patient_sex)
     if not context.personalized:

@@ -8,6 +8,7 @@ import pytest
 
 from cases import Case
 from cases.importers import ImportResult, import_cases
+from tests.support.pictures import PNG
 
 TITLE = "12_输尿管结石1例"
 CHINESE: dict[str, Any] = {
@@ -53,7 +54,7 @@ def tagged(*departments: str) -> dict[str, object]:
 
 @pytest.fixture
 def chinese(tmp_path: Path) -> Case:
-    (tmp_path / "7.png").touch()
+    (tmp_path / "7.png").write_bytes(PNG)
     result = read(tmp_path, {TITLE: CHINESE})
     assert not result.errors
     return result.cases[0]
@@ -84,7 +85,7 @@ def test_urgency_and_whatever_a_case_lacks_stays_absent(chinese: Case, tmp_path:
 
 
 def test_the_papers_english_keys_are_read(tmp_path: Path) -> None:
-    (tmp_path / "tooth.png").touch()
+    (tmp_path / "tooth.png").write_bytes(PNG)
     result = read(tmp_path, {"A dental abscess: a case report": ENGLISH})
     case = result.cases[0]
     assert not result.problems
@@ -114,7 +115,7 @@ def test_sections_are_read_at_whatever_level_they_stand(tmp_path: Path) -> None:
         "病案介绍": [{**CHINESE["【诊治过程】"]}, introduction],
         "治疗项目": [["手术"], ["药物治疗"]],
     }
-    (tmp_path / "7.png").touch()
+    (tmp_path / "7.png").write_bytes(PNG)
     first, second = read(tmp_path, {"flat": flat, "nested": nested}).cases
     assert first.examinations == second.examinations
     assert first.patient == second.patient
@@ -204,7 +205,7 @@ def test_an_absent_picture_is_a_warning_and_the_case_is_kept_without_it(chinese:
 def test_a_picture_outside_the_folder_of_the_source_is_not_taken(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
-    (tmp_path / "secret.png").touch()
+    (tmp_path / "secret.png").write_bytes(PNG)
     images = [
         {"filename": name, "category": ["CT"]} for name in ("../secret.png", str(tmp_path / "secret.png"), "a\0.png")
     ]
@@ -213,7 +214,7 @@ def test_a_picture_outside_the_folder_of_the_source_is_not_taken(tmp_path: Path)
 
 
 def test_a_picture_of_no_image_class_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "x.png").touch()
+    (tmp_path / "x.png").write_bytes(PNG)
     result = read(tmp_path, {"a": {"主诉": "头痛", "图像": [{"文件名": "x.png", "分类": ["血液学检查"]}]}})
     assert not result.cases[0].examinations.images and "is no image class" in str(result.warnings[0])
 

@@ -97,7 +97,8 @@ def test_an_id_that_stands_twice_and_a_picture_that_is_not_there_are_named(tmp_p
     pictured = case(2, examinations={"images": [{"file": "ct.png", "item": "CT"}]})
     assert problems(lambda source: [case(1), case(1), pictured], tmp_path) == [
         "case 2 (ward-1), id: 'ward-1' is the id of an earlier case; expected an id of its own",
-        "case 3 (ward-2), examinations.images.0.file: no picture at 'ct.png'",
+        "case 3 (ward-2), examinations.images.0.file: no picture at 'ct.png'; "
+        "put it into the case's folder, or leave it out of the case",
     ]
 
 

@@ -1,6 +1,5 @@
 """``wardround cases import | check | show | inject``: formats in, problems named, one case to read, attacks added."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -127,17 +126,26 @@ def _save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
     if any(out.resolve() == source.resolve() for source in sources if source):
         _fail(f"{out} would be overwritten while it is read; name another file with -o")
     try:
-        save_cases((_seen_from(case, out.resolve().parent) for case in cases), out)
+        save_cases((_beside(case, out) for case in cases), out)
     except OSError as error:
         _fail(f"cannot write {out}: {error}")
 
 
-def _seen_from(case: "Case", folder: Path) -> "Case":
-    """The case with its pictures' paths as they are seen from another folder."""
-    images = [
-        image.model_copy(update={"file": Path(os.path.relpath(Path(case.folder, image.file), folder)).as_posix()})
-        for image in case.examinations.images
-    ]
+def _beside(case: "Case", out: Path) -> "Case":
+    """The case with its pictures in the folder of the output: those that lie elsewhere are copied there."""
+    import hashlib
+    import shutil
+
+    folder = out.resolve().parent
+    images = []
+    for image in case.examinations.images:
+        picture = Path(case.folder, image.file).resolve()
+        if not picture.is_relative_to(folder):
+            mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
+            copy = folder / f"{out.stem}_pictures" / f"{mark}-{picture.name}"
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            picture = Path(shutil.copyfile(picture, copy))
+        images.append(image.model_copy(update={"file": picture.relative_to(folder).as_posix()}))
     examinations = case.examinations.model_copy(update={"images": images})
     return case.model_copy(update={"examinations": examinations, "folder": str(folder)})
 

@@ -1,12 +1,16 @@
 """``wardround dev``: the LangGraph development server, for Studio."""
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import refuse
+
+if TYPE_CHECKING:
+    from wardround.serving.allowed import Allowed
 
 # What the server and its command line would send by themselves: usage statistics, a look for newer versions on PyPI,
 # and, where a key of LangSmith is set for tracing, the number of runs every five minutes.
@@ -19,17 +23,37 @@ SILENT = {
 UNTRACED = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}  # unless switched on
 
 
+# Runs LangGraph's command without its banner: the address there lacks the token, and ours is printed.
+_START = """import logging
+from langgraph_cli.cli import cli
+logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
+cli()"""
+
+
 def dev(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")
     ] = 2024,
     browser: Annotated[bool, typer.Option(help="Open Studio in a browser; its page is hosted by LangChain.")] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SETTING=VALUE",
+            help="Let runs name this model, case file, memory, embedding or cache: models=openai:gpt-4o-mini, "
+            "models=openai:*@http://localhost:8000/v1, case_source=my.jsonl; may be repeated.",
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORIGIN", help="Let pages from there call the server, beside Studio's; may be repeated."),
+    ] = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
     """Serve the graphs to LangGraph Studio, on the loopback interface only; Ctrl-C stops the server.
 
-    Finished and waiting runs are kept in .langgraph_api/ of the current directory.
+    Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use what is built in and
+    what --allow names. Finished and waiting runs are kept in .langgraph_api/ of the current directory.
     """
     import os
     import sys
@@ -38,28 +62,70 @@ def dev(
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
         refuse("the development server is not installed: pip install 'wardround[studio]'")
     os.environ.update(_doors(plugin or [], prompts))
+    from wardround.serving.allowed import VARIABLE as SERVER
+
+    allowed = _allowed(allow or [], allow_origin or [], browser)
     free = _free(port)
-    config = _configuration()
-    os.environ.update({**UNTRACED, **os.environ, **SILENT})
+    config = _configuration(list(allowed.origins))
+    os.environ.update({**UNTRACED, **os.environ, **SILENT, SERVER: allowed.model_dump_json()})
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
-    arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload"]
-    if not browser:
-        arguments.append("--no-browser")
     typer.echo(
         "Research software: not for care. This server sends nothing anywhere by itself; Studio's page is hosted by "
         "LangChain and talks to it from your browser.",
         err=True,
     )
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "langgraph_cli", "dev", *arguments])
+    arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload", "--no-browser"]
+    os.execv(sys.executable, [sys.executable, "-P", "-c", _START, "dev", *arguments])
 
 
-def served() -> dict[str, object]:
-    """What tells the server which graphs there are: what ``langgraph.json`` says in a checkout."""
+def served(origins: list[str]) -> dict[str, object]:
+    """What tells the server which graphs there are and who stands before them: what ``langgraph.json`` says too."""
     from graphs.catalogue import SERVED
 
-    return {"dependencies": ["."], "graphs": {name: f"wardround.served:{name}" for name in SERVED}}
+    return {
+        "dependencies": ["."],
+        "graphs": {name: f"wardround.served:{name}" for name in SERVED},
+        "http": {
+            "app": "wardround.serving.guard:app",
+            "cors": {"allow_origins": origins, "allow_methods": ["*"], "allow_headers": ["*"], "expose_headers": ["*"]},
+            "disable_mcp": True,
+            "disable_a2a": True,
+            "disable_ui": True,
+            "disable_webhooks": True,
+        },
+    }
+
+
+def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
+    """What the server lets runs reach for and pages ask; each entry is checked."""
+    from pydantic import ValidationError
+
+    from llm.errors import ModelSpecError
+    from llm.specs import ModelSpec
+    from wardround.serving.allowed import REACHING, STUDIO, Allowed
+
+    values: dict[str, list[str]] = {}
+    for entry in allow:
+        setting, _, value = entry.partition("=")
+        if setting not in REACHING or not value:
+            refuse(f"--allow {entry}: expected SETTING=VALUE with one of {', '.join(REACHING)}")
+        try:
+            if setting == "models":
+                ModelSpec.parse(value)
+            elif setting == "case_source":
+                values.setdefault(setting, []).append(str(Path(value).resolve(strict=True)))
+        except (ModelSpecError, OSError) as error:
+            refuse(f"--allow {entry}: {error}")
+        values.setdefault(setting, []).append(value)
+    for origin in origins:
+        if not re.fullmatch(r"https?://[^/\s*]+", origin):
+            refuse(f"--allow-origin {origin}: expected SCHEME://HOST[:PORT], as https://studio.example.org")
+    try:
+        return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
+    except ValidationError:
+        refuse("WARDROUND_TOKEN: expected at least 16 letters, digits, - or _")
 
 
 def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
@@ -77,7 +143,7 @@ def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
     return {**laid, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
 
 
-def _configuration() -> Path:
+def _configuration(origins: list[str]) -> Path:
     """A file of the user's cache that holds it, for an installation brings no ``langgraph.json``."""
     import json
 
@@ -87,7 +153,7 @@ def _configuration() -> Path:
     file = cache_folder() / "langgraph.json"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(served(), indent=2))
+        write_whole(file, json.dumps(served(origins), indent=2))
     except OSError as error:
         refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
     return file

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
+from tests.support.pictures import PNG
 from wardround.commands.cases import cases_app
 
 
@@ -43,12 +44,12 @@ def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
     assert [case.id for case in load_cases(out)] == ["a", "b"]
 
 
-def test_pictures_are_found_from_the_folder_of_the_output(tmp_path: Path) -> None:
-    (tmp_path / "1.png").touch()
+def test_pictures_that_lie_elsewhere_are_copied_beside_the_output(tmp_path: Path) -> None:
+    (tmp_path / "1.png").write_bytes(PNG)
     out = tmp_path / "elsewhere" / "out.jsonl"
     assert run("import", "medchain", medchain(tmp_path, a=GOOD), "-o", out).exit_code == 0
     (image,) = load_cases(out)[0].examinations.images
-    assert image.file == "../1.png"
+    assert image.file.startswith("out_pictures/") and (out.parent / image.file).read_bytes() == PNG
 
 
 def test_a_faulty_record_names_itself_on_stderr_and_nothing_is_written(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""Pictures that a case names lie in its folder, are images by content and of bounded size; else nothing is sent."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import wardround as wr
+from cases import Case, Image, check_cases, load_cases, pictures, save_cases
+from cases.pictures import PictureError, only_pictures_in, picture_fault, read_picture
+from tests.support.fake_server import FakeServer
+from tests.support.pictures import PNG
+from wardround.cli import app
+
+SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A case's folder with one picture, beside a secret."""
+    (tmp_path / "id_rsa").write_text(SECRET)
+    folder = tmp_path / "ward"
+    (folder / "images").mkdir(parents=True)
+    (folder / "images" / "ct.png").write_bytes(PNG)
+    return folder
+
+
+def pictured(file: str, folder: Path) -> Case:
+    case = load_cases()[0]
+    record = case.examinations.model_copy(update={"images": [Image(file=file, item="CT")]})
+    return case.model_copy(update={"examinations": record, "folder": str(folder)})
+
+
+def test_a_picture_in_the_folder_is_read_with_the_type_that_its_content_has(folder: Path) -> None:
+    (folder / "ct.jpg").write_bytes(PNG)
+    assert picture_fault(folder, "images/../ct.jpg") is None
+    assert read_picture(folder / "ct.jpg") == (PNG, "image/png")
+
+
+@pytest.mark.parametrize("file", ["../id_rsa", "images/../../id_rsa", "/etc/hostname", "link.png", "linked/id_rsa"])
+def test_no_way_leads_out_of_the_folder(folder: Path, file: str) -> None:
+    (folder / "link.png").symlink_to(folder.parent / "id_rsa")
+    (folder / "linked").symlink_to(folder.parent)
+    assert "leads out of the case's folder" in str(picture_fault(folder, file))
+
+
+def test_a_picture_outside_of_the_folder_is_refused_though_it_is_an_image(folder: Path) -> None:
+    (folder.parent / "other.png").write_bytes(PNG)
+    assert "leads out" in str(picture_fault(folder, "../other.png"))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (SECRET.encode(), "is no image by its content"),
+        (b"", "is no image by its content"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "is no image by its content"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0", "is no image by its content"),
+        (PNG[:20], "cannot be read"),
+    ],
+)
+def test_what_is_no_image_is_refused_whatever_its_name(folder: Path, content: bytes, said: str) -> None:
+    (folder / "ct.png").write_bytes(content)
+    assert said in str(picture_fault(folder, "ct.png"))
+
+
+def test_a_picture_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "LARGEST", len(PNG) - 1)
+    assert "is larger than" in str(picture_fault(folder, "images/ct.png"))
+    with (folder / "hole.png").open("wb") as hole:
+        hole.truncate(10 * 2**30)
+    assert "is larger than" in str(picture_fault(folder, "hole.png"))
+
+
+@pytest.mark.parametrize("file", ["images", "no.png", "a\0b.png", "x" * 5000, "/dev/zero", "ring.png"])
+def test_what_is_no_file_is_refused(folder: Path, file: str) -> None:
+    (folder / "ring.png").symlink_to("ring.png")
+    assert picture_fault(folder, file)
+
+
+@pytest.fixture
+def closed(folder: Path) -> Iterator[Path]:
+    only_pictures_in([folder])
+    yield folder
+    pictures._folders = None
+
+
+def test_a_server_reads_pictures_of_its_own_folders_alone(closed: Path) -> None:
+    assert read_picture(closed / "images" / "ct.png")[0] == PNG
+    other = closed.parent / "other.png"
+    other.write_bytes(PNG)
+    for file in (other, closed / ".." / "other.png"):
+        with pytest.raises(PictureError, match="no folder that this server may read"):
+            read_picture(file)
+
+
+def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> None:
+    file = folder / "cases.jsonl"
+    case = pictured("../id_rsa", folder)
+    save_cases([case], file)
+    fault = "examinations.images.0.file: '../id_rsa' leads out of the case's folder; put the picture into it"
+    assert [str(problem) for problem in check_cases(file)[1]] == [f"{file}, line 1 ({case.id}), {fault}"]
+    checked = CliRunner().invoke(app, ["cases", "check", str(file)])
+    assert checked.exit_code == 2 and fault in " ".join(checked.output.split())
+
+
+def test_nothing_is_sent_of_a_case_whose_picture_is_refused(folder: Path) -> None:
+    """Also from Python, where nobody has checked the case before."""
+    (folder / "key.png").write_text(SECRET)
+    with FakeServer() as server:
+        context = {"models": {"default": f"openai:any@{server.base_url}"}, "retrieval": False}
+        for file in ("../id_rsa", "key.png"):
+            with pytest.raises(PictureError, match=r"examinations\.images\.0\.file"):
+                wr.one_step.invoke({"case": pictured(file, folder)}, context=context)
+        assert server.requests == []

@@ -1,0 +1,5 @@
+"""A picture, for tests that need one."""
+
+from cases.files import builtin_folder
+
+PNG = (builtin_folder() / "images" / "surgery-01.png").read_bytes()

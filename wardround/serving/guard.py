@@ -1,0 +1,80 @@
+"""Who may speak to LangGraph's server: stands before everything that it answers.
+
+A page that is open in a browser reaches servers on the same machine, by their address or by a name of its own that it
+has moved there; so does every program of the machine. What is asked must therefore name the loopback interface as its
+host, come from a page of the list (or from no page), and begin with this server's token.
+"""
+
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from wardround.serving.allowed import STUDIO, allowed
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# What Studio and the SDK ask for. Left out: uploads to LangGraph's cloud, agents' protocols, and a page (`/docs`) that
+# runs a script of another host with all rights of our own pages.
+_SERVED = {"", "assistants", "threads", "runs", "store", "info", "ok", "openapi.json"}
+
+
+class Guard:
+    """Refuses what nobody who may has asked for, and takes the token off what is let through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or let the server."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        refusal = _refusal(scope)
+        if refusal is None:
+            path = "/" + scope["path"].split("/", 2)[2] if scope["path"].count("/") > 1 else "/"
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal})
+        else:
+            await PlainTextResponse(f"{refusal}\n", status_code=403)(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> str | None:
+    """Why something is not answered."""
+    headers = Headers(scope=scope)
+    hosts = {f"{name}:{scope['server'][1]}" for name in _LOOPBACK}
+    if len(given := headers.getlist("host")) != 1 or given[0].lower() not in hosts:
+        return "refused: this server answers to the loopback interface's own names alone"
+    origins = {*allowed().origins, *(f"http://{host}" for host in hosts)}
+    if any(origin not in origins for origin in headers.getlist("origin")):
+        return "refused: a page from there may not call this server; allow it with `wardround dev --allow-origin`"
+    _, token, *rest = scope["path"].split("/", 2)
+    if not secrets.compare_digest(token.encode(), allowed().token.encode()):
+        return "refused: addresses begin with the token that was printed when this server started"
+    if "".join(rest).split("/", 1)[0] not in _SERVED:
+        return "refused: not served here"
+    return None
+
+
+@contextlib.asynccontextmanager
+async def _announced(app: Starlette) -> AsyncIterator[None]:
+    """Say where the server is, token and all: LangGraph's own lines don't know of it."""
+    address = f"{os.environ['LANGGRAPH_API_URL']}/{allowed().token}"
+    page = f"{STUDIO}/studio/?baseUrl={address}"
+    print(f"Server, for programs: {address}\nStudio: {page}\nWho has the address may run graphs: keep it.", flush=True)
+    if allowed().open_page:
+        import threading
+        import webbrowser
+
+        threading.Timer(1, webbrowser.open, (page,)).start()
+    yield
+
+
+app = Starlette(middleware=[Middleware(Guard)], lifespan=_announced)
