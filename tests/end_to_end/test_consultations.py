@@ -194,7 +194,7 @@ def outcome(file: Path) -> dict[str, Any]:
     return {key: state.values.get(key) for key in kept} | {"asked": asked}
 
 
-@pytest.mark.parametrize(("patient", "kill_at"), zip(SYSTEMS, itertools.cycle([3, 6]), strict=False))
+@pytest.mark.parametrize(("patient", "kill_at"), list(zip(SYSTEMS, itertools.cycle([3, 6]), strict=False)))
 def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
     patient: str, kill_at: int, tmp_path: Path
 ) -> None:
