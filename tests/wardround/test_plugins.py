@@ -15,6 +15,7 @@ from cases.importers import IMPORTERS
 from wardround import plugins
 from wardround.commands import dev
 from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
+from wardround.run.checkpoints import serializer
 
 IMPORTER = "from cases.importers import importer\n\n@importer('{name}')\ndef read(source):\n    return []\n"
 
@@ -56,6 +57,13 @@ def test_a_folder_is_loaded_with_its_own_modules_and_hashed_as_a_whole(tmp_path:
     first = load_plugin(tmp_path / "our_clinic").sha256
     write(inner, inner.read_text("utf-8") + "# more\n")
     assert plugins._sha256(sorted((tmp_path / "our_clinic").glob("*.py"))) != first
+
+
+def test_what_a_plug_in_keeps_in_a_state_comes_back_from_a_checkpoint_as_what_it_was(tmp_path: Path) -> None:
+    text = IMPORTER.format(name="kept") + "\n\nclass Urgency(__import__('pydantic').BaseModel):\n    level: int\n"
+    plugin = load_plugin(write(tmp_path / "our_urgency.py", text))
+    urgency = sys.modules[plugin.name].Urgency(level=3)
+    assert serializer().loads_typed(serializer().dumps_typed({"urgency": urgency})) == {"urgency": urgency}
 
 
 def test_an_installed_module_is_loaded_by_its_name_and_the_manifest_tells_its_version(

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from graphs.catalogue import Graph
 from llm.specs import OFFLINE
 from nodes.context import Context
+from wardround.plugins import record_plugins
 from wardround.run.postgres import check_postgres, open_postgres
 from wardround.store.durable_lines import RunStoppedError
 
@@ -25,17 +26,19 @@ _OURS = ("cases", "llm", "nodes", "retrieval", "scoring")
 def serializer() -> JsonPlusSerializer:
     """A serializer that brings the types of our states back as what they were, and no others.
 
-    These are all models and dataclasses of our own packages that the imported graphs have brought with them.
+    These are all models and dataclasses of our own packages and of the loaded plug-ins that the imported graphs have
+    brought with them.
     """
-    ours = {
+    packages = {*_OURS, *(name.partition(".")[0] for name in record_plugins() or ())}
+    known = {
         (kind.__module__, kind.__name__)
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _OURS
+        if name.partition(".")[0] in packages
         for kind in vars(module).values()
         if isinstance(kind, type) and kind.__module__ == name
         if issubclass(kind, BaseModel) or is_dataclass(kind)
     }
-    return JsonPlusSerializer(allowed_msgpack_modules=sorted(ours))
+    return JsonPlusSerializer(allowed_msgpack_modules=sorted(known))
 
 
 async def check_checkpoints(url: str | None) -> None:

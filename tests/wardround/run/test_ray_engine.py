@@ -19,7 +19,7 @@ from llm.limits import Limits
 from retrieval import build_memory, open_memory
 from tests.support import servers
 from tests.support.fake_server import FakeServer
-from tests.support.runs import IDS, calls, outcomes, run, short, spec
+from tests.support.runs import IDS, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines.ray import connected
 
@@ -116,6 +116,15 @@ def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str, p
             {call["id"]: call["messages"] for call in calls(tmp_path / name, case_id)} for name in ("here", "there")
         ]
         assert told[0] == told[1]
+
+
+def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> None:
+    metric = Path(__file__).parents[3] / "examples" / "own_metric.py"
+    with FakeServer() as server:
+        arguments = command(server, tmp_path / "out", f"--address={cluster}", f"--plugin={metric}")
+        ended = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
+    assert ended.returncode == 0, ended.stderr
+    assert all(0 <= result.scores["urgency"] <= 1 for result in results(tmp_path / "out"))
 
 
 def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_doubled(
