@@ -98,7 +98,9 @@ def outcome(out: Path) -> dict[str, Any]:
     lines = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
     return {
         "scores": json.loads((out / "summary.json").read_text("utf-8"))["scores"],
-        "results": [{key: value for key, value in line.items() if key != "seconds"} for line in lines],
+        "results": [
+            {key: value for key, value in line.items() if key not in ("seconds", "checksum")} for line in lines
+        ],
     }
 
 

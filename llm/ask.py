@@ -13,6 +13,7 @@ from llm.fingerprint import fingerprint
 from llm.journal import note, replayed, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question, spoken_question, typed_question, what_is_wrong
+from llm.replies import whole_text
 from llm.role import Answer, Role, variables
 from llm.settings import ModelSettings
 from llm.specs import HUMAN, OFFLINE, is_in_process, model_of
@@ -93,7 +94,7 @@ async def ask(
             answer = _ask_person(role, view, call)
     except AskError as error:
         error.add_note(f"at {call.id}, model {spec}")
-        _finish(call, clock, settings, taken, {"error": f"{error.reason}: {error}"})
+        _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
         raise
     _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
     if question is not None and not taken.cached:

@@ -13,10 +13,24 @@ _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNOR
 def text_of(message: AIMessage) -> str:
     """The answer as text: the arguments of the tool call where there is one, else the content or the refusal."""
     if message.tool_calls:
-        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+        return whole_text(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
     if message.invalid_tool_calls:
-        return message.invalid_tool_calls[0]["args"] or ""
-    return message.text or str(message.additional_kwargs.get("refusal") or "")
+        return whole_text(message.invalid_tool_calls[0]["args"] or "")
+    return whole_text(message.text or str(message.additional_kwargs.get("refusal") or ""))
+
+
+def whole_text(text: str) -> str:
+    """Text without half characters, for which UTF-8 has no bytes: two that belong together are joined."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def whole(value: Any) -> Any:
+    """What was read of JSON, all of its text whole."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole(key): whole(inner) for key, inner in value.items()}
+    return [whole(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def find_json(text: str) -> Any:
@@ -45,6 +59,7 @@ def _objects(text: str) -> Iterator[Any]:
     while (start := text.find("{", end)) >= 0:
         try:
             value, end = json.JSONDecoder().raw_decode(text, start)
+            value = whole(value)
         except RecursionError:
             raise ValueError("the JSON object is nested too deeply") from None
         yield value

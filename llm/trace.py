@@ -4,11 +4,13 @@ import contextvars
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from llm.sealed import read_sealed, sealed
 
 
 class Call(BaseModel):
@@ -142,7 +144,7 @@ def file_event(event: Event, trace_file: str | None) -> Trace:
 def _append(entry: Call | Event, trace_file: str | None) -> None:
     if trace_file is not None:
         with Path(trace_file).open("ab+") as out:
-            line = entry.model_dump_json().encode() + b"\n"
+            line = sealed(entry).encode() + b"\n"
             out.write(line if _at_line_start(out) else b"\n" + line)
 
 
@@ -155,7 +157,7 @@ def _at_line_start(file: BinaryIO) -> bool:
 
 
 def read_calls(lines: Iterable[str]) -> Trace:
-    """What a trace file holds; a line cut off by a kill is left out."""
+    """What a trace file holds; see ``each_entry``."""
     entries = list(each_entry(lines))
     calls = tuple(entry for entry in entries if isinstance(entry, Call))
     events = tuple(entry for entry in entries if isinstance(entry, Event))
@@ -163,10 +165,19 @@ def read_calls(lines: Iterable[str]) -> Trace:
 
 
 def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
-    """Every record of a trace file in the order of writing, also several of one call."""
+    """Every record of a trace file in the order of writing, also several of one call.
+
+    A line that cannot be read, cut off by a kill or damaged since, is left out: what it held is asked again.
+    """
     for line in lines:
-        try:
-            yield _LINE.validate_json(line)
-        except ValidationError as error:
-            if error.errors()[0]["type"] != "json_invalid":
-                raise
+        with suppress(ValueError):
+            yield read_entry(line)
+
+
+def read_entry(line: str) -> Call | Event:
+    """The record of a line.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    return read_sealed(line, _LINE)

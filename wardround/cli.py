@@ -11,6 +11,7 @@ from wardround.commands.cases import cases_app
 from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import dev
+from wardround.commands.doctor import doctor
 from wardround.commands.doors import names_in_help, open_doors
 from wardround.commands.exits import BAD_INPUT
 from wardround.commands.experiments import experiments_app
@@ -58,6 +59,7 @@ app.add_typer(score_app, name="score")
 app.command()(compare)
 app.command()(tables)
 app.command()(report)
+app.command()(doctor)
 app.command()(consult)
 app.command()(reconstruct)
 app.command()(tune)

@@ -1,11 +1,11 @@
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from llm import Call, Event, Trace, merge_traces
 from llm.trace import collecting_calls, file_event, read_calls, record
@@ -166,6 +166,30 @@ def test_entries_that_older_files_hold_as_calls_of_nobody_are_still_read() -> No
     assert [item.role for item in read_calls([line + "\n"]).calls] == ["released_memory"]
 
 
-def test_a_whole_line_that_is_no_call_is_an_error() -> None:
-    with pytest.raises(ValidationError, match="prompt_hash"):
-        read_calls(['{"id": "a"}\n'])
+@pytest.mark.parametrize(
+    "line", ['{"id": "a"}', "[" * 10_000, "3", '"\\ud83d"', '{"id": "\\ud83d"}', '{"a": ' + "9" * 5_000 + "}"]
+)
+def test_a_line_that_cannot_be_read_is_left_out_and_those_around_it_are_not(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "trace.jsonl"
+    record(call("a"), str(file))
+    file.write_text(file.read_text("utf-8") + line + "\n", encoding="utf-8")
+    record(call("b"), str(file))
+    assert [item.id for item in read_calls(file.open(encoding="utf-8")).calls] == ["a", "b"]
+
+
+def test_a_line_that_was_changed_after_it_was_written_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    record(call("a", input_tokens=7), str(file))
+    file.write_text(file.read_text("utf-8").replace('"input_tokens":7', '"input_tokens":8'), encoding="utf-8")
+    assert read_calls(file.open(encoding="utf-8")).calls == ()
+
+
+def test_a_field_of_another_version_is_left_out_of_the_record_that_has_it() -> None:
+    line = json.dumps(json.loads(call("a").model_dump_json()) | {"pauses": 3})
+    assert read_calls([line]).calls == (call("a"),)
+
+
+def test_half_a_character_in_a_record_is_written_as_a_sign_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    record(call(answer={"a\udfff": ["\ud83d", "\ud83d\ude00"]}), str(file))
+    assert read_calls(file.open(encoding="utf-8")).calls[0].answer == {"a\ufffd": ["\ufffd", "\U0001f600"]}

@@ -9,7 +9,7 @@ from cases import load_cases
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
-from wardround.store.run_directory import Result
+from wardround.store.run_directory import Result, read_result
 
 # Built-in test cases, English and Chinese, with and without pictures; sorted, as results are.
 CASES = sorted((case for case in load_cases() if case.split == "test"), key=lambda case: case.id)[:12]
@@ -60,7 +60,7 @@ def run(experiment: Experiment, out: Path) -> dict[str, Any]:
 def results(out: Path) -> list[Result]:
     """The lines of ``results.jsonl``, by case and epoch."""
     lines = (out / "results.jsonl").read_text("utf-8").split("\n")[:-1]
-    return sorted(map(Result.model_validate_json, lines), key=lambda result: (result.case_id, result.epoch))
+    return sorted(map(read_result, lines), key=lambda result: result.key)
 
 
 def outcomes(out: Path) -> list[dict[str, Any]]:

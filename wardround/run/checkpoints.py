@@ -1,11 +1,14 @@
 """Checkpoints of cases under way: a killed case goes on at its last node."""
 
+import hashlib
+import logging
+import sqlite3
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -18,9 +21,37 @@ from llm.specs import OFFLINE
 from nodes.context import Context
 from wardround.plugins import record_plugins
 from wardround.run.postgres import check_postgres, open_postgres
-from wardround.store.durable_lines import RunStoppedError
+from wardround.store.durable_lines import DAMAGED, RunStoppedError, writing
 
 _OURS = ("cases", "llm", "nodes", "retrieval", "scoring")
+_COLUMNS = {
+    "checkpoints": "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+    "writes": "thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value",
+}
+
+_log = logging.getLogger(__name__)
+
+
+class DamagedCheckpointError(ValueError):
+    """A checkpoint that is not as it was written."""
+
+
+class _Sealing(JsonPlusSerializer):
+    """Keeps a checksum of each value beside its type, as in ``msgpack:1f0c...``; older checkpoints have none."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        kind, data = super().dumps_typed(obj)
+        return f"{kind}:{_checksum(data)}", data
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        kind, _, written = data[0].partition(":")
+        if written and written != _checksum(data[1]):
+            raise DamagedCheckpointError("a checkpoint is not as it was written: its checksum is another")
+        return super().loads_typed((kind, data[1]))
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def serializer() -> JsonPlusSerializer:
@@ -38,7 +69,7 @@ def serializer() -> JsonPlusSerializer:
         if isinstance(kind, type) and kind.__module__ == name
         if issubclass(kind, BaseModel) or is_dataclass(kind)
     }
-    return JsonPlusSerializer(allowed_msgpack_modules=sorted(known))
+    return _Sealing(allowed_msgpack_modules=sorted(known))
 
 
 async def check_checkpoints(url: str | None) -> None:
@@ -60,13 +91,108 @@ async def open_checkpoints(url: str | None, path: Path) -> AsyncIterator[BaseChe
 
 @asynccontextmanager
 async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """A SQLite checkpointer."""
+    """A SQLite checkpointer. A damaged file is set aside: its cases begin anew, answered from their traces."""
     import aiosqlite
 
+    with writing(path.parent):
+        fault = mend_sqlite(path)
+    if fault:
+        _log.warning("%s; it was set aside in %s", fault, path.parent / DAMAGED)
     async with aiosqlite.connect(str(path)) as connection:
         # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield AsyncSqliteSaver(connection, serde=serializer())
+        with suppress(sqlite3.Error):  # the room of finished cases is given back, if nobody else is reading
+            if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
+                await connection.execute("VACUUM")
+
+
+def mend_sqlite(path: Path) -> str | None:
+    """Set aside a file of checkpoints that SQLite cannot read; gives what was wrong with it.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    if (fault := sqlite_fault(path)) is None:
+        return None
+    (path.parent / DAMAGED).mkdir(exist_ok=True)
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(FileNotFoundError):
+            file.replace(path.parent / DAMAGED / file.name)
+    return fault
+
+
+def sqlite_fault(path: Path) -> str | None:
+    """What SQLite finds wrong with a file of checkpoints; None if nothing, or if there is no file."""
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
+            found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
+            for table in _tables(database):
+                database.execute(f"SELECT {_COLUMNS[table]} FROM {table} LIMIT 1").fetchall()
+    except (sqlite3.Error, UnicodeError) as error:
+        if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return None
+        found = str(error)
+    return None if found == "ok" else f"{path}: is damaged ({found})"
+
+
+def damaged_threads(path: Path) -> set[str]:
+    """The threads in a SQLite file that hold a value which is not as it was written.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    found: set[str] = set()
+    with closing(sqlite3.connect(path)) as database:
+        for table in _tables(database):
+            value = "checkpoint" if table == "checkpoints" else "value"
+            for thread, kind, data in database.execute(f"SELECT thread_id, type, {value} FROM {table}"):
+                written = str(kind).partition(":")[2]
+                if written and (not isinstance(data, bytes) or written != _checksum(data)):
+                    found.add(thread)
+    return found
+
+
+def drop_threads(path: Path, threads: Collection[str]) -> None:
+    """Drop threads from a SQLite file, and give back its room if it is empty then.
+
+    Raises:
+        sqlite3.Error: the file cannot be read or written.
+    """
+    with closing(sqlite3.connect(path)) as database:
+        tables = _tables(database)
+        for table in tables:
+            database.executemany(f"DELETE FROM {table} WHERE thread_id = ?", [(thread,) for thread in threads])
+        database.commit()
+        if not any(database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
+            database.execute("VACUUM")
+
+
+def _tables(database: sqlite3.Connection) -> set[str]:
+    """Those of ours that are there: none in a file that was only begun."""
+    return _COLUMNS.keys() & {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+
+
+async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: Collection[str]) -> None:
+    """Drop what a run has left of cases that are final, as when the database stopped before they could be dropped.
+
+    Args:
+        checkpointer: over SQLite or Postgres.
+        run: the run's name.
+        but: the threads of the cases that are left.
+    """
+    query = f"SELECT DISTINCT thread_id AS thread FROM checkpoints WHERE thread_id LIKE '{run}/%'"
+    if isinstance(checkpointer, AsyncSqliteSaver):
+        await checkpointer.setup()
+        threads = [row[0] for row in await checkpointer.conn.execute_fetchall(query)]
+    else:
+        async with cast(Any, checkpointer).conn.connection() as connection:
+            threads = [row["thread"] for row in await (await connection.execute(query)).fetchall()]
+    for thread in threads:
+        if thread not in but:
+            await forget_thread(checkpointer, thread)
 
 
 def has_begun(reached: StateSnapshot) -> bool:
@@ -92,6 +218,8 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
     "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a kill in
     between would lose what lay before the stage.
 
+    A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again.
+
     Args:
         graph: compiled with a checkpointer.
         thread: under which name its checkpoints are kept.
@@ -99,8 +227,20 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
         context: the graph's context.
         last: what the last node writes: a state that has it is finished.
     """
+    try:
+        return await _run_on(graph, thread, beginning, context, last)
+    except DamagedCheckpointError as error:
+        _log.warning("%s: %s; it begins anew", thread, error)
+        await forget_thread(cast(Any, graph.checkpointer), thread)
+        return await _run_on(graph, thread, beginning, context, last)
+
+
+async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
     config: Any = {"configurable": {"thread_id": thread}}
-    reached = await graph.aget_state(config)
+    try:
+        reached = await graph.aget_state(config)
+    except (ValueError, KeyError, TypeError) as error:  # what lies beside the sealed values has no checksum
+        raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
     if last in reached.values and not reached.next:
         return Reached(dict(reached.values), True)
     durability: Literal["exit", "sync"] = "exit" if set(context.models.values()) == {OFFLINE} else "sync"

@@ -64,7 +64,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     remembered = await asyncio.to_thread(_verified, memory) if memory else None
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
-            finished = directory.resume()
+            finished = directory.resume(growing=context.grow != "off")
             context = context.model_copy(update={"run": directory.run})
             if memory and context.grow != "off":
                 await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 from wardround.config.experiment_file import Sweep
 from wardround.store.provenance import write_whole
@@ -12,9 +14,18 @@ ORDER = "sweep.json"
 
 def default_directory(sweep: Sweep) -> Path:
     """Where a sweep goes if nothing is said; the same one comes back to the same place."""
-    identities = [experiment.identity for experiment in sweep.runs.values()]
+    identities = [_from_here(experiment.identity) for experiment in sweep.runs.values()]
     text = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
     return Path("runs") / f"{sweep.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _from_here(identity: dict[str, Any]) -> dict[str, Any]:
+    """An identity that does not tell how a file below the working directory was named."""
+    data = identity["data"]
+    for name in ("cases", "notes"):
+        if data[name] and not (path := os.path.relpath(data[name])).startswith(os.pardir):
+            data = {**data, name: path}
+    return {**identity, "data": data}
 
 
 def write_order(sweep: Sweep, root: Path) -> None:

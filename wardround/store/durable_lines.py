@@ -1,12 +1,21 @@
-"""Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written."""
+"""Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written.
+
+What was damaged since is told by the lines' checksums (``llm/sealed.py``), and set aside.
+"""
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
+
+from llm.sealed import sealed
+
+DAMAGED = "damaged"  # the folder of a run directory for what could not be read in it
+
+Reader = Callable[[str], Hashable]  # raises a ValueError for a line that it cannot read
 
 
 class RunStoppedError(RuntimeError):
@@ -52,35 +61,117 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
         lock.release()
 
 
-def whole_lines(path: Path) -> Iterator[str]:
+def whole_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file, none if there is no file; a last one that a kill has cut off is left out.
 
     Only a line feed ends a line: the text in it may hold the other separators that ``splitlines`` knows.
     """
-    if not path.exists():
-        return
-    with path.open("rb") as lines:
-        for line in lines:
-            if line.endswith(b"\n"):
-                yield line[:-1].decode("utf-8")
+    return (line[:-1] for line in _lines(path) if line.endswith(b"\n"))
 
 
 def drop_cut_line(path: Path) -> None:
     """Take a cut last line away, so that the next one does not stick to it."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        if not file.seek(0, os.SEEK_END):
-            return
-        file.seek(-1, os.SEEK_END)
-        if file.read() != b"\n":
-            file.seek(0)
+    if not _ends_whole(path):
+        with path.open("rb+") as file:
             file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def _ends_whole(path: Path) -> bool:
+    """Whether the file, if there is one, ends with a line feed or is empty."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
 
 
 def append_line(path: Path, record: BaseModel) -> None:
     """Append a record; when this returns, it is on the disk."""
+    _append(path, record.model_dump_json())
+
+
+def append_sealed(path: Path, record: BaseModel) -> None:
+    """Append a record with its checksum; when this returns, it is on the disk."""
+    _append(path, sealed(record))
+
+
+def _append(path: Path, line: str) -> None:
     with path.open("a", encoding="utf-8") as out:
-        out.write(record.model_dump_json() + "\n")
+        out.write(line + "\n")
         out.flush()
         os.fsync(out.fileno())
+
+
+def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
+    """The lines of a file that cannot stay in it, by number from 1, and why.
+
+    A last line without its end is none of them: that is what a kill leaves.
+
+    Args:
+        path: of the file; none is damaged in one that is not there.
+        read: of lines for which it gives the same, the first stays; None is no such thing.
+    """
+    found: dict[int, str] = {}
+    seen: dict[Hashable, int] = {}
+    for number, line in enumerate(whole_lines(path), start=1):
+        try:
+            key = read(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            found[number] = "is not UTF-8"
+        except ValueError as error:
+            found[number] = str(error)
+        else:
+            if key is not None and (first := seen.setdefault(key, number)) != number:
+                found[number] = f"tells again what line {first} tells"
+    return found
+
+
+def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
+    """Move the damaged lines of a file into another one, as they are; names each.
+
+    A last line without its end stays if it is whole (an editor has saved the file).
+
+    Args:
+        path: of the file.
+        read: as above.
+        aside: the folder for what cannot stay; made if need be.
+    """
+    found = damaged_lines(path, read)
+    if found:
+        aside.mkdir(parents=True, exist_ok=True)
+        with (aside / path.name).open("ab") as out:
+            out.writelines(line for number, line in enumerate(_lines(path), start=1) if number in found)
+        keep_lines(path, lambda number, _: number not in found)
+    if not _ends_whole(path):
+        *_, last = _lines(path)
+        try:
+            read(last.decode("utf-8"))
+        except ValueError:
+            drop_cut_line(path)
+        else:
+            with path.open("ab") as out:
+                out.write(b"\n")
+    return [f"{path}: line {number} {why}" for number, why in found.items()]
+
+
+def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
+    """Leave only some lines in a file, as they are, whole or not at all.
+
+    Args:
+        path: of the file.
+        wanted: given a line's number, from 1, and the line.
+    """
+    draft = path.with_name(f".{path.name}.part")
+    with draft.open("wb") as out:
+        out.writelines(line for number, line in enumerate(_lines(path), start=1) if wanted(number, line))
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(path)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        with path.open("rb") as lines:
+            yield from lines

@@ -1,13 +1,10 @@
 """Runs as they lie on the disk, finished or not: what tables, reports and data frames are made from."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from cases import Case
 from llm.trace import Call
@@ -17,7 +14,7 @@ from wardround.analysis.summary import estimate_scores, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases
 from wardround.run.sweep import run_order
-from wardround.store.manifest import manifest_of
+from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
 
@@ -46,8 +43,7 @@ class RecordedRun:
     @property
     def planned(self) -> int:
         """How many cases, each epoch counted, the run has in all."""
-        data = self.manifest["data"]
-        return int(data["cases"] if "cases" in data else data["notes"]) * self.experiment.epochs
+        return planned(self.manifest)
 
     @cached_property
     def results(self) -> list[Result]:
@@ -144,19 +140,25 @@ def open_run(path: Path) -> RecordedRun:
 
 
 def _run_directories(path: Path) -> list[Path]:
-    if (path / "manifest.json").is_file():
+    if is_run(path):
         return [path]
-    found = {manifest.parent.name: manifest.parent for manifest in path.glob("*/manifest.json")}
+    found = {folder.name: folder for folder in path.iterdir() if is_run(folder)} if path.is_dir() else {}
     if not found:
-        raise ConfigurationError(f"{path}: is not a run directory: it has no manifest.json, nor has a folder in it")
+        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}, nor has a folder in it")
     order = [name for name in run_order(path) if name in found]
     return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]
 
 
 def _open(path: Path, name: str) -> RecordedRun:
-    file = path / "manifest.json"
+    if not is_run(path):
+        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}")
     try:
-        manifest = json.loads(file.read_text("utf-8"))
+        manifest = read_manifest(path / MANIFEST)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"{path}: {MANIFEST} cannot be read ({error}); `wardround doctor {path}` mends what can be"
+        ) from error
+    try:
         return RecordedRun(name, path, manifest, Experiment.model_validate(manifest["configuration"]))
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
-        raise ConfigurationError(f"{path}: is not a run directory: {file.name} cannot be read ({error})") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: is not a run directory: {MANIFEST} cannot be read ({error})") from error

@@ -3,26 +3,43 @@
 import contextlib
 import hashlib
 import json
+import logging
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from llm.sealed import read_sealed, unsealed
+from llm.trace import read_entry
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Item
-from wardround.store.durable_lines import append_line, drop_cut_line, only_writer, whole_lines, writing
-from wardround.store.manifest import manifest_of
+from wardround.store.durable_lines import (
+    DAMAGED,
+    Reader,
+    append_sealed,
+    damaged_lines,
+    drop_cut_line,
+    keep_lines,
+    mend_lines,
+    only_writer,
+    whole_lines,
+    writing,
+)
+from wardround.store.manifest import MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
 from wardround.store.provenance import differences, write_whole
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
 LIMIT_OF_RUN = "run_"
+_LONGEST_NAME = 200  # bytes of a file's name; systems take 255, with what we put before and behind it
 
+_log = logging.getLogger(__name__)
 
 RunAnswers = Answers | ConsultationAnswers | ReconstructionAnswers
 
@@ -69,6 +86,26 @@ class Result(BaseModel):
             return not self.limited_by_run
         return self.termination in ("completed", "unparseable_answer", "sex_bound")
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the run's others."""
+        return self.case_id, self.epoch
+
+
+_RESULT = TypeAdapter(Result)
+
+
+def read_result(line: str) -> Result:
+    """The result of a line.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    try:
+        return read_sealed(line, _RESULT)
+    except ValidationError as error:
+        raise ValueError("is not a result") from error
+
 
 class RunDirectory:
     """The files of one run. Only one process writes it at a time."""
@@ -91,10 +128,12 @@ class RunDirectory:
         Raises:
             ConfigurationError: another process runs here, or what stands here was run otherwise (differences named).
         """
-        with self._held():
+        planned = {(item.id, epoch) for item in items for epoch in range(experiment.epochs)}
+        with self.held():
             try:
                 self._check_manifest(manifest_of(experiment, items, remembered))
-                for file in (self._results, self._pseudo_cases, *self.traces.glob("*.jsonl")):
+                self._tell(self.mend_records(planned))
+                for file in self.trace_files():
                     drop_cut_line(file)
             except OSError as error:
                 raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
@@ -103,15 +142,31 @@ class RunDirectory:
     @property
     def exists(self) -> bool:
         """Whether a run was begun here."""
-        return (self.path / "manifest.json").is_file()
+        return (self.path / MANIFEST).is_file()
+
+    @property
+    def has_records(self) -> bool:
+        """Whether anything was found out here that rests on a manifest."""
+        files = (self._results, self._pseudo_cases, *self.trace_files())
+        return any(file.is_file() and file.stat().st_size for file in files)
 
     def each_result(self) -> Iterator[Result]:
-        """The results so far, one after the other; a last line that a kill has cut off is left out."""
-        for line in whole_lines(self._results):
+        """The results so far, one after the other; a last line that a kill has cut off is left out.
+
+        Raises:
+            ConfigurationError: a line is damaged, or tells a case again.
+        """
+        seen = set()
+        for number, line in enumerate(whole_lines(self._results), start=1):
             try:
-                yield Result.model_validate_json(line)
-            except ValidationError as error:
-                raise ConfigurationError(f"{self._results}: a line is not a result: {line[:80]!r}") from error
+                result = read_result(line.decode())
+                if result.key in seen:
+                    raise ValueError("tells again what an earlier line tells")
+            except ValueError as error:
+                told = f"{self._results}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
+                raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
+            seen.add(result.key)
+            yield result
 
     def results(self, *, answers: bool = True) -> list[Result]:
         """The results so far, as a list.
@@ -121,25 +176,74 @@ class RunDirectory:
         """
         return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
-    def resume(self) -> set[tuple[str, int]]:
-        """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out."""
-        results = self.results()
-        final = [result for result in results if result.final]
-        if len(final) < len(results):
-            with writing(self.path):
-                write_whole(self._results, "".join(result.model_dump_json() + "\n" for result in final))
-        return {(result.case_id, result.epoch) for result in final}
+    def resume(self, *, growing: bool = False) -> set[tuple[str, int]]:
+        """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out.
+
+        Args:
+            growing: whether each case leaves a pseudo-case: one whose own is lost is run again, from its trace.
+        """
+        results = self.results(answers=False)
+        finished = {result.key for result in results if result.final}
+        if growing:
+            completed = Counter(result.case_id for result in results if result.termination == "completed")
+            forgotten = completed - Counter(json.loads(course)["id"] for course in self.remembered())
+            finished = {key for key in finished if key[0] not in forgotten}
+        with writing(self.path):
+            if len(finished) < len(results):
+                keep_lines(self._results, lambda _, line: read_result(line.decode()).key in finished)
+            self._tell(self.mend_traces({self.trace_file(*key) for key in finished}))
+        return finished
+
+    def mend_records(self, planned: Collection[tuple[str, int]] | None = None) -> list[str]:
+        """Set aside each line of the records that cannot be read, or tells again what another tells; names it.
+
+        Args:
+            planned: the cases of the run; what is of others goes too.
+
+        Raises:
+            OSError: a file cannot be read or written.
+        """
+        readers, aside = self._readers(planned).items(), self.path / DAMAGED
+        return [fault for file, read in readers for fault in mend_lines(file, read, aside)]
+
+    def mend_traces(self, but: Collection[Path] = ()) -> list[str]:
+        """The same for the trace files, except some; what a line held is asked again."""
+        files, aside = (file for file in self.trace_files() if file not in but), self.path / DAMAGED / "traces"
+        return [fault for file in files for fault in mend_lines(file, _read_entry, aside)]
+
+    def damaged(self) -> list[str]:
+        """Each line that these two would set aside."""
+        readers = {**self._readers(None), **dict.fromkeys(self.trace_files(), _read_entry)}
+        return [
+            f"{file}: line {number} {why}"
+            for file, read in readers.items()
+            for number, why in damaged_lines(file, read).items()
+        ]
+
+    def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
+        def result_key(line: str) -> tuple[str, int]:
+            key = read_result(line).key
+            if planned is not None and key not in planned:
+                raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
+            return key
+
+        return {self._results: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
+
+    def _tell(self, faults: Sequence[str]) -> None:
+        for fault in faults:
+            _log.warning("%s; it was set aside in %s", fault, self.path / DAMAGED)
 
     def add(self, result: Result) -> None:
         """Append one result so that it survives a power cut."""
         with writing(self.path):
-            append_line(self._results, result)
+            append_sealed(self._results, result)
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""
         safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
+        safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
         if safe != case_id:
-            safe += "-" + hashlib.sha256(case_id.encode()).hexdigest()[:8]
+            safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return self.traces / f"{safe}-{epoch}.jsonl"
 
     def trace_files(self) -> list[Path]:
@@ -154,15 +258,15 @@ class RunDirectory:
     def remember(self, course: BaseModel) -> None:
         """Keep a pseudo-case, so that a resumed run remembers what it had learnt."""
         with writing(self.path):
-            append_line(self._pseudo_cases, course)
+            append_sealed(self._pseudo_cases, course)
 
     def remembered(self) -> list[str]:
         """The pseudo-cases kept so far, as JSON."""
-        return list(whole_lines(self._pseudo_cases))
+        return self._kept(self._pseudo_cases)
 
     def options(self) -> list[str]:
         """The multiple-choice options kept so far, a case each, as JSON."""
-        return list(whole_lines(self._options))
+        return self._kept(self._options)
 
     @contextlib.contextmanager
     def adding_options(self) -> Iterator[Callable[[BaseModel], None]]:
@@ -175,33 +279,70 @@ class RunDirectory:
 
         def add(options: BaseModel) -> None:
             with writing(self.path):
-                append_line(self._options, options)
+                append_sealed(self._options, options)
 
-        with self._held():
+        with self.held():
             with writing(self.path):
                 drop_cut_line(self._options)
             yield add
 
-    def _held(self) -> contextlib.AbstractContextManager[None]:
+    def held(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the directory, as the one process that writes it.
+
+        Raises:
+            ConfigurationError: another process holds it, or it cannot be written.
+        """
         taken = f"{self.path}: another process is running here; wait for it or choose another --out"
         return only_writer(self.path, "traces", ConfigurationError, taken)
 
+    def _kept(self, file: Path) -> list[str]:
+        """The lines of a file, as JSON."""
+        try:
+            return [unsealed(line.decode()) for line in whole_lines(file)]
+        except ValueError as error:
+            raise ConfigurationError(f"{file}: a line {error}; `wardround doctor {self.path}` mends that") from error
+
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
-        path = self.path / "manifest.json"
-        if not path.exists():
+        self.run = ""
+        try:
+            before = recorded_manifest(self.path)
+            if before is not None and (self.exists or self.has_records):
+                self.run = before["run"]
+        except ValueError as error:
+            raise ConfigurationError(f"{error}; choose another --out") from error
+        if not self.run:
+            if self.has_records:
+                raise ConfigurationError(
+                    f"{self.path}: holds results, but no {MANIFEST} that tells of what; put it back, or choose "
+                    "another --out"
+                )
             # Pseudo-cases are filed under this name; a later run in the same place must not find them.
             self.run = manifest["run"] = uuid.uuid4().hex
-            write_whole(path, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+            write_manifest(self.path, manifest)
             return
-        try:
-            before = json.loads(path.read_text("utf-8"))
-            self.run = before["run"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ConfigurationError(f"{path}: is not a manifest ({error!r}); choose another --out") from error
+        assert before is not None
         fixed = ("configuration", "data", "memory", "prompts", "plugins")
-        changes = [change for part in fixed for change in differences(before.get(part), manifest[part], part)]
+        changes = [
+            change
+            for part in fixed
+            for change in differences(before.get(part), manifest[part], part)
+            # Where the cases lie is nothing to a result; what they are has a fingerprint.
+            if not change.startswith(("configuration.data.cases: ", "configuration.data.notes: "))
+        ]
         if changes:
             listed = "\n".join(f"  {change}" for change in changes[:12])
             raise ConfigurationError(
                 f"{self.path} holds a run of another configuration:\n{listed}\nChoose another --out, or run as before."
             )
+        self._tell(mend_manifest(self.path))
+
+
+def _read_json(line: str) -> None:
+    unsealed(line)
+
+
+def _read_entry(line: str) -> None:
+    try:
+        read_entry(line)
+    except ValidationError as error:
+        raise ValueError("is not the record of a call") from error

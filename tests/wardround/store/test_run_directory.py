@@ -78,14 +78,14 @@ def test_a_result_line_has_the_stable_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [1, 40, -2])
 def test_a_cut_last_line_is_left_out_and_the_next_result_does_not_stick_to_it(tmp_path: Path, keep: int) -> None:
-    directory = RunDirectory(tmp_path)
-    open_once(tmp_path)
+    directory, cases = RunDirectory(tmp_path), [CASES[0].model_copy(update={"id": name}) for name in "abc"]
+    open_once(tmp_path, cases=cases)
     directory.add(result("a"))
     line = result("b", error="发热").model_dump_json().encode()
     with (tmp_path / "results.jsonl").open("ab") as out:
         out.write(line[:keep])
     assert [one.case_id for one in directory.results()] == ["a"]
-    with directory.opened(Experiment(), CASES):
+    with directory.opened(Experiment(), cases):
         directory.add(result("c"))
     assert [one.case_id for one in directory.results()] == ["a", "c"]
     assert [one.case_id for one in results(tmp_path)] == ["a", "c"]
@@ -139,7 +139,7 @@ def test_a_cut_line_of_a_trace_does_not_stop_the_case(tmp_path: Path) -> None:
 def test_a_line_that_is_no_result_is_named(tmp_path: Path) -> None:
     open_once(tmp_path)
     (tmp_path / "results.jsonl").write_text('{"case": 1}\n', "utf-8")
-    with pytest.raises(ConfigurationError, match="a line is not a result"):
+    with pytest.raises(ConfigurationError, match=r"line 1 is not a result.*`wardround doctor"):
         RunDirectory(tmp_path).results()
 
 
@@ -233,7 +233,7 @@ def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(short(), tmp_path / "whole")
-    real = run_directory.append_line
+    real = run_directory.append_sealed
     written: list[Path] = []
 
     def append(path: Path, record: BaseModel) -> None:
@@ -242,7 +242,7 @@ def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept
         written.append(path)
         real(path, record)
 
-    monkeypatch.setattr(run_directory, "append_line", append)
+    monkeypatch.setattr(run_directory, "append_sealed", append)
     with pytest.raises(RunStoppedError, match="No space left on device; mend that and run the same command again"):
         run(short(concurrency=1), tmp_path / "full")
     assert len(results(tmp_path / "full")) == 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nodes.context import Context
 from wardround.config.experiment import Experiment
-from wardround.run.checkpoints import forget_thread, open_checkpoints
+from wardround.run.checkpoints import forget_thread, forget_threads, open_checkpoints
 from wardround.run.engines.work import Finish, run_meter, work_through
 from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
 from wardround.run.tasks import TASKS
@@ -19,6 +19,7 @@ async def run_here(
     meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.trace_files())
     async with open_checkpoints(experiment.run.checkpoints, directory.checkpoints) as checkpointer:
         graph = TASKS[experiment.graph].compiled(checkpointer)
+        await forget_threads(checkpointer, context.run, {thread_of(attempt, context.run) for attempt in left})
 
         async def run_one(attempt: Attempt, _: int) -> Outcome:
             return await run_case(experiment, graph, attempt, context, directory.trace_file(*attempt.key), meter)

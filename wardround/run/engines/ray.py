@@ -12,7 +12,7 @@ from typing import Any
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Item
-from wardround.run.checkpoints import forget_thread, serializer
+from wardround.run.checkpoints import forget_thread, forget_threads, serializer
 from wardround.run.engines.ray_writer import Writer
 from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment
@@ -91,6 +91,8 @@ class _Crew:
         await _written(self.writer.open.remote(directory.traces.resolve(), self.experiment.limits.run))
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
+            if checkpointer is not None:
+                await forget_threads(checkpointer, run, {thread_of(attempt, run) for attempt in left})
 
             async def run_one(attempt: Attempt, slot: int) -> Outcome:
                 return await self._run(directory, run, attempt, slot % len(self.workers))

@@ -149,7 +149,7 @@ def test_what_a_model_fails_at_is_missing_with_its_reason(run: Path, tmp_path: P
 @pytest.mark.slow
 def test_a_case_that_failed_in_the_run_is_missing_not_wrong(run: Path, tmp_path: Path) -> None:
     results = [json.loads(line) for line in (run / "results.jsonl").read_text("utf-8").splitlines()]
-    results[0] |= {"termination": "model_error", "answers": None}
+    results[0] |= {"termination": "model_error", "answers": None, "checksum": None}
     (run / "results.jsonl").write_text("".join(json.dumps(result) + "\n" for result in results), "utf-8")
     done = score("mcq", run, "--json", tmp_path / "scores.json")
     assert done.exit_code == 0 and "DIAGNOSIS missing (model_error)" in done.stdout

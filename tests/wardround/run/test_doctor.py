@@ -1,0 +1,378 @@
+"""Runs damaged by other hands: what cannot be read is set aside and named, and the run goes on to the same end."""
+
+import json
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cases import load_cases, save_cases
+from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.runs import IDS, outcomes, results, run, short
+from tests.support.schema_sampler import sample
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.checkpoints import mend_sqlite
+from wardround.run.doctor import examine
+from wardround.store.run_directory import RunDirectory
+
+EXPERIMENT = short(limit=2)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of two cases, offline."""
+    out = tmp_path_factory.mktemp("sound") / "run"
+    run(EXPERIMENT, out)
+    return out
+
+
+@pytest.fixture
+def damaged(sound: Path, tmp_path: Path) -> Path:
+    """The same run, to be damaged."""
+    return shutil.copytree(sound, tmp_path / "run")
+
+
+def doctor(*arguments: Any) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["doctor", *map(str, arguments)])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def edited(file: Path, change: Callable[[bytes], bytes]) -> None:
+    file.write_bytes(change(file.read_bytes()))
+
+
+def flip_in(file: Path, words: bytes) -> None:
+    """Turn a bit of the first letter of words in a file."""
+    content = file.read_bytes()
+    assert words in content
+    place = content.index(words)
+    file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+
+
+def test_a_sound_run_is_told_to_be_so_and_left_as_it_is(damaged: Path) -> None:
+    before = {file: file.read_bytes() for file in damaged.rglob("*.json*")}
+    assert doctor(damaged) == (0, f"{damaged}: nothing is damaged\n")
+    assert {file: file.read_bytes() for file in damaged.rglob("*.json*")} == before
+
+
+def test_a_result_with_a_flipped_bit_is_not_counted_but_set_aside_and_run_again(sound: Path, damaged: Path) -> None:
+    flip_in(damaged / "results.jsonl", b'diagnosis":')
+    with pytest.raises(ConfigurationError, match=r"line 1 is not as it was written.*`wardround doctor"):
+        RunDirectory(damaged).results()
+    assert doctor("--check", damaged)[0] == 1 and not (damaged / "damaged").exists()
+    code, told = doctor(damaged)
+    assert code == 0 and "results.jsonl: line 1 is not as it was written" in told
+    assert len(results(damaged)) == 1 and len((damaged / "damaged/results.jsonl").read_bytes().splitlines()) == 1
+    run(EXPERIMENT, damaged)
+    assert outcomes(damaged) == outcomes(sound)
+
+
+def test_a_run_sets_damaged_lines_aside_by_itself_and_names_them(
+    sound: Path, damaged: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flip_in(damaged / "results.jsonl", b'seconds"')
+    summary = run(EXPERIMENT, damaged)
+    assert summary["not_attempted"] == 0 and outcomes(damaged) == outcomes(sound)
+    assert "results.jsonl: line 1 is not as it was written" in caplog.text
+
+
+@pytest.mark.parametrize("doubled", ["the same line", "another result of the case", "a case of another run"])
+def test_of_a_case_told_twice_or_of_another_run_nothing_is_counted_twice(
+    sound: Path, damaged: Path, doubled: str
+) -> None:
+    line = (damaged / "results.jsonl").read_bytes().splitlines(keepends=True)[0]
+    if doubled != "the same line":
+        other = json.loads(line) | ({"seconds": 1e6} if doubled.startswith("another") else {"case_id": "nobody"})
+        other.pop("checksum")  # as older versions wrote it
+        line = json.dumps(other).encode() + b"\n"
+    edited(damaged / "results.jsonl", lambda content: content + line)
+    summary = run(EXPERIMENT, damaged)
+    assert (summary["attempted"], summary["not_attempted"]) == (2, 0)
+    assert outcomes(damaged) == outcomes(sound) and max(one.seconds for one in results(damaged)) < 1e6
+    assert (damaged / "damaged/results.jsonl").read_bytes() == line
+
+
+def test_results_of_an_older_version_and_those_that_another_tool_wrote_anew_are_read(
+    sound: Path, damaged: Path
+) -> None:
+    first, second = (json.loads(line) for line in (damaged / "results.jsonl").read_bytes().splitlines())
+    first.pop("checksum")
+    (damaged / "results.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(second, indent=None)}\n", "utf-8")
+    assert outcomes(damaged) == outcomes(sound) and doctor(damaged)[0] == 0
+    assert not (damaged / "damaged").exists()
+
+
+def test_fields_that_only_another_version_knows_stop_nobody(sound: Path, damaged: Path) -> None:
+    with FakeServer() as server:
+        experiment, out = short(server, limit=1), damaged.parent / "played"
+        run(experiment, out)
+        asked = len(server.requests)
+        for file in (out / "results.jsonl", *(out / "traces").glob("*.jsonl")):
+            lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+            for line in lines:
+                line.pop("checksum")
+            file.write_text("".join(json.dumps(line | {"of_tomorrow": 1}) + "\n" for line in lines), "utf-8")
+        kept = outcomes(out)
+        edited(out / "results.jsonl", lambda content: b"")
+        run(experiment, out)
+        assert len(server.requests) == asked, "what the trace holds was paid again"
+    assert outcomes(out) == kept
+
+
+def test_a_damaged_line_of_a_trace_is_asked_again_and_the_others_are_not(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        experiment = short(server, limit=1)
+        run(experiment, tmp_path / "whole")
+        shutil.copytree(tmp_path / "whole", tmp_path / "run")
+        asked = len(server.requests)
+        (trace,) = (tmp_path / "run/traces").glob("*.jsonl")
+        lines = trace.read_bytes().splitlines(keepends=True)
+        lines[3] = lines[3].replace(b'"answer":{', b'"answer": {"a": 1, ')
+        trace.write_bytes(b"".join(lines))
+        (tmp_path / "run/results.jsonl").unlink()
+        run(experiment, tmp_path / "run")
+        assert len(server.requests) == asked + 1
+    assert outcomes(tmp_path / "run") == outcomes(tmp_path / "whole")
+    assert (tmp_path / "run/damaged/traces" / trace.name).read_bytes() == lines[3]
+
+
+@pytest.mark.parametrize("half", ["in the reply", "in its JSON"])
+def test_an_answer_with_half_a_character_is_on_record_and_not_paid_again(tmp_path: Path, half: str) -> None:
+    def answer(request: ChatRequest) -> str:
+        value = sample(request.schema or {}, random.Random(request.digest))
+        if "reason" in value:
+            value["reason"] = "It hurts \ud83d here."
+        return json.dumps(value, ensure_ascii=half == "in its JSON")
+
+    with FakeServer(answer=answer) as server:
+        experiment = short(server, limit=1)
+        assert run(experiment, tmp_path)["terminations"] == {"completed": 1}
+        asked = len(server.requests)
+        (tmp_path / "results.jsonl").unlink()
+        run(experiment, tmp_path)
+        assert len(server.requests) == asked
+    (trace,) = (tmp_path / "traces").glob("*.jsonl")
+    assert "It hurts \ufffd here." in trace.read_text("utf-8")
+
+
+def test_a_manifest_that_is_gone_is_put_back_from_its_copy(sound: Path, damaged: Path) -> None:
+    (damaged / "manifest.json").unlink()
+    with pytest.raises(ConfigurationError, match="another configuration"):
+        run(short(limit=2, feedback="off"), damaged)
+    assert doctor(damaged)[0] == 0
+    assert (damaged / "manifest.json").read_bytes() == (sound / "manifest.json").read_bytes()
+
+
+def test_results_whose_manifest_and_copy_are_gone_are_adopted_by_nobody(damaged: Path) -> None:
+    for name in ("manifest.json", ".manifest.json"):
+        (damaged / name).unlink()
+    with pytest.raises(ConfigurationError, match=r"holds results, but no manifest\.json"):
+        run(EXPERIMENT, damaged)
+    code, told = doctor(damaged)
+    assert code == 1 and "nobody knows what was run" in told
+
+
+def test_a_changed_manifest_is_set_aside_for_its_copy_and_one_of_another_run_is_refused(
+    sound: Path, damaged: Path, tmp_path: Path
+) -> None:
+    edited(damaged / "manifest.json", lambda content: content.replace(b'"same_stage"', b'"downstream"'))
+    assert doctor("--check", damaged)[0] == 1 and doctor(damaged)[0] == 0
+    assert (damaged / "manifest.json").read_bytes() == (sound / "manifest.json").read_bytes()
+    run(short(limit=1), tmp_path / "other")
+    shutil.copy(tmp_path / "other/manifest.json", damaged / "manifest.json")
+    with pytest.raises(ConfigurationError, match="are of two runs"):
+        run(short(limit=1), damaged)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "病" * 120, "å/" * 100])
+def test_cases_with_long_names_are_run_traced_and_taken_up(tmp_path: Path, name: str) -> None:
+    (case,) = [case for case in load_cases() if case.id == IDS[0]]
+    twin = name[:-1] + "b"
+    save_cases([case.model_copy(update={"id": one}) for one in (name, twin)], tmp_path / "cases.jsonl")
+    of_file = {"cases": str(tmp_path / "cases.jsonl")}
+    experiment = Experiment.model_validate({**EXPERIMENT.model_dump(), "data": of_file})
+    out = tmp_path / "out"
+    assert run(experiment, out)["scored"] == 2
+    assert (
+        len({RunDirectory(out).trace_file(one, 0) for one in (name, twin)}) == 2 == len(RunDirectory(out).trace_files())
+    )
+    assert doctor(out)[0] == 0
+    for command in (["report"], ["tables"]):
+        done = CliRunner().invoke(app, [*command, str(out)])
+        assert done.exit_code == 0, done.output
+
+
+def test_a_case_file_may_be_named_from_anywhere_when_a_run_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (case,) = (case for case in load_cases() if case.id == IDS[0])
+    save_cases([case], tmp_path / "cases.jsonl")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--set", "retrieval=false", "--set", "general_agents=1"]
+    for name in ("cases.jsonl", "./cases.jsonl", str(tmp_path / "cases.jsonl")):
+        done = CliRunner().invoke(app, ["run", "--cases", name, *arguments])
+        assert done.exit_code == 0, done.output
+    assert len(list((tmp_path / "runs").iterdir())) == 1, "the same cases went to another directory"
+    patient = case.patient.model_copy(update={"chief_complaint": "Another complaint"})
+    save_cases([case.model_copy(update={"patient": patient})], tmp_path / "cases.jsonl")
+    done = CliRunner().invoke(app, ["run", "--cases", "cases.jsonl", *arguments])
+    assert done.exit_code == 2 and "data.fingerprint" in done.output
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def half_done(server: FakeServer, out: Path) -> Experiment:
+    """A run that was killed in the middle of its first case."""
+    experiment = short(server, limit=1, concurrency=1)
+    server.faults = [None] * 8
+    held = server.answer
+
+    def answer(request: ChatRequest) -> None:
+        if len(server.requests) > 8:
+            raise ConnectionError("enough")
+
+    server.answer = answer
+    run(experiment, out)
+    server.answer = held
+    assert results(out)[0].termination == "model_error"
+    return experiment
+
+
+@pytest.mark.parametrize("damage", ["the file", "a header", "a value", "beside a value", "a table"])
+def test_damaged_checkpoints_cost_no_call_and_no_result(tmp_path: Path, damage: str) -> None:
+    with FakeServer() as server:
+        run(short(server, limit=1), tmp_path / "whole")
+        whole, out = len(server.requests), tmp_path / "run"
+        experiment = half_done(server, out)
+        refused = sum(request.status == 500 for request in server.requests)
+        file = out / "checkpoints.sqlite"
+        if damage == "the file":
+            edited(file, lambda content: random.Random(0).randbytes(len(content)))
+        elif damage == "a header":
+            edited(file, lambda content: content[:100] + b"\xff" * 400 + content[500:])
+        else:
+            with closing(sqlite3.connect(file)) as database, database:
+                database.execute(
+                    {
+                        "a value": "UPDATE checkpoints SET checkpoint = substr(checkpoint, 1, length(checkpoint) - 4)",
+                        "beside a value": "UPDATE checkpoints SET metadata = '{'",
+                        "a table": "ALTER TABLE writes RENAME COLUMN channel TO chanel",
+                    }[damage]
+                )
+        assert run(experiment, out)["scored"] == 1
+        assert len(server.requests) == 2 * whole + refused
+    assert [one | {"calls": 0} for one in outcomes(out)] == [one | {"calls": 0} for one in outcomes(tmp_path / "whole")]
+
+
+def kept_in(file: Path) -> int:
+    """How many checkpoints are in a file."""
+    with closing(sqlite3.connect(file)) as database:
+        return int(database.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
+
+
+def test_checkpoints_that_a_stopped_database_has_left_are_dropped_and_their_room_is_given_back(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoints.sqlite"
+    with FakeServer() as server:
+        experiment = half_done(server, tmp_path)
+        kept = file.read_bytes()
+        run(experiment, tmp_path)
+        assert file.stat().st_size < 50_000 < len(kept)
+        for mend in (lambda: run(experiment, tmp_path), lambda: doctor(tmp_path)):
+            file.write_bytes(kept)
+            assert kept_in(file) > 0
+            mend()
+            assert kept_in(file) == 0 and file.stat().st_size < 50_000
+
+
+def test_a_file_of_checkpoints_that_somebody_else_holds_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "checkpoints.sqlite") as database:
+        database.execute("CREATE TABLE t (x)")
+        database.execute("BEGIN EXCLUSIVE")
+        assert mend_sqlite(tmp_path / "checkpoints.sqlite") is None
+    assert not (tmp_path / "damaged").exists()
+
+
+def test_a_summary_that_is_not_that_of_the_results_is_made_again(sound: Path, damaged: Path) -> None:
+    kept = json.loads((damaged / "summary.json").read_text("utf-8"))
+    kept["scores"]["diagnosis"]["mean"] = 1.0
+    (damaged / "summary.json").write_text(json.dumps(kept), "utf-8")
+    assert doctor(damaged)[0] == 0
+    assert json.loads((damaged / "summary.json").read_bytes()) == json.loads((sound / "summary.json").read_bytes())
+
+
+def test_a_folder_that_is_no_run_is_refused_and_a_sweep_is_looked_through(sound: Path, tmp_path: Path) -> None:
+    assert doctor(tmp_path)[0] == 2 and doctor(tmp_path / "absent")[0] == 2
+    for name in ("a", "b"):
+        shutil.copytree(sound, tmp_path / name)
+    flip_in(tmp_path / "b/results.jsonl", b'tokens"')
+    code, told = doctor(tmp_path)
+    assert code == 0 and f"{tmp_path / 'a'}: nothing is damaged" in told and "b/results.jsonl: line 1" in told
+
+
+def test_a_pseudo_case_that_is_lost_is_learnt_again(tmp_path: Path) -> None:
+    experiment = short(limit=2, retrieval=True, grow="in_order")
+    run(experiment, tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "run")
+    flip_in(tmp_path / "run/pseudo_cases.jsonl", b'verified"')
+    run(experiment, tmp_path / "run")
+    assert outcomes(tmp_path / "run") == outcomes(tmp_path / "whole")
+    assert len(RunDirectory(tmp_path / "run").remembered()) == 2
+
+
+DAMAGES = ("flip", "cut", "double", "garbage", "unlink", "folder", "swap", "empty")
+
+
+def damage(out: Path, kind: str, draw: random.Random) -> None:
+    """Damage a file of a run directory, its manifest's copy excepted."""
+    files = sorted(file for file in out.rglob("*") if file.is_file() and file.name not in (".manifest.json", ".lock"))
+    if not files:
+        return
+    file = draw.choice(files)
+    content = file.read_bytes()
+    place = draw.randrange(len(content)) if content else 0
+    if kind in ("unlink", "folder"):
+        file.unlink()
+        if kind == "folder":
+            file.mkdir()
+        return
+    other = draw.choice(files)
+    file.write_bytes(
+        {
+            "flip": content[:place] + bytes([draw.randrange(256)]) + content[place + 1 :],
+            "cut": content[:place],
+            "double": content + b"".join(content.splitlines(keepends=True)[:1]),
+            "garbage": content[:place] + draw.randbytes(40) + content[place:],
+            "swap": other.read_bytes(),
+            "empty": b"",
+        }[kind]
+    )
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kinds=st.lists(st.sampled_from(DAMAGES), min_size=1, max_size=5), seed=st.integers(0, 2**32))
+def test_a_run_damaged_anyhow_comes_to_the_same_end_after_the_doctor(
+    sound: Path, tmp_path_factory: pytest.TempPathFactory, kinds: list[str], seed: int
+) -> None:
+    out = shutil.copytree(sound, tmp_path_factory.mktemp("damaged") / "run")
+    draw = random.Random(seed)
+    for kind in kinds:
+        damage(out, kind, draw)
+    findings = examine(RunDirectory(out), mend=True)
+    again = examine(RunDirectory(out), mend=False)
+    assert not again.mended, f"not mended at once: {again.mended}"
+    if not findings.left:
+        run(EXPERIMENT, out)
+        assert outcomes(out) == outcomes(sound)

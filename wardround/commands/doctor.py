@@ -1,0 +1,37 @@
+"""``wardround doctor``: a damaged run checked and mended."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.printing import printable
+
+
+def doctor(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False),
+    ],
+    check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False,
+) -> None:
+    """Look for damage in run directories, and mend it: what cannot be read is set aside in damaged/.
+
+    Ends with code 1 if something is left that only you can mend, with --check if anything was found.
+    """
+    from wardround.run.doctor import examine, find_damaged_runs
+
+    with exits(OSError):
+        found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
+    for findings in found:
+        for told in findings.mended:
+            typer.echo(printable(f"{'found' if check else 'mended'}: {told}"))
+        for told in findings.left:
+            typer.echo(printable(f"left: {told}"))
+        if not findings.mended and not findings.left:
+            typer.echo(printable(f"{findings.path}: nothing is damaged"))
+        elif findings.mended and not check:
+            typer.echo(printable(f"{findings.path}: what was damaged is in damaged/; run the same command to go on"))
+    if any(findings.left or (check and findings.mended) for findings in found):
+        raise typer.Exit(SOME_FAILED)

@@ -1,0 +1,164 @@
+"""A run directory looked through: what is damaged in it is set aside or mended, and told."""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from scoring.suite import SUITES
+from wardround.analysis.summary import summarise_results
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.checkpoints import damaged_threads, drop_threads, mend_sqlite, sqlite_fault
+from wardround.run.faults import fault
+from wardround.store.durable_lines import DAMAGED
+from wardround.store.manifest import MANIFEST, is_run, manifest_faults, mend_manifest, planned, recorded_manifest
+from wardround.store.run_directory import RunDirectory
+
+_FACTS = ("attempted", "scored", "failed", "scores")  # of a summary, that the results alone tell
+
+
+@dataclass
+class Findings:
+    """What was found in one run directory.
+
+    Attributes:
+        path: of the directory.
+        mended: what was damaged and no longer is; where it was only looked, what could be mended.
+        left: what only its owner can mend.
+    """
+
+    path: Path
+    mended: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def find_damaged_runs(path: Path) -> list[RunDirectory]:
+    """The runs of a directory, a run's own or a sweep's, whatever state they are in.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())] if path.is_dir() else []
+    found = [RunDirectory(folder) for folder in folders if is_run(folder) or RunDirectory(folder).has_records]
+    if not found:
+        raise ConfigurationError(f"{path}: is not a run directory: it has neither {MANIFEST} nor results")
+    return [run for run in found if run.path == path] or found
+
+
+def examine(directory: RunDirectory, *, mend: bool) -> Findings:
+    """Look through a run directory, and mend what can be.
+
+    What is set aside lies in the folder ``damaged/`` of the directory, as it was found. A case whose result was set
+    aside is run again by the same command as before, and answered from its trace as far as that is whole.
+
+    Args:
+        directory: of the run.
+        mend: or only look.
+
+    Raises:
+        ConfigurationError: another process is running here, or the directory cannot be written.
+    """
+    findings = Findings(directory.path)
+    if mend:
+        with _noting(findings):
+            findings.mended += _clear(directory.path, directory.traces)
+    with directory.held() if mend else contextlib.nullcontext():
+        for look in (_manifest, _records, _checkpoints, _summary):
+            if not mend and findings.mended and look in (_checkpoints, _summary):
+                break  # they are held against the manifest and the results
+            with _noting(findings):
+                findings.mended += look(directory, mend)
+    return findings
+
+
+@contextlib.contextmanager
+def _noting(findings: Findings) -> Iterator[None]:
+    """Whatever cannot even be looked at is a finding: a damaged directory stops nobody from reading on."""
+    try:
+        yield
+    except (OSError, ValueError, sqlite3.Error) as error:
+        findings.left.append(str(error))
+    except Exception as error:
+        findings.left.append(f"{findings.path}: {fault(error)}")
+
+
+def _clear(path: Path, *folders: Path) -> list[str]:
+    """Take away what stands in the place of a file or folder of ours and is none."""
+    wrong = [folder for folder in folders if folder.exists() and not folder.is_dir()]
+    files = [path / name for name in (MANIFEST, "results.jsonl", "pseudo_cases.jsonl", "checkpoints.sqlite")]
+    wrong += [file for file in files if file.is_dir()]
+    for one in wrong:
+        _set_aside(path, one)
+    return [f"{one}: is not what it should be, a {'folder' if one in folders else 'file'}" for one in wrong]
+
+
+def _set_aside(path: Path, file: Path) -> None:
+    """Move a file or folder into the folder of what was damaged, beside what is there already."""
+    aside = path / DAMAGED
+    aside.mkdir(exist_ok=True)
+    names = (aside / f"{file.name}{(number and f'.{number}') or ''}" for number in count())
+    file.replace(next(name for name in names if not name.exists()))
+
+
+def _manifest(directory: RunDirectory, mend: bool) -> list[str]:
+    if recorded_manifest(directory.path) is None:
+        raise ValueError(f"{directory.path}: has no {MANIFEST}, so nobody knows what was run; put it back")
+    faults = manifest_faults(directory.path)
+    return mend_manifest(directory.path) if mend else [f"{file}: {why}" for file, why in faults.items()]
+
+
+def _records(directory: RunDirectory, mend: bool) -> list[str]:
+    return [*directory.mend_records(), *directory.mend_traces()] if mend else directory.damaged()
+
+
+def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:
+    file = directory.checkpoints
+    if found := mend_sqlite(file) if mend else sqlite_fault(file):
+        return [found]
+    if not file.exists():
+        return []
+    damaged = damaged_threads(file)
+    told = [f"{file}: a checkpoint of {thread} is not as it was written" for thread in sorted(damaged)]
+    run = (recorded_manifest(directory.path) or {}).get("run")
+    final = {f"{run}/{result.case_id}#{result.epoch}" for result in directory.each_result() if result.final}
+    if mend:
+        drop_threads(file, damaged | final)
+    return told
+
+
+def _summary(directory: RunDirectory, mend: bool) -> list[str]:
+    """A summary that is not that of the results is made again; code of others is not run for it."""
+    file, manifest = directory.path / "summary.json", recorded_manifest(directory.path)
+    if manifest is None or not file.exists():
+        return []
+    made = None if manifest.get("plugins") else _summarised(directory, manifest)
+    try:
+        kept = json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        kept = None
+    if isinstance(kept, dict) and (made is None or all(kept.get(fact) == made[fact] for fact in _FACTS)):
+        return []
+    if mend:
+        _set_aside(directory.path, file)
+        if made is not None:
+            directory.write_summary(made)
+    return [f"{file}: is not the summary of these results"]
+
+
+def _summarised(directory: RunDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The summary of a run that is done; None of one that is not, which makes it when it is, or of another version."""
+    results = directory.results(answers=False)
+    try:
+        experiment = Experiment.model_validate(manifest["configuration"])
+    except ValidationError:
+        return None
+    if len(results) < planned(manifest):
+        return None
+    summary = summarise_results(results, SUITES[experiment.scored_by]) | {"not_attempted": 0}
+    return cast(dict[str, Any], json.loads(json.dumps(summary)))
