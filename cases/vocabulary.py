@@ -7,13 +7,13 @@ English names are canonical; names in other languages and aliases map to them. T
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJsonSchema
 
 # Of a case: any that the prompts have a folder of, which is checked where they are loaded.
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
@@ -168,3 +168,43 @@ AuxiliaryItem = Annotated[str, *_enumerated(AUXILIARY_ITEMS)]
 ExaminationItem = Annotated[str, *_enumerated(EXAMINATION_ITEMS)]
 TreatmentItem = Annotated[str, *_enumerated(TREATMENT_ITEMS)]
 SubDepartment = Annotated[str, AfterValidator(canonical_sub_department)]
+
+
+def given(require: Callable[[str], str], names: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
+    """What makes a text the answer from a closed list.
+
+    Another name is kept as it stands, so that it counts as wrong and costs nothing else; where ``closed`` is set in the
+    context of the validation it is refused, so that who answers can be asked again.
+
+    Args:
+        require: the canonical name of what a text means; a ValueError if it is not in the list.
+        names: the list.
+    """
+
+    def read(text: str, info: ValidationInfo) -> str:
+        try:
+            return require(text)
+        except ValueError:
+            if not text.strip() or (info.context or {}).get("closed"):
+                raise
+            return text.strip()
+
+    return AfterValidator(read), WithJsonSchema({"type": "string", "enum": list(names)})
+
+
+URGENCIES = Vocabulary(
+    "urgencies",
+    (
+        Term("routine", {"zh": "普通"}, ("常规", "非紧急", "non-urgent")),
+        Term("urgent", {"zh": "紧急"}, ("加急",)),
+        Term("emergency", {"zh": "急诊"}, ("危急", "emergent")),
+    ),
+)
+
+# The same lists as the types of answers.
+GivenUrgency = Annotated[str, *given(URGENCIES.require, URGENCIES.names)]
+GivenDepartment = Annotated[str, *given(DEPARTMENTS.require, DEPARTMENTS.names)]
+GivenPhysicalItem = Annotated[str, *given(PHYSICAL_ITEMS.require, PHYSICAL_ITEMS.names)]
+GivenAuxiliaryItem = Annotated[str, *given(AUXILIARY_ITEMS.require, AUXILIARY_ITEMS.names)]
+GivenExaminationItem = Annotated[str, *given(EXAMINATION_ITEMS.require, EXAMINATION_ITEMS.names)]
+GivenTreatmentItem = Annotated[str, *given(TREATMENT_ITEMS.require, TREATMENT_ITEMS.names)]

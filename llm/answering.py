@@ -19,6 +19,8 @@ from llm.settings import ModelSettings
 from llm.specs import is_in_process
 from llm.trace import Call
 
+_SHOWN = 4000  # characters of an unreadable reply that its model is shown again
+
 
 @dataclass
 class Taken:
@@ -103,21 +105,39 @@ async def _answer(
     taken: Taken,
     account: Account,
 ) -> Answer:
-    reply = await _reply(question, client, call, settings, taken, account)
+    """The first reply that can be read. One that only names what a closed list has not is mended once, then kept."""
+    messages, kept = question.messages, None
+    repairs = settings.repairs if question.repair else 0
+    for left in range(repairs, -1, -1):
+        asked = question if messages is question.messages else question.about(messages)
+        reply = await _reply(asked, client, call, settings, taken, account)
+        try:
+            return _read(question, reply, closed=True)
+        except ValueError as error:  # a ValidationError is one too
+            wrong = error
+        before, kept = kept, _with_open_lists(question, reply) or kept
+        if question.repair is None or not left or (before and kept is not before):
+            break
+        account.check()
+        taken.repaired = True
+        messages = [*messages, AIMessage(reply.text[:_SHOWN] or "{}"), HumanMessage(question.repair(wrong))]
+    if kept is not None:
+        return kept
+    also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
+    raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}") from wrong
+
+
+def _read(question: Question[Answer], reply: Reply, *, closed: bool) -> Answer:
+    if reply.refused:
+        raise ValueError(f"the model refuses to answer: {reply.text[:200]!r}")
+    return question.read(reply.text, closed)
+
+
+def _with_open_lists(question: Question[Answer], reply: Reply) -> Answer | None:
     try:
-        return question.read(reply.text)
-    except ValueError as error:  # a ValidationError is one too
-        if question.repair is None:
-            raise AnswerError(f"the words are not a {question.kind.__name__}: {what_is_wrong(error)}") from error
-        repair = question.repair(error)
-    account.check()
-    taken.repaired = True
-    messages = [*question.messages, AIMessage(reply.text or "{}"), HumanMessage(repair)]
-    reply = await _reply(question.about(messages), client, call, settings, taken, account)
-    try:
-        return question.read(reply.text)
-    except ValueError as error:
-        raise AnswerError(f"not a {question.kind.__name__}, also after a repair: {what_is_wrong(error)}") from error
+        return _read(question, reply, closed=False)
+    except ValueError:
+        return None
 
 
 async def _reply(

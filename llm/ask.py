@@ -8,7 +8,7 @@ from typing import Any
 
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
-from llm.errors import AnswerError, AskError
+from llm.errors import AskError
 from llm.fingerprint import fingerprint
 from llm.journal import note, replayed, with_earlier_tries
 from llm.prices import cost_of
@@ -48,7 +48,7 @@ async def ask(
         The typed answer.
 
     Raises:
-        AnswerError: no valid answer, also not after one repair.
+        AnswerError: no valid answer, also not after the repairs.
         ModelError: the model could not be reached or refused.
         LimitError: the case, the role or the run has taken what it may.
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
@@ -71,10 +71,12 @@ async def ask(
     )
     question: Question[Answer] | None = None
     chats = spec not in (OFFLINE, HUMAN)
-    if role.speech is not None and chats and (settings.plain_words or is_in_process(spec)):
-        said = [message.model_dump() for message in role.speech.conversation(view)]
+    speech = role.speech
+    if speech and speech.conversation and chats and (settings.plain_words or is_in_process(spec)):
+        heard = speech.conversation(view)
+        said = [message.model_dump() for message in heard]
         call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})
-        question = spoken_question(role, role.speech, view)
+        question = spoken_question(role, speech, heard, view)
     elif chats:
         question = await typed_question(role, view, system, user, pictures, language)
     if question is not None:
@@ -116,22 +118,33 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
 
 
 def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
-    """Interrupt the graph with the question; the run goes on with what the person gives."""
+    """Interrupt the graph with the question; the run goes on with what the person gives.
+
+    What is no answer is asked for again, by a further interrupt of the same node, with what is wrong with it. LangGraph
+    keeps what was given to the earlier ones, in order: an error here would be raised again for ever.
+    """
     from langgraph.types import interrupt
 
-    given = interrupt(
-        {
-            "role": call.role,
-            "stage": call.stage,
-            "messages": call.messages,
-            "schema": role.answer.model_json_schema(),
-        }
-    )
+    asked = {
+        "role": call.role,
+        "stage": call.stage,
+        "messages": call.messages,
+        "schema": role.answer.model_json_schema(),
+    }
+    while True:
+        given = interrupt(asked)
+        try:
+            return role.read(view, _form_or_words(given))
+        except ValueError as error:
+            asked = {**asked, "wrong": what_is_wrong(error)}
+
+
+def _form_or_words(given: Any) -> Any:
+    """JSON that a person has typed as text, as what it says; other text as it stands."""
     try:
-        answer = role.answer.model_validate(json.loads(given) if isinstance(given, str) else given)
-        return role.checked(view, answer)
-    except ValueError as error:
-        raise AnswerError(f"the person's answer is not a {role.answer.__name__}: {what_is_wrong(error)}") from error
+        return json.loads(given) if isinstance(given, str) and given.lstrip().startswith("{") else given
+    except ValueError:
+        return given
 
 
 def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:

@@ -25,12 +25,12 @@ from llm.throttle import throttle_of
 
 @dataclass
 class Reply:
-    """What came back: the raw text or tool arguments, and the tokens it took."""
+    """What came back: the raw text or tool arguments, the tokens it took, and whether that is a refusal."""
 
     text: str
-    form: str
     input_tokens: int = 0
     output_tokens: int = 0
+    refused: bool = False
 
 
 @dataclass
@@ -89,7 +89,7 @@ class ChatClient:
                 refusals[form] = "passed over"
                 continue
             self.forms.refused |= {(refused, question.name) for refused in refusals}
-            return Reply(text_of(message), form, *counts)
+            return Reply(text_of(message), *counts, refused=bool(message.additional_kwargs.get("refusal")))
         raise AssertionError("the last form either answers or raises")
 
     async def _send(

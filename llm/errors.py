@@ -8,7 +8,7 @@ class AskError(RuntimeError):
 
 
 class AnswerError(AskError):
-    """The model answered, but not in the answer's type, also not after one repair."""
+    """The model answered, but not in the answer's type, also not after the repairs."""
 
     reason = "unparseable_answer"
 

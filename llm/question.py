@@ -12,9 +12,10 @@ from typing import Any, Generic
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from pydantic import ValidationError
 
+from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.vocabulary import Language
-from llm.replies import find_json
+from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
 from llm.schema import answer_schema
 from prompts import load_prompt
@@ -31,7 +32,8 @@ class Question(Generic[Answer]):
         schema: the answer's strict JSON schema.
         instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
-        read: the answer in a reply's text; a ValueError if there is none.
+        read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
+            item outside a closed list is refused, or kept as it is.
         repair: what is said to the model about a reply that could not be read; None if it is not asked again.
         told: whether the instruction is appended in every form: some servers ignore one without a word, and the model
             then reads what its answer should have been.
@@ -43,7 +45,7 @@ class Question(Generic[Answer]):
     schema: dict[str, Any]
     instruction: str
     checked: Callable[[Answer], Answer]
-    read: Callable[[str], Answer]
+    read: Callable[[str, bool], Answer]
     repair: Callable[[ValueError], str] | None = None
     told: bool = False
 
@@ -65,22 +67,30 @@ async def typed_question(
         schema=schema,
         instruction=_words("answer_format", language, {"schema": shown}),
         checked=partial(role.checked, view),
-        read=lambda text: role.checked(view, role.answer.model_validate(find_json(text))),
+        read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
 
-def spoken_question(role: Role[Answer], speech: Speech[Answer], view: Any) -> Question[Answer]:
+def spoken_question(
+    role: Role[Answer], speech: Speech[Answer], conversation: Sequence[Message], view: Any
+) -> Question[Answer]:
     """The conversation so far, to be gone on with by a model that was taught to; its words are the answer."""
     return Question(
         kind=role.answer,
-        messages=convert_to_messages([message.model_dump() for message in speech.conversation(view)]),
+        messages=convert_to_messages([message.model_dump() for message in conversation]),
         name=role.name,
         schema={},
         instruction="",
         checked=partial(role.checked, view),
-        read=lambda text: role.checked(view, speech.answer(view, text)),
+        read=lambda text, _: role.checked(view, speech.answer(view, text)),
     )
+
+
+def _given(role: Role[Any], text: str) -> Any:
+    """The object in a reply; or its words, where the role only speaks and no form was even begun."""
+    words = answer_in(text)
+    return words if role.speech is not None and words and "{" not in words else find_json(text)
 
 
 def what_is_wrong(error: ValueError) -> str:

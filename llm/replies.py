@@ -33,6 +33,11 @@ def whole(value: Any) -> Any:
     return [whole(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+def answer_in(text: str) -> str:
+    """A reply without what was thought aloud before it."""
+    return text.rpartition("</think>")[2].strip()
+
+
 def find_json(text: str) -> Any:
     """The JSON object in a reply: bare, fenced or surrounded by prose, after any thinking aloud.
 
@@ -44,7 +49,7 @@ def find_json(text: str) -> Any:
     if text.lstrip().startswith("{"):
         parts = [text]
     else:
-        answer = text.rpartition("</think>")[2]
+        answer = answer_in(text)
         parts = _FENCE.findall(answer) or [answer]
     found = [value for part in parts for value in _objects(part)]
     if not found:

@@ -16,14 +16,15 @@ _declared: "list[Role[Any]]" = []
 
 @dataclass(frozen=True)
 class Speech(Generic[Answer]):
-    """How a role is asked in conversation, by a model that was taught to speak and not to fill in forms.
+    """How plain words are the answer of a role that only speaks: of a model that heeds no form, and of a person.
 
     Attributes:
-        conversation: what has been said so far, of the same view that the prompt renders.
+        conversation: what has been said so far, of the same view that the prompt renders, for a model that was taught
+            to speak and not to fill in forms; None if the role is never asked so.
         answer: the role's answer that plain words are; a ValueError if they are none.
     """
 
-    conversation: Callable[[Any], list[Message]]
+    conversation: Callable[[Any], list[Message]] | None
     answer: Callable[[Any, str], Answer]
 
 
@@ -38,7 +39,7 @@ class Role(Generic[Answer]):
         prompt: its prompt file, without language and ending.
         answer: the Pydantic type of its answer.
         offline: its deterministic rule, reading the same view that the prompt renders.
-        speech: how it is asked in conversation, if its answer can be given in plain words.
+        speech: how plain words are its answer, if all that it does is speak.
         check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
             model or a person says is held to it like to the type; the offline rule is trusted.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
@@ -66,6 +67,21 @@ class Role(Generic[Answer]):
         if self.check and (wrong := self.check(view, answer)):
             raise ValueError(wrong)
         return answer
+
+    def read(self, view: Any, given: Any, *, closed: bool = True) -> Answer:
+        """The answer in what was given: an object of its fields, or the plain words of a role that only speaks.
+
+        Args:
+            view: what was asked.
+            given: the object, or text without one.
+            closed: whether an item outside a closed list is refused, or kept as it is.
+
+        Raises:
+            ValueError: there is none, or one that fails the check.
+        """
+        if isinstance(given, str) and self.speech is not None and given.strip():
+            return self.checked(view, self.speech.answer(view, given.strip()))
+        return self.checked(view, self.answer.model_validate(given, context={"closed": closed}))
 
     def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":
         """The role at one of its stages; the same person, not declared anew.

@@ -27,6 +27,9 @@ class ModelSettings(BaseModel):
     max_attempts: int = Field(
         6, ge=1, description="Requests for one answer that may fail; a busy server is asked four times as often."
     )
+    repairs: int = Field(
+        3, ge=0, le=10, description="How often an answer that cannot be read is asked for again, with what is wrong."
+    )
     max_connections: int = Field(64, ge=1, description="Requests that one server gets at the same time.")
     max_tokens: int | None = Field(None, ge=1, description="Tokens an answer may have; the server's default if unset.")
     plain_words: bool = Field(

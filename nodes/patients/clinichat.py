@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
 from cases.vocabulary import Language, label
-from llm import Role
+from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -114,7 +114,19 @@ def _asks_for_all(question: str) -> bool:
     return bool(_ASKS_FOR_RESULTS.search(question)) and not named_tests(question)
 
 
-patient = Role("patient", "clinichat", "clini_eval/patient", ClinichatReply, offline=reply_by_rule)
+def in_plain_words(view: ClinichatPatientView, words: str) -> ClinichatReply:
+    """Plain words as the patient's reply; what they react to is what the rule says that the physician's words are."""
+    return reply_by_rule(view).model_copy(update={"text": words})
+
+
+patient = Role(
+    "patient",
+    "clinichat",
+    "clini_eval/patient",
+    ClinichatReply,
+    offline=reply_by_rule,
+    speech=Speech(None, in_plain_words),
+)
 
 
 @node

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from cases.case import PatientRecord
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from llm import Role
+from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -75,7 +75,14 @@ def quote_the_record(view: PatientView) -> PatientReply:
     return PatientReply(text="".join(spaced).strip() or words["all_said"])
 
 
-patient = Role("patient", "history_taking", "medchain/patient", PatientReply, offline=quote_the_record)
+patient = Role(
+    "patient",
+    "history_taking",
+    "medchain/patient",
+    PatientReply,
+    offline=quote_the_record,
+    speech=Speech(None, lambda view, words: PatientReply(text=words)),
+)
 
 
 @node

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cases.notes import Note
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import Department
+from cases.vocabulary import GivenDepartment
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -55,7 +55,7 @@ class DiagnosticKnowledge(Knowledge):
         description="What the disease is, in plain words; say if it is urgent; under 100 words."
     )
     differential_diagnosis: list[str] = Field(description="Other diseases to be considered for this patient.")
-    department: Department | None = Field(description="That would see this patient first.")
+    department: GivenDepartment | None = Field(description="That would see this patient first.")
     confirmation_tests: list[str] = Field(description="Laboratory, imaging or special tests that would confirm it.")
 
 

@@ -9,9 +9,10 @@ from typing_extensions import TypedDict
 
 from cases.notes import Note
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import Role, Speech, ask
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.doctor_actions import kind_of
 from nodes.reconstruction.dialogue_writer import short_script
 from nodes.reconstruction.exchanges import Exchange, PhysicianUtterance, Utterance
 from nodes.reconstruction.plan import farewell_words
@@ -91,8 +92,25 @@ def reply_of_the_script(view: PatientView) -> PatientTurn:
     return PatientTurn(text=answer_to(view.spoken, view.note, view.roles, disease, heard))
 
 
-physician = Role("doctor", "reconstruction", "reconstruction/physician", PhysicianTurn, next_of_the_script)
-patient = Role("patient", "reconstruction", "reconstruction/patient", PatientTurn, reply_of_the_script)
+physician = Role(
+    "doctor",
+    "reconstruction",
+    "reconstruction/physician",
+    PhysicianTurn,
+    next_of_the_script,
+    speech=Speech(
+        None,
+        lambda view, words: PhysicianTurn(text=words, finished=kind_of(words, view.language) == "conclusion"),
+    ),
+)
+patient = Role(
+    "patient",
+    "reconstruction",
+    "reconstruction/patient",
+    PatientTurn,
+    reply_of_the_script,
+    speech=Speech(None, lambda view, words: PatientTurn(text=words)),
+)
 
 
 @node

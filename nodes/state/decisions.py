@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from cases.case import UniqueItems
-from cases.vocabulary import AuxiliaryItem, Department, PhysicalItem, SubDepartment, TreatmentItem
+from cases.vocabulary import (
+    GivenAuxiliaryItem,
+    GivenDepartment,
+    GivenPhysicalItem,
+    GivenTreatmentItem,
+    GivenUrgency,
+    SubDepartment,
+)
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -23,8 +30,8 @@ class Decision(BaseModel):
 class Triage(Decision):
     """How urgent the case is, and the one department to refer it to."""
 
-    urgency: Literal["routine", "urgent", "emergency"] = Field(description="How soon the patient must be seen.")
-    department: Department = Field(description="The one first-level department.")
+    urgency: GivenUrgency = Field(description="How soon the patient must be seen.")
+    department: GivenDepartment = Field(description="The one first-level department.")
 
     def choices(self) -> frozenset[str]:
         """The department; urgency is no ground for an objection of its own."""
@@ -44,7 +51,7 @@ class SubDepartments(Decision):
 class PhysicalOrders(Decision):
     """The physical examinations to do; none is a possible answer."""
 
-    items: Annotated[list[PhysicalItem], UniqueItems]
+    items: Annotated[list[GivenPhysicalItem], UniqueItems]
 
     def choices(self) -> frozenset[str]:
         """The ordered items."""
@@ -54,7 +61,7 @@ class PhysicalOrders(Decision):
 class AuxiliaryOrders(Decision):
     """The auxiliary examinations to do; none is a possible answer."""
 
-    items: Annotated[list[AuxiliaryItem], UniqueItems]
+    items: Annotated[list[GivenAuxiliaryItem], UniqueItems]
 
     def choices(self) -> frozenset[str]:
         """The ordered items."""
@@ -90,7 +97,7 @@ class Diagnosis(Decision):
 class Treatment(Decision):
     """The kinds of treatment, from the closed list, and the plan in words."""
 
-    items: Annotated[list[TreatmentItem], UniqueItems] = Field(min_length=1)
+    items: Annotated[list[GivenTreatmentItem], UniqueItems] = Field(min_length=1)
     plan: str = Field(description="What is done, in words.")
 
     def choices(self) -> frozenset[str]:
@@ -103,8 +110,8 @@ class Referral(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    urgency: Literal["routine", "urgent", "emergency"]
-    department: Department
+    urgency: GivenUrgency
+    department: GivenDepartment
     sub_departments: list[str]
 
 

@@ -13,7 +13,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import with_sex
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
+from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Findings, Presentation, Reference, Turn
@@ -181,8 +181,8 @@ async def follow_up(state: ClosingState, runtime: Runtime[Context]) -> dict[str,
         auxiliary_examination={item: text for item, text in results.items() if item in AUXILIARY_ITEMS.names},
         imaging_report=state.get("reports", {}),
         diagnosis=state["diagnosis"].names,
-        treatment_items=state["treatment"].items,
-        department=referral.department,
+        treatment_items=[item for item in state["treatment"].items if item in TREATMENT_ITEMS.names],
+        department=referral.department if referral.department in DEPARTMENTS.names else None,
         sub_departments=referral.sub_departments,
     )
     if context.grow != "off":

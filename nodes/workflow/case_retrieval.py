@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.vocabulary import Language
+from cases.vocabulary import DEPARTMENTS, Language
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -63,10 +63,11 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     """The nearest remembered cases: of the department that has the case, or of all while it has none."""
     memory = await memory_of(context)
+    department = read_chart(findings, stage.name, context.language).department
     found = await asyncio.to_thread(
         memory.recall,
         findings["symptoms"],
-        read_chart(findings, stage.name, context.language).department,
+        department if department in DEPARTMENTS.names else None,  # one that there is not keeps no memory
         exclude=(findings["case_id"],),
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
         k=context.neighbours,

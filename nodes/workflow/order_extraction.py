@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict
 
 from cases.case import UniqueItems
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, AuxiliaryItem, PhysicalItem
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, GivenAuxiliaryItem, GivenPhysicalItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -20,8 +20,8 @@ class ExtractedOrders(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    physical: Annotated[list[PhysicalItem], UniqueItems]
-    auxiliary: Annotated[list[AuxiliaryItem], UniqueItems]
+    physical: Annotated[list[GivenPhysicalItem], UniqueItems]
+    auxiliary: Annotated[list[GivenAuxiliaryItem], UniqueItems]
 
 
 @dataclass(frozen=True)

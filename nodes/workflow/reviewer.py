@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.case import UniqueItems
-from cases.vocabulary import EXAMINATION_ITEMS, ExaminationItem
+from cases.vocabulary import EXAMINATION_ITEMS, GivenExaminationItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -25,7 +25,7 @@ class MissingExaminations(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    items: Annotated[list[ExaminationItem], UniqueItems] = Field(description="Empty if the findings suffice.")
+    items: Annotated[list[GivenExaminationItem], UniqueItems] = Field(description="Empty if the findings suffice.")
     reason: str
 
 

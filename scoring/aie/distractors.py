@@ -45,7 +45,21 @@ def _nearest_others(view: DistractorView) -> Distractors:
     return Distractors(names=chosen[:COUNT])
 
 
-distractor_writer = Role("distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others)
+def _all_different(view: DistractorView, answer: Distractors) -> str | None:
+    for place, name in enumerate(answer.names):
+        if any(_same(name, other) for other in (view.diagnosis, *answer.names[:place])):
+            return f"the distractor {name!r} repeats the diagnosis or another option"
+    return None
+
+
+distractor_writer = Role(
+    "distractor_writer",
+    "evaluation",
+    "judges/distractors",
+    Distractors,
+    offline=_nearest_others,
+    check=_all_different,
+)
 
 
 async def write_distractors(view: DistractorView, settings: ModelSettings, language: Language) -> Distractors:
@@ -54,11 +68,7 @@ async def write_distractors(view: DistractorView, settings: ModelSettings, langu
     Raises:
         AskError: no valid answer; two options that mean the same, or one that is the diagnosis, are none.
     """
-    written = await ask(distractor_writer, view, settings, language=language)
-    for place, name in enumerate(written.names):
-        if any(_same(name, other) for other in (view.diagnosis, *written.names[:place])):
-            raise AnswerError(f"the distractor {name!r} repeats the diagnosis or another option")
-    return written
+    return await ask(distractor_writer, view, settings, language=language)
 
 
 def options(case_id: str, diagnosis: str, distractors: Sequence[str]) -> tuple[dict[str, str], str]:

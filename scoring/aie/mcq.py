@@ -6,12 +6,12 @@ Source: AIE, figure 6b, where MCQE puts the whole question to the doctor model a
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
 from cases.text.words import language_of
-from cases.vocabulary import Language
+from cases.vocabulary import Language, given
 from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
 from scoring.asking import Answer, ask_each
@@ -65,7 +65,7 @@ class Answered:
 
 
 async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
-    """Put every question once; a model that fails, or names no letter of the options, leaves its answer missing.
+    """Put every question once; a model that fails leaves its answer missing. A letter of no option is a wrong answer.
 
     Args:
         questions: one a case.
@@ -142,8 +142,14 @@ def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], 
     return list(questions.values()), {case: reason for case, reason in reasons.items() if case not in questions}
 
 
+def _letter(text: str, letters: tuple[str, ...]) -> str:
+    if text not in letters:
+        raise ValueError(f"{text!r} is none of the letters {', '.join(letters)}")
+    return text
+
+
 @cache
 def _closed_choice(letters: tuple[str, ...]) -> type[Choice]:
     """The answer type of a question: exactly its letters."""
-    letter: Any = Literal.__getitem__(letters)
+    letter: Any = Annotated[str, *given(lambda text: _letter(text, letters), letters)]
     return create_model("Choice", __base__=Choice, letter=(letter, Field(description="The letter of one option.")))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from cases.vocabulary import Language
-from llm import AnswerError, ModelSettings, Role, ask
+from llm import ModelSettings, Role, ask
 from scoring.asking import Answer
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
@@ -57,6 +57,11 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
     return grade
 
 
+def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:
+    given, wanted = len(answer.supported), len(view.claims)
+    return None if given == wanted else f"{given} verdicts for {wanted} claims"
+
+
 claim_extractor = Role(
     "claim_extractor",
     "evaluation",
@@ -70,6 +75,7 @@ claim_judge = Role(
     "judges/entailment",
     Support,
     offline=lambda view: Support(supported=entailed(view.claims, view.report)),
+    check=_one_verdict_a_claim,
 )
 diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade)
 
@@ -89,8 +95,6 @@ async def judge_report(
     if not (claims and generated.strip()):
         return ReportClaims.pair(image_class, claims, [False] * len(claims))
     support = await ask(claim_judge, ClaimsView(claims, generated), settings, **asked)
-    if len(support.supported) != len(claims):
-        raise AnswerError(f"{len(support.supported)} verdicts for {len(claims)} claims")
     return ReportClaims.pair(image_class, claims, support.supported)
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from cases.vocabulary import EXAMINATION_ITEMS, Language
-from llm import AnswerError, ModelSettings, Role, ask
+from llm import ModelSettings, Role, ask
 from scoring.asking import Answer
 from scoring.metrics.diagnosis_grade import grade_offline
 from scoring.metrics.text_overlap import rouge_1, words
@@ -104,7 +104,12 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
     return Misdiagnosis(reason="examined, but read otherwise", type="wrong_judgement")
 
 
-director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
+def _every_part(view: GradingView, answer: MvmeGrades) -> str | None:
+    missing = [part for part in view.parts if getattr(answer, part) is None]
+    return f"the director did not grade {', '.join(missing)}" if missing else None
+
+
+director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline, check=_every_part)
 misdiagnosis_judge: Role[Misdiagnosis] = Role(
     "misdiagnosis_judge", "evaluation", "judges/misdiagnosis", Misdiagnosis, offline=_misdiagnosis_offline
 )
@@ -116,13 +121,10 @@ async def grade(
     """The director's grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
 
     Raises:
-        AnswerError: no valid answer, or a part that the reference has was not graded.
         AskError: the judge could not be asked.
     """
     parts = [part for part in PARTS if reference[part].strip()]
     answer = await ask(director, GradingView(report, reference, parts), settings, language=language, place=place)
-    if missing := [part for part in parts if getattr(answer, part) is None]:
-        raise AnswerError(f"the director did not grade {', '.join(missing)}")
     return answer.model_copy(update={part: None for part in PARTS if part not in parts})
 
 

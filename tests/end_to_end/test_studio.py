@@ -145,11 +145,16 @@ def test_a_person_can_take_a_role(client: Any, thread: str) -> None:
     (question,) = task["interrupts"]
     assert question["value"]["role"] == "patient"
     (field,) = question["value"]["schema"]["required"]
-    answer = {field: "It does not hurt at all, it is only there."}
-    list(client.runs.stream(thread, "clinical_workflow", command={"resume": answer}, **options))
+    said = "It does not hurt at all, it is only there."
+    wrong = {"words": said}
+    list(client.runs.stream(thread, "clinical_workflow", command={"resume": wrong}, **options))
+    (task,) = client.threads.get_state(thread)["tasks"]
+    (again,) = task["interrupts"]
+    assert field in again["value"]["wrong"] and again["value"]["messages"] == question["value"]["messages"]
+    list(client.runs.stream(thread, "clinical_workflow", command={"resume": said}, **options))
     values = client.threads.get_state(thread)["values"]
     assert values["diagnosis"]["names"]
-    assert answer[field] in [turn["text"] for turn in values["dialogue"]]
+    assert said in [turn["text"] for turn in values["dialogue"]]
 
 
 def test_an_unknown_case_id_is_answered_with_close_ones(client: Any, thread: str) -> None:

@@ -14,7 +14,7 @@ from nodes.context import Context
 from nodes.node import Node
 from prompts import load_words
 from tests.graphs.scripting import builtin, calls, pictures_in, script, words
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.run.checkpoints import serializer
 
 CASE = builtin("surgery-01")  # its ultrasound is a picture
@@ -170,6 +170,20 @@ def test_the_clinical_workflow_holds_its_dialogue_with_any_patient(patient: str)
     assert {turn.speaker for turn in result["dialogue"]} >= {"doctor", "patient"}
     stages = {call.stage.split(".")[0] for call in calls(result)} & {*PATIENTS}
     assert patient in stages or (patient == "medchain" and not stages)
+
+
+@pytest.mark.parametrize("patient", [*PATIENTS])
+def test_a_consultation_is_held_with_a_model_that_speaks_and_heeds_no_form(patient: str) -> None:
+    """Who has to decide or to sort is still asked for a form; here it is given to them."""
+
+    def answer(request: ChatRequest) -> str | None:
+        return "Thank you. It hurts here." if "text" in (request.schema or {}).get("properties", {}) else None
+
+    with FakeServer(answer=answer) as server:
+        result = run(patient=patient, max_turns=2, models={"default": f"openai:any@{server.base_url}"})
+    said = {turn.speaker: turn.text for turn in result["dialogue"]}
+    assert said["doctor"] == "Thank you. It hurts here." and result["report"].diagnosis
+    assert patient == "medpmc" or said["patient"] == "Thank you. It hurts here."
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])

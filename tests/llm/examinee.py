@@ -37,7 +37,7 @@ def spec(server: FakeServer) -> str:
 
 
 def served(server: FakeServer, **options: Any) -> ModelSettings:
-    return ModelSettings(models={"default": spec(server)}, **options)
+    return ModelSettings(models={"default": spec(server)}, **{"repairs": 1, **options})
 
 
 async def put(settings: ModelSettings, language: Language = "en", pictures: Sequence[str] = ()) -> tuple[Opinion, Call]:

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from llm import AnswerError, Trace, ask, merge_traces
+from llm import Trace, ask, merge_traces
 from nodes.context import Context
 from nodes.node import Node, node
 from nodes.workflow.case_retrieval import WordsView, refiner
@@ -194,9 +194,12 @@ async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_an
 
 
 @WAYS
-async def test_a_persons_answer_of_another_type_is_an_error_and_not_an_answer(how: str) -> None:
+async def test_a_persons_answer_of_another_type_is_asked_for_again_in_the_same_node(how: str) -> None:
     graph = graph_of(condense, checkpointer=InMemorySaver(serde=serializer()))
     options: Any = {"config": {"configurable": {"thread_id": how}}, "context": {"models": {"refiner": "human"}}}
     await run(graph, how, GIVEN, **options)
-    with pytest.raises(AnswerError, match="symptoms"):
-        await run(graph, how, Command(resume={"text": "dry cough"}), **options)
+    await run(graph, how, Command(resume={"text": "dry cough"}), **options)
+    [question] = graph.get_state(options["config"]).interrupts
+    assert "symptoms" in question.value["wrong"]
+    result = await run(graph, how, Command(resume={"symptoms": "wet cough"}), **options)
+    assert result["description"] == "wet cough"

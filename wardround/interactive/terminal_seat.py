@@ -67,6 +67,8 @@ class TerminalSeat:
             EOFError: the person leaves.
         """
         schema = question["schema"]
+        if wrong := question.get("wrong"):
+            self._console.print(Text(f"That is no answer yet: {printable(wrong)}", style="bold"))
         if "text" in schema["properties"]:
             return self._words(schema)
         self._console.print(Text(f"\n{schema.get('description', '').strip()}", style="bold"))

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from cases.vocabulary import Language
-from llm import Role
+from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -65,7 +65,20 @@ def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
     )
 
 
-patient = Role("patient", "ai_hospital", "ai_hospital/patient", PatientWords, offline=quote_or_pass_on)
+def in_plain_words(view: AiHospitalPatientView, words: str) -> PatientWords:
+    """Plain words as the patient's: to the examiner if the doctor has just asked for an examination."""
+    to_examiner = not view.outcomes and wants_examination(view.question)
+    return PatientWords(addressee="examiner" if to_examiner else "doctor", text=words)
+
+
+patient = Role(
+    "patient",
+    "ai_hospital",
+    "ai_hospital/patient",
+    PatientWords,
+    offline=quote_or_pass_on,
+    speech=Speech(None, in_plain_words),
+)
 
 
 @node

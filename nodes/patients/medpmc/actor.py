@@ -1,7 +1,7 @@
 """The patient-actor: puts the plain patient's words into the manner of a persona (Med-PMC, section 3.2.3).
 
 It adds manner and no facts: a rewriting that loses or adds a number, a denial or a medical term is refused, and after
-one repair the plain words are said as they are. The refusal stands in the trace, as the error of the actor's call.
+the repairs the plain words are said as they are. The refusal stands in the trace, as the error of the actor's call.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from cases.text.fact_preservation import changes
 from cases.vocabulary import Language
-from llm import Role
+from llm import Role, Speech
 from llm.errors import AnswerError
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -57,7 +57,15 @@ def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
     return f"the facts are not those of the plain words ({changed})" if changed else None
 
 
-actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, offline=with_manners, check=keeps_the_facts)
+actor = Role(
+    "actor",
+    "medpmc",
+    "medpmc/actor",
+    Rewriting,
+    offline=with_manners,
+    speech=Speech(None, lambda view, words: Rewriting(text=words)),
+    check=keeps_the_facts,
+)
 
 
 @node

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from cases.vocabulary import Language
-from llm import Role
+from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -54,7 +54,12 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
 
 
 response_generator = Role(
-    "response_generator", "saps", "saps/response_generator", SimulatedReply, offline=quote_what_is_released
+    "response_generator",
+    "saps",
+    "saps/response_generator",
+    SimulatedReply,
+    offline=quote_what_is_released,
+    speech=Speech(None, lambda view, words: SimulatedReply(text=words)),
 )
 
 

@@ -4,6 +4,7 @@ from pydantic import ValidationError
 from llm import AnswerError, ModelSettings
 from scoring.aie import distractors
 from scoring.aie.distractors import Distractors, DistractorView, options, write_distractors
+from tests.support.fake_server import ChatRequest, FakeServer
 
 NEAREST = ["Asthma", "COPD", "chronic obstructive pulmonary disease", "pneumonia ", "", "Sepsis", "Gout"]
 
@@ -23,13 +24,15 @@ async def test_too_few_candidates_are_a_failure_not_a_guess() -> None:
         await write_distractors(view("Asthma", "asthma"), ModelSettings(), "en")
 
 
-async def test_a_written_option_that_repeats_the_diagnosis_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask(*_: object, **__: object) -> Distractors:
-        return Distractors(names=["Asthma", "Gout", "pneumonia", "Sepsis"])
+async def test_a_written_option_that_repeats_the_diagnosis_is_written_again() -> None:
+    def answer(request: ChatRequest) -> dict[str, list[str]]:
+        third = "Gout" if "'pneumonia' repeats" in request.text else "pneumonia"
+        return {"names": ["Asthma", "COPD", third, "Sepsis"]}
 
-    monkeypatch.setattr(distractors, "ask", ask)
-    with pytest.raises(AnswerError, match="'pneumonia' repeats"):
-        await write_distractors(view(), ModelSettings(), "en")
+    with FakeServer(answer=answer) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        written = await write_distractors(view(), settings, "en")
+    assert written.names == ["Asthma", "COPD", "Gout", "Sepsis"] and len(server.requests) == 2
 
 
 def test_there_are_exactly_four() -> None:

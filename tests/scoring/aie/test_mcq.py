@@ -71,7 +71,7 @@ async def test_a_model_is_asked_the_same_whichever_option_is_right_and_may_answe
         }
 
 
-async def test_a_letter_of_no_option_and_a_failing_server_are_missing_with_the_reason_not_wrong() -> None:
+async def test_a_letter_of_no_option_is_asked_about_once_and_is_wrong_and_a_failing_server_leaves_a_gap() -> None:
     def answer(request: ChatRequest) -> dict[str, Any]:
         return {"letter": "E" if "pneumonia" in request.text else "A"}
 
@@ -79,8 +79,8 @@ async def test_a_letter_of_no_option_and_a_failing_server_are_missing_with_the_r
     with FakeServer(answer=answer) as server:
         answered = await answer_questions(asked, by_server(server))
         assert len([request for request in server.requests if "pneumonia" in request.text]) == 2  # repaired once
-    assert answered.letters == {"good": "A"} and answered.failures["odd"].startswith("unparseable_answer")
-    assert [sample.case for sample in mcq_diagnosis(asked, answered.letters)] == ["good"]
+    assert answered.letters == {"odd": "E", "good": "A"} and not answered.failures
+    assert [sample.value for sample in mcq_diagnosis(asked, answered.letters)] == [0.0, 100.0]
     with FakeServer(faults=lambda request: "500") as server:
         answered = await answer_questions(asked, by_server(server))
     assert answered.failures.keys() == {"odd", "good"} and answered.failures["odd"].startswith("model_error")

@@ -27,7 +27,7 @@ def diagnosis(settings: ModelSettings, predicted: list[str], reference: list[str
 
 
 def played(server: FakeServer, **settings: Any) -> ModelSettings:
-    return ModelSettings(models={"default": f"openai:judge@{server.base_url}"}, max_attempts=1, **settings)
+    return ModelSettings(models={"default": f"openai:judge@{server.base_url}"}, max_attempts=1, repairs=1, **settings)
 
 
 def answering(**answers: Mapping[str, Any]) -> FakeServer:
@@ -91,6 +91,17 @@ def test_another_number_of_verdicts_than_claims_is_no_answer(supported: list[boo
         pytest.raises(AnswerError, match=f"{len(supported)} verdicts for 2 claims"),
     ):
         report(played(server))
+
+
+def test_another_number_of_verdicts_than_claims_is_mended_by_the_same_judge() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        if request.name == "Claims":
+            return {"claims": ["a", "b"]}
+        return {"supported": [True, False] if "1 verdicts for 2 claims" in request.text else [True]}
+
+    with FakeServer(answer=answer) as server:
+        judged = report(played(server))
+    assert [verdict.entailed for verdict in judged.verdicts] == [True, False]
 
 
 @pytest.mark.parametrize("claims", [["a"] * 31, ["a", " "], "a", None])

@@ -1,6 +1,7 @@
 import asyncio
 from itertools import permutations
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,10 +19,10 @@ from scoring.mvme.grades import (
     released_grades,
     score_parts,
 )
-from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, PartGrade, ReportParts, grade, misdiagnosis
+from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, ReportParts, grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS, read_evaluations
 from tests.scoring.ai_hospital_files import EVALUATIONS, released
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer
 
 OPTIONS = st.sampled_from([*SCORES, None])
 
@@ -153,21 +154,22 @@ def test_a_chat_model_grades_and_splits_through_the_one_door() -> None:
     assert diseases == ["肺炎", "高血压"]
 
 
-async def test_a_part_left_out_by_the_director_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    only = MvmeGrades(
-        symptoms=None,
-        examinations=None,
-        diagnosis=PartGrade(analysis="", option="B"),
-        basis=None,
-        treatment=None,
-    )
+@pytest.mark.parametrize("repairs", [0, 1])
+async def test_a_part_left_out_by_the_director_is_asked_for_again_and_else_a_failure(repairs: int) -> None:
+    graded = {"analysis": "", "option": "B"}
 
-    async def answer(*_: object, **__: object) -> MvmeGrades:
-        return only
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        others = graded if "did not grade basis, treatment" in request.text else None
+        return {"symptoms": None, "examinations": None, "diagnosis": graded, "basis": others, "treatment": others}
 
-    monkeypatch.setattr("scoring.mvme.judges.ask", answer)
-    with pytest.raises(AnswerError, match="basis, treatment"):
-        await grade(REFERENCE, REFERENCE, ModelSettings(), "zh")
+    with FakeServer(answer=answer) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, repairs=repairs)
+        if repairs:
+            found = await grade(REFERENCE, REFERENCE, settings, "zh")
+            assert found.options == {"diagnosis": "B", "basis": "B", "treatment": "B"}
+        else:
+            with pytest.raises(AnswerError, match="basis, treatment"):
+                await grade(REFERENCE, REFERENCE, settings, "zh")
 
 
 @pytest.mark.parametrize(

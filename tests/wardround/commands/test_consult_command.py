@@ -136,7 +136,7 @@ def test_the_other_seats_may_be_models_and_one_that_fails_is_named_and_tried_aga
     out = tmp_path / "session"
 
     def answer(request: Any) -> dict[str, Any] | str:
-        return "no JSON" if broken else {"addressee": "doctor", "text": "It hurts here.", "finished": False}
+        return "{" if broken else {"addressee": "doctor", "text": "It hurts here.", "finished": False}
 
     with FakeServer(answer=answer) as server:
         model = f"--models=patient=openai:any@{server.base_url}"

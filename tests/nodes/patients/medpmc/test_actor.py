@@ -74,14 +74,19 @@ def test_a_rewriting_that_never_keeps_the_facts_gives_way_to_the_plain_words_and
     rewriting: str, named: str
 ) -> None:
     turn, call, requests = said(lambda request: {"text": rewriting})
-    assert (turn.text, turn.plain, len(requests)) == (PLAIN, PLAIN, 2)
+    assert (turn.text, turn.plain, len(requests)) == (PLAIN, PLAIN, 4)
     assert call.role == "actor" and "the facts are not those of the plain words" in call.error and named in call.error
 
 
 def test_an_answer_that_is_none_gives_way_to_the_plain_words_too() -> None:
-    turn, call, _ = said(lambda request: "Moo.")
+    turn, call, _ = said(lambda request: '{"text": "A feve')
     assert turn.text == turn.plain == PLAIN
     assert call.error.startswith("unparseable_answer")
+
+
+def test_plain_words_are_the_actors_and_held_to_the_facts_too() -> None:
+    assert said(lambda request: FAITHFUL)[0].text == FAITHFUL
+    assert said(lambda request: BAD)[0].text == PLAIN
 
 
 def test_the_actor_is_shown_the_persona_and_the_plain_words_and_no_more() -> None:
