@@ -27,6 +27,7 @@ class ConsultationAnswers(BaseModel):
     dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
     orders: list[str] = Field(default_factory=list, description="The closed items that the doctors asked for.")
     collaboration: Collaboration | None = Field(None, description="How several doctors came to one report.")
+    disclosed: bool = Field(False, description="The record was laid open instead: its facts are nobody's finding.")
 
     @property
     def diagnosis(self) -> list[str]:
@@ -44,6 +45,7 @@ class ConsultationAnswers(BaseModel):
             dialogue=dialogues[0],
             orders=[item for item in EXAMINATION_ITEMS.names if item in asked],
             collaboration=state.get("collaboration"),
+            disclosed=not any(dialogues) and "results" in state,
         )
 
 

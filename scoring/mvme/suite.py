@@ -9,12 +9,17 @@ from scoring.mvme.judges import grade
 from scoring.mvme.transcripts import PARTS
 
 NO_KEY = "no reference in the answer key"
+COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was laid open: there was nothing to find out")
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest."""
+    """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest.
+
+    In one step, what the doctor copies of the record that was laid open is not graded (AI Hospital, Table 2).
+    """
+    copied = COPIED if answers.disclosed else {}
     reference = reference_parts(case)
-    unscored: dict[str, str] = {part: NO_KEY for part in PARTS if not reference[part].strip()}
+    unscored: dict[str, str] = {part: NO_KEY for part in PARTS if not reference[part].strip()} | copied
     values: dict[str, float | None] = dict.fromkeys(suite.published)
     if answers.report is None:
         lowest = float(SCORES[LOWEST])
@@ -25,7 +30,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         reason = f"judge failed: {error.reason}: {error}"
         return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
     for part, option in options.items():
-        values[part] = float(SCORES[option]) if option else None
+        values[part] = float(SCORES[option]) if option and part not in copied else None
     return CaseScores(values, unscored)
 
 

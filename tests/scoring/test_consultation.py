@@ -4,12 +4,18 @@ from typing import Any
 import pytest
 
 from cases import AnswerKey
+from graphs import consultation, one_step
 from llm import ModelSettings
 from nodes.consultation.final_report import FinalReport
+from nodes.context import Context
 from nodes.state.chart import Turn
-from scoring.consultation import items_asked_for, score_consultation
+from scoring.consultation import ConsultationAnswers, items_asked_for, score_consultation
+from scoring.mvme.suite import COPIED
+from scoring.suite import SUITES
 from tests.graphs.scripting import builtin
 
+ONE_STEP: Any = one_step
+CONSULTATION: Any = consultation
 CASE = builtin("surgery-01")
 RIGHT = FinalReport(
     symptoms=f"{CASE.patient.chief_complaint} {CASE.patient.present_illness}",
@@ -59,3 +65,18 @@ def test_what_the_key_does_not_answer_is_not_scored() -> None:
     found = scores(case=CASE.model_copy(update={"key": AnswerKey()}))
     assert found.diagnosis is None and found.examinations is None
     assert found.parts.diagnosis is None and found.parts.basis is None and found.parts.treatment is None
+
+
+def test_what_one_step_copies_of_the_record_is_not_scored_and_says_why() -> None:
+    case = builtin("surgery-03")
+    answers = ConsultationAnswers.of(ONE_STEP.invoke({"case": case}, context={"retrieval": False}))
+    found = asyncio.run(SUITES["mvme"].score(case, answers, Context()))
+    assert answers.disclosed and {part for part, score in found.values.items() if score is None} == set(COPIED)
+    assert {part: found.unscored[part] for part in COPIED} == COPIED
+    unwritten = asyncio.run(SUITES["mvme"].score(case, answers.model_copy(update={"report": None}), Context()))
+    assert [unwritten.values[part] for part in COPIED] == [None, None] and unwritten.values["diagnosis"] == 1.0
+
+
+def test_what_a_consultation_found_out_is_scored() -> None:
+    state = CONSULTATION.invoke({"case": builtin("surgery-03")}, context={"retrieval": False, "max_turns": 2})
+    assert not ConsultationAnswers.of(state).disclosed

@@ -14,16 +14,24 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
-from llm.specs import check_models
+from llm.specs import OFFLINE, check_models
 from nodes.context import Context
-from wardround.config.experiment import NAME, NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, Section
+from wardround.config.cast import JUDGES, check_rows, keys_of
+from wardround.config.experiment import (
+    NAME,
+    NOT_OF_THE_WORKFLOW,
+    ConfigurationError,
+    Experiment,
+    Section,
+    judging_roles,
+)
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 from wardround.tables.names import TABLE_NAMES
 
 COMMAND_LINE = "command line"
-_MODEL_MAPS = ("models", "judges")
-_BARE = {"name", "graph", "suite", "epochs", "seed", "prompts"}  # keys of `--set` that are not the workflow's
+_MODEL_MAPS = ("models", "judges", "fixed")
+_BARE = {"name", "graph", "suite", "epochs", "seed", "prompts", "mixed"}  # keys of `--set` that are not the workflow's
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
@@ -55,6 +63,12 @@ class Sweeping(Section):
         default_factory=dict, description="Named runs, each with its own settings."
     )
     tables: list[str] = Field(default_factory=list, description="Tables of the papers to print at the end.")
+    fixed: dict[str, str] = Field(
+        default_factory=dict,
+        description="Models of roles, and of `judges`, that are the same in every run; they come in where anybody "
+        "else is a model.",
+    )
+    mixed: bool = Field(False, description="Take offline rules beside models, or changing patients, in one table.")
 
     @field_validator("tables")
     @classmethod
@@ -62,6 +76,12 @@ class Sweeping(Section):
         if unknown := [name for name in tables if name not in TABLE_NAMES]:
             raise ValueError(f"unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
         return tables
+
+    @field_validator("fixed")
+    @classmethod
+    def _known_roles(cls, fixed: dict[str, str]) -> dict[str, str]:
+        check_models({"default" if role == JUDGES else role: spec for role, spec in fixed.items()})
+        return fixed
 
 
 Place = tuple[str, ...]  # a key and the sections that it stands in
@@ -95,6 +115,8 @@ def read_sweep(
     written = _read(file, ())
     base = {place: setting for place, setting in written.items() if place[0] not in Sweeping.model_fields}
     sweeping = _sweeping({place: setting for place, setting in written.items() if place not in base}, file)
+    mixed = bool(overrides.get("mixed", sweeping.mixed))
+    overrides = {key: value for key, value in overrides.items() if key != "mixed"}
     grid = _laid(sweeping.grid)
     variants = {name: _laid(settings) for name, settings in sweeping.variants.items()}
     given = {_place(key): value for key, value in overrides.items()}
@@ -104,19 +126,25 @@ def read_sweep(
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
     if hits := [place for place in given if place in swept]:
         raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
+    for place in swept:
+        if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in _MODEL_MAPS:
+            raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
     combinations = list(_combinations(variants or {"": {}}, grid, file))
     base_of = _obeyed(base, [laid for _, laid in combinations])
-    runs: dict[str, Experiment] = {}
+    settings: dict[str, Settings] = {}
     for name, laid in combinations:
         if name in _TAKEN:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
-        if name in runs:
+        if name in settings:
             raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
         over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
         if name:
             over[("name",)] = (name, str(file))
         kept = {place: setting for place, setting in base_of(over).items() if place not in over}
-        runs[name] = _checked({**kept, **over}, file)
+        settings[name] = {**kept, **over}
+    runs = {name: _checked(laid, file) for name, laid in _cast(settings, sweeping.fixed, file).items()}
+    if sweeping.tables and not mixed:
+        check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     if not re.fullmatch(NAME, str(title)):
         raise ConfigurationError(
@@ -322,6 +350,30 @@ def _checked(settings: Settings, file: Path | None) -> Experiment:
     except ValidationError as error:
         raise _refusal(error, settings, file, section) from error
     return experiment
+
+
+def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
+    """The settings with those who are fixed, where anybody is a model; a model goes to the runs that ask its role."""
+    if len(runs) == 1 and not fixed:
+        return dict(runs)
+    bare = {name: {at: kept for at, kept in laid.items() if at[0] not in _MODEL_MAPS} for name, laid in runs.items()}
+    asked = {name: {*keys_of(_checked(laid, file)), *judging_roles()} for name, laid in bare.items()}
+    by_anybody = set().union(*asked.values())
+    found: dict[str, Settings] = {}
+    for name, laid in runs.items():
+        keys = asked[name] | {"default"}
+        own = {
+            at: kept for at, kept in laid.items() if at[0] != "models" or {at[-1]} & keys or at[-1] not in by_anybody
+        }
+        if any(value != OFFLINE for (section, *_), (value, _) in own.items() if section == "models"):
+            own = {**_fixed(fixed, keys, file), **own}
+        found[name] = own
+    return found
+
+
+def _fixed(fixed: Mapping[str, str], asked: set[str], file: Path | None) -> Settings:
+    places = {(JUDGES, "default") if role == JUDGES else ("models", role): spec for role, spec in fixed.items()}
+    return {at: (spec, f"{file}: fixed") for at, spec in places.items() if at[0] == JUDGES or at[-1] in asked}
 
 
 def _toml_value(text: str) -> Any:

@@ -72,7 +72,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
     [
         (
             "colour = 1",
-            "colour: unknown key; known are data, epochs, extends, graph, grid, judges, limits, models, ",
+            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, judges, limits, ",
         ),
         ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, notes, split, terms"),
         (

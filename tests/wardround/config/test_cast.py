@@ -1,0 +1,91 @@
+"""Who plays whom in the runs of a table."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm.specs import OFFLINE, model_of
+from wardround.config.cast import keys_of
+from wardround.config.experiment import ConfigurationError
+from wardround.config.experiment_file import Sweep, read_sweep
+from wardround.library import find_file, library_files
+
+DOCTOR, OTHER = "openai:doctor@http://localhost:1/v1", "openai:other@http://localhost:1/v1"
+SIMULATOR = frozenset({"state_tracker", "memory_bank", "response_generator"})
+# Who is the same in every row of a ready file, besides the judges.
+FIXED: dict[str, frozenset[str]] = {
+    "aie_table_2": SIMULATOR,
+    "clinichat_table_2": frozenset(),  # the rows are ways of writing both sides
+    "clinichat_table_4": frozenset({"patient"}),
+    **dict.fromkeys(("medchain_table_2", "medchain_table_3", "medchain_table_4"), frozenset({"patient", "extraction"})),
+    **dict.fromkeys(("medpmc_table_2", "medpmc_table_3"), SIMULATOR | {"technician", "actor"}),
+    "mvme_table_2": frozenset({"patient", "examiner", "patient_profile", "director"}),
+}
+
+
+def ready(name: str, models: dict[str, str] | None = None, **overrides: Any) -> Sweep:
+    return read_sweep(find_file(Path(name)), overrides, models)
+
+
+def written(folder: Path, text: str, models: dict[str, str] | None = None, **overrides: Any) -> Sweep:
+    file = folder / "table.toml"
+    file.write_text(text)
+    return read_sweep(file, overrides, models)
+
+
+@pytest.mark.parametrize("name", sorted(library_files()))
+def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(name: str) -> None:
+    for run in ready(name, {"default": DOCTOR}).runs.values():
+        asked = {key.rpartition(".")[2] for key in keys_of(run)}
+        assert {role for role in FIXED[name] & asked if model_of(role, "", run.models) == DOCTOR} == set()
+        assert run.judges["default"] != DOCTOR and model_of("doctor", "", run.models) == DOCTOR
+
+
+@pytest.mark.parametrize("name", sorted(library_files()))
+def test_a_ready_file_goes_by_rules_alone_where_no_model_is_named(name: str) -> None:
+    for run in ready(name).runs.values():
+        assert {*run.models.values(), *run.judges.values()} == {OFFLINE}
+
+
+def test_a_grid_over_the_doctors_leaves_patient_and_judges_as_they_are(tmp_path: Path) -> None:
+    found = written(tmp_path, f"extends = 'medchain_table_3'\n[grid]\n'models.default' = ['{DOCTOR}', '{OTHER}']")
+    assert len(found.runs) == 8
+    assert len({(run.models["patient"], run.judges["default"]) for run in found.runs.values()}) == 1
+    assert {run.models["default"] for run in found.runs.values()} == {DOCTOR, OTHER}
+
+
+@pytest.mark.parametrize("swept", ["models.patient", "judges.default"])
+def test_who_is_fixed_cannot_be_swept_over(swept: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is the same in every run by"):
+        written(tmp_path, f"extends = 'medchain_table_3'\n[grid]\n'{swept}' = ['{DOCTOR}', '{OTHER}']")
+
+
+def test_a_seat_that_only_some_rows_ask_is_given_to_those_and_the_bound_row_has_its_doctor() -> None:
+    found = ready("mvme_table_2", {"default": DOCTOR, "intern2": OTHER}).runs
+    assert found["three_doctors"].models["intern2"] == OTHER
+    assert found["one_step"].models == {"default": DOCTOR}
+
+
+def test_a_table_of_rules_beside_models_is_refused_unless_it_is_asked_for() -> None:
+    interns = {f"intern{seat}": DOCTOR for seat in (1, 2, 3)}
+    with pytest.raises(ConfigurationError, match=r"tables: doctor, .*would go by offline rules beside models"):
+        ready("mvme_table_2", interns)
+    assert ready("mvme_table_2", interns, mixed=True).runs["one_step"].models["default"] == OFFLINE
+    assert ready("mvme_table_2", {**interns, "default": OTHER})
+
+
+def test_a_table_of_ones_own_is_refused_where_patient_or_judges_change_with_the_doctors(tmp_path: Path) -> None:
+    swept = f"tables = ['scores']\n[grid]\n'models.default' = ['{DOCTOR}', '{OTHER}']\n"
+    with pytest.raises(ConfigurationError, match="patient would change with the doctors' model"):
+        written(tmp_path, swept)
+    with pytest.raises(ConfigurationError, match="judges would change with the doctors' model"):
+        written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'")
+    assert written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'\njudges = '{OTHER}'").runs
+    assert written(tmp_path, f"mixed = true\n{swept}").runs
+    assert written(tmp_path, swept.partition("\n")[2]).runs, "without a table, rows are not laid side by side"
+
+
+def test_an_unknown_role_among_those_who_are_fixed_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"models: unknown role 'patent'; did you mean 'patient'"):
+        written(tmp_path, f"[fixed]\npatent = '{DOCTOR}'")
