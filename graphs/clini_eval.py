@@ -3,6 +3,7 @@
 from langgraph.graph import END, START, StateGraph
 
 from graphs.contexts import CliniEvalContext
+from llm.tracing import UNTRACED
 from scoring.clini_eval.nodes import CliniEvalInput, CliniEvalState, compare, demonstrate, give_points, summarise
 
 builder = StateGraph(CliniEvalState, context_schema=CliniEvalContext, input_schema=CliniEvalInput)
@@ -17,4 +18,4 @@ builder.add_edge("compare", "give_points")
 builder.add_edge("give_points", "summarise")
 builder.add_edge("summarise", END)
 
-graph = builder.compile(name="Clini-Eval")
+graph = builder.compile(name="Clini-Eval").with_config(callbacks=UNTRACED)

@@ -15,6 +15,7 @@ from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.referral import graph as referral
 from graphs.strategies.decision import decision
+from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.chart import Findings
 from nodes.state.graph_states import ClinicalInput, ClinicalState
@@ -89,4 +90,4 @@ def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Any,
 
 
 builder = build_clinical_workflow()
-graph = builder.compile(name="Clinical workflow")
+graph = builder.compile(name="Clinical workflow").with_config(callbacks=UNTRACED)

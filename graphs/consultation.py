@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
+from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS
@@ -73,4 +74,4 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
 
 
 builder = build_consultation()
-graph = builder.compile(name="Consultation")
+graph = builder.compile(name="Consultation").with_config(callbacks=UNTRACED)

@@ -1,7 +1,8 @@
 """Diagnosis: what the findings amount to (MedChain, A.2.4)."""
 
 from graphs.stage import build_stage
+from llm.tracing import UNTRACED
 from nodes.workflow.stages import DIAGNOSIS
 
 builder = build_stage(DIAGNOSIS)
-graph = builder.compile(name="Diagnosis")
+graph = builder.compile(name="Diagnosis").with_config(callbacks=UNTRACED)

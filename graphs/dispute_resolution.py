@@ -15,6 +15,7 @@ from graphs.consultation import build_consultation
 from graphs.contexts import DisputeResolutionContext
 from graphs.inquiry import graph as inquiry
 from graphs.seats import seated, send
+from llm.tracing import UNTRACED
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor
 from nodes.collaboration.topic import REPORT
@@ -101,4 +102,4 @@ builder.add_edge("confirm", "agree_on_facts")
 builder.add_edge("agree_on_facts", "discuss")
 builder.add_edge("discuss", END)
 
-graph = builder.compile(name="Dispute resolution")
+graph = builder.compile(name="Dispute resolution").with_config(callbacks=UNTRACED)

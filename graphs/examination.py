@@ -8,6 +8,7 @@ from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
 from graphs.stage import build_stage
+from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import ExaminationState
@@ -30,4 +31,4 @@ builder.add_node("report", build_stage(EXAMINATION).compile(name="Report"))
 builder.add_conditional_edges(START, each_image_class, {"each image class": "report", "nothing to report": END})
 builder.add_edge("report", END)
 
-graph = builder.compile(name="Examination")
+graph = builder.compile(name="Examination").with_config(callbacks=UNTRACED)

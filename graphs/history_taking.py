@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 
 from graphs.interview import graph as interview
 from graphs.stage import build_stage
+from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
 from nodes.workflow.case_retrieval import refine
@@ -52,4 +53,4 @@ builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
 builder.add_edge("extract_orders", "examine")
 builder.add_edge("examine", END)
 
-graph = builder.compile(name="History-taking")
+graph = builder.compile(name="History-taking").with_config(callbacks=UNTRACED)

@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.seats import chosen
+from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS
@@ -64,4 +65,4 @@ def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any,
 
 
 builder = build_interview()
-graph = builder.compile(name="Interview")
+graph = builder.compile(name="Interview").with_config(callbacks=UNTRACED)

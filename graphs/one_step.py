@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.contexts import OneStepContext
+from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ConsultationState
@@ -33,4 +34,4 @@ builder.add_edge("refine", "recall")
 builder.add_edge("recall", "report")
 builder.add_edge("report", END)
 
-graph = builder.compile(name="One-step diagnosis")
+graph = builder.compile(name="One-step diagnosis").with_config(callbacks=UNTRACED)

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from cases.dialogues import Dialogue
 from graphs.contexts import ReconstructionContext
 from llm import Trace, merge_traces
+from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.reconstruction.dialogue_writer import WritingState, write_directly, write_section, write_whole
 from nodes.reconstruction.filing import NoteInput, file_dialogue, take_note
@@ -83,4 +84,4 @@ builder.add_conditional_edges(
 builder.add_edge("patient_replies", "physician_speaks")
 builder.add_edge("file_dialogue", END)
 
-graph = builder.compile(name="Reconstruction")
+graph = builder.compile(name="Reconstruction").with_config(callbacks=UNTRACED)

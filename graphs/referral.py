@@ -3,6 +3,7 @@
 from langgraph.graph import END, START, StateGraph
 
 from graphs.stage import build_stage
+from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import ReferralOutput, ReferralState
@@ -16,4 +17,4 @@ builder.add_edge(START, "level1")
 builder.add_edge("level1", "level2")
 builder.add_edge("level2", END)
 
-graph = builder.compile(name="Referral")
+graph = builder.compile(name="Referral").with_config(callbacks=UNTRACED)

@@ -1,7 +1,8 @@
 """Treatment: what is done about it (MedChain, A.2.5)."""
 
 from graphs.stage import build_stage
+from llm.tracing import UNTRACED
 from nodes.workflow.stages import TREATMENT
 
 builder = build_stage(TREATMENT)
-graph = builder.compile(name="Treatment")
+graph = builder.compile(name="Treatment").with_config(callbacks=UNTRACED)

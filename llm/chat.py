@@ -12,6 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
+from llm.egress import stay_with_host_async, stays
 from llm.errors import ModelError, ModelSpecError
 from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, forms_of
 from llm.objects import OBJECT, object_of
@@ -21,6 +22,7 @@ from llm.retries import EmptyReplyError, Patience, brief, is_too_many, retry_aft
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, ModelSpec
 from llm.throttle import throttle_of
+from llm.tracing import untraced
 
 
 @dataclass
@@ -176,6 +178,8 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
         check_folder(spec.name)
         limits = settings.model_dump(include={"temperature", "seed", "max_tokens", "timeout"})
         return HfChat(folder=spec.name, **limits)
+    if not stays(spec.base_url):
+        raise ModelSpecError(f"{spec.provider}:{spec.name}: --no-egress lets nothing leave; name a local server")
     from langchain.chat_models import init_chat_model
 
     options: dict[str, Any] = {"temperature": settings.temperature, "timeout": settings.timeout, "max_retries": 0}
@@ -186,11 +190,12 @@ def build_model(spec: ModelSpec, settings: ModelSettings) -> BaseChatModel:
     if spec.base_url is not None:
         options["base_url"] = spec.base_url
         options["api_key"] = os.environ.get("WARDROUND_API_KEY") or "none"
-    if spec.provider == "openai":
+    if spec.provider in ("openai", "azure_openai"):
         import openai
 
         # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        options |= {"http_async_client": openai.DefaultAsyncHttpxClient(), "http_socket_options": ()}
+        http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [stay_with_host_async]})
+        options |= {"http_async_client": http, "http_socket_options": ()}
     try:
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
     except Exception as error:  # each integration raises its own kind when a package or a key is missing
@@ -220,7 +225,7 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
     try:
         # The client's own time-out covers the gaps between bytes; this one covers the request.
         async with asyncio.timeout(seconds + 1):
-            message = await runnable.ainvoke(messages)
+            message = await runnable.ainvoke(messages, untraced())
     except (IndexError, KeyError, TypeError) as error:
         # What integrations raise on a body without choices.
         raise EmptyReplyError(f"the server answered without a choice ({error})") from error

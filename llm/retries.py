@@ -90,6 +90,10 @@ def status_of(error: BaseException) -> int | None:
 
 def brief(error: BaseException) -> str:
     """The error in a line that may stand in a record: keys that a server quotes are taken out."""
+    if 300 <= (status_of(error) or 0) < 400:
+        return (
+            f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
+        )
     text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
     for name, value in os.environ.items():
         if name.endswith(("_KEY", "_TOKEN")) and len(value) >= 8:

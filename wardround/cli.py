@@ -10,9 +10,9 @@ from dotenv import dotenv_values
 from wardround.commands.cases import cases_app
 from wardround.commands.compare import compare
 from wardround.commands.consult import consult
-from wardround.commands.dev import dev
+from wardround.commands.dev import UNTRACED, dev
 from wardround.commands.doctor import doctor
-from wardround.commands.doors import names_in_help, open_doors
+from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
 from wardround.commands.exits import BAD_INPUT
 from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph, known_graphs
@@ -76,6 +76,11 @@ def main() -> None:
         typer.echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
         sys.exit(BAD_INPUT)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.update(UNTRACED)
+    if NO_EGRESS in sys.argv or os.environ.get("WARDROUND_NO_EGRESS"):  # before a plug-in is loaded
+        from llm.egress import close_egress
+
+        close_egress()
     app()
 
 

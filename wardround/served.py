@@ -11,6 +11,7 @@ from pydantic import create_model, model_validator
 from cases.files import builtin_folder
 from cases.pictures import only_pictures_in
 from llm import ModelSettings
+from llm.egress import close_egress
 from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
@@ -18,6 +19,8 @@ from wardround.serving.allowed import REACHING, allowed
 
 PROMPTS = "WARDROUND_PROMPTS"
 
+if os.environ.get("WARDROUND_NO_EGRESS"):
+    close_egress()
 load_plugins_of_environment()
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)

@@ -8,6 +8,7 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import Registry, RegistryError
+from llm.tracing import UNTRACED
 
 Build = Callable[[], StateGraph[Any, Any, Any, Any]]
 
@@ -62,7 +63,7 @@ def patient(
         builder = build()
         if not isinstance(builder, StateGraph):
             raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
-        graph = builder.compile(name=f"{name} patient")
+        graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
         PATIENTS.add(name, PatientSystem(name, graph, examines, opens, tracks, told, speaker, settings))
         return build
 

@@ -20,7 +20,8 @@ SILENT = {
     "LANGSMITH_CONTROL_PLANE_API_KEY": "",
     "LANGGRAPH_CLOUD_LICENSE_KEY": "",
 }
-UNTRACED = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}  # unless switched on
+# Nobody is sent what runs hold because a shell says so: `run --tracing` is what switches it on.
+UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LANGCHAIN") for version in ("", "_V2")}
 
 
 # Runs LangGraph's command without its banner: the address there lacks the token, and ours is printed.
@@ -67,7 +68,7 @@ def dev(
     allowed = _allowed(allow or [], allow_origin or [], browser)
     free = _free(port)
     config = _configuration(list(allowed.origins))
-    os.environ.update({**UNTRACED, **os.environ, **SILENT, SERVER: allowed.model_dump_json()})
+    os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))

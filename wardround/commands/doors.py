@@ -1,4 +1,4 @@
-"""``--plugin`` and ``--prompts``: the two options that every command has, and the names in a command's help."""
+"""``--plugin``, ``--prompts`` and ``--no-egress``: the options that every command has, and the names in its help."""
 
 import functools
 import inspect
@@ -32,10 +32,24 @@ PluginOption = Annotated[
 PromptsOption = Annotated[
     str | None, typer.Option("--prompts", metavar="DIR", help="Prompts to lay over ours, LANGUAGE/NAME.md, by name.")
 ]
+NO_EGRESS = "--no-egress"
+
+
+def _close(wanted: bool) -> None:
+    """Shut the one door that leads out."""
+    if wanted:
+        from llm.egress import close_egress
+
+        close_egress()
+
+
+NoEgressOption = Annotated[
+    bool, typer.Option(NO_EGRESS, help="Refuse every connection beyond this machine.", callback=_close, is_eager=True)
+]
 
 
 def open_doors(app: typer.Typer) -> None:
-    """Give both options to every command of an application that does not take them itself."""
+    """Give the options to every command of an application that does not take them itself."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_doors(command.callback)
@@ -60,7 +74,7 @@ def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]]) -> type[Type
 def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(command)
     taken = signature.parameters.keys()
-    options = {"plugin": PluginOption, "prompts": PromptsOption}
+    options = {"no_egress": NoEgressOption, "plugin": PluginOption, "prompts": PromptsOption}
     added = {name: option for name, option in options.items() if name not in taken}
 
     @functools.wraps(command)
@@ -80,7 +94,9 @@ def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*arguments, **options)
 
     more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=False if option is NoEgressOption else None, annotation=option
+        )
         for name, option in added.items()
     ]
     opened.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """``wardround run``: many cases through the workflow, into a run directory."""
 
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -38,6 +39,10 @@ def run(
     ] = None,
     engine: Engine = None,
     address: Address = None,
+    tracing: Annotated[
+        bool,
+        typer.Option(help="Post what models are asked and answer to LangSmith; no answer key."),
+    ] = False,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
@@ -65,9 +70,36 @@ def run(
 
         overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
         sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
-        failed = _run(sweep, out, Console(stderr=True))
+        with _traced(sweep) if tracing else nullcontext():
+            failed = _run(sweep, out, Console(stderr=True))
     if failed:
         raise typer.Exit(SOME_FAILED)
+
+
+@contextmanager
+def _traced(sweep: "Sweep") -> "Iterator[None]":
+    """Post what the runs ask, where that can be done without the answer key."""
+    import os
+
+    from langchain_core.tracers.langchain import wait_for_all_tracers
+
+    from llm.tracing import switch_on
+    from wardround.config.experiment import ConfigurationError
+
+    if not os.environ.get("LANGSMITH_API_KEY"):
+        raise ConfigurationError("--tracing needs an account of LangSmith: set LANGSMITH_API_KEY")
+    for one in sweep.runs.values():
+        if one.run.engine == "ray":
+            raise ConfigurationError("--tracing: the workers of a cluster are not traced; use the local engine")
+        context = one.context
+        if not context.sequential or context.pictures_in_dialogue == "report":
+            raise ConfigurationError(
+                "--tracing: sequential = false and pictures_in_dialogue = 'report' lay references before the models, "
+                "which would be posted with their prompts; leave them out"
+            )
+    switch_on()
+    yield
+    wait_for_all_tracers()
 
 
 def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:

@@ -8,6 +8,7 @@ from cases import Case
 from cases.notes import Note
 from llm.cache import open_cache
 from llm.chat import build_model, without_account
+from llm.egress import stay_with_host
 from llm.errors import ModelSpecError
 from llm.specs import OFFLINE, ModelSpec
 from nodes.context import Context
@@ -71,7 +72,11 @@ def _served_models(base_url: str) -> list[str]:
     import openai
 
     client = openai.OpenAI(
-        base_url=base_url, api_key=os.environ.get("WARDROUND_API_KEY", "none"), timeout=5.0, max_retries=0
+        base_url=base_url,
+        api_key=os.environ.get("WARDROUND_API_KEY", "none"),
+        timeout=5.0,
+        max_retries=0,
+        http_client=openai.DefaultHttpxClient(event_hooks={"response": [stay_with_host]}),
     )
     without_account(client)
     try:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from graphs.catalogue import Graph
 from llm.specs import OFFLINE
+from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
 from wardround.run.postgres import check_postgres, open_postgres
@@ -236,7 +237,7 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
 
 
 async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
-    config: Any = {"configurable": {"thread_id": thread}}
+    config: Any = {"configurable": {"thread_id": thread}, "callbacks": tracers()}
     try:
         reached = await graph.aget_state(config)
     except (ValueError, KeyError, TypeError) as error:  # what lies beside the sealed values has no checksum

@@ -4,11 +4,13 @@ The address may hold a password: nothing here is written anywhere, and no error 
 """
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from llm.egress import is_closed, is_loopback
 from wardround.config.experiment import ConfigurationError
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ async def check_postgres(url: str) -> None:
     try:
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
         from psycopg import AsyncConnection, Error
+        from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
     except ImportError as error:
         raise ConfigurationError(
@@ -41,6 +44,8 @@ async def check_postgres(url: str) -> None:
             "install them with `pip install 'wardround[postgres]'`, or leave run.checkpoints out for SQLite"
         ) from error
     try:
+        if is_closed() and not _on_this_machine(conninfo_to_dict(url)):  # its sockets are not Python's
+            raise ConfigurationError("run.checkpoints: --no-egress lets nothing leave; name a database of this machine")
         # As the saver wants it: the tables' indexes are made outside of a transaction.
         async with await AsyncConnection.connect(
             url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=_SECONDS
@@ -84,6 +89,13 @@ async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIte
 async def _locked(connection: Any) -> bool:
     found = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (_SETTING_UP,))).fetchone()
     return bool(found["taken"])
+
+
+def _on_this_machine(parts: dict[str, Any]) -> bool:
+    """Whether all hosts of an address, which may be several, are this machine or sockets in a folder of it."""
+    hosts = [parts.get("host", os.environ.get("PGHOST")), parts.get("hostaddr", os.environ.get("PGHOSTADDR"))]
+    each = [host for given in hosts for host in str(given or "").split(",")]
+    return "service" not in parts and all(is_loopback(host) or host.startswith(("/", "@")) for host in each)
 
 
 def _without_password(text: str, url: str) -> str:

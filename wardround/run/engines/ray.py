@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any
 
+from llm.egress import is_closed
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Item
@@ -40,6 +41,8 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
     Raises:
         ConfigurationError: Ray is not installed, the cluster cannot be reached, or cannot run this experiment.
     """
+    if is_closed():
+        raise ConfigurationError("--no-egress holds this process alone and no workers; use the local engine")
     _refuse_what_cannot_be_shared(context)
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
