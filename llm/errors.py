@@ -1,5 +1,7 @@
 """Why a question got no answer. A recorded failure is never turned into a score."""
 
+from llm.masking import masked
+
 
 class AskError(RuntimeError):
     """A role could not answer; ``reason`` is the termination reason of the case."""
@@ -32,6 +34,9 @@ class LimitError(AskError):
 
 class ModelSpecError(ValueError):
     """A model map that names an unknown provider, model spelling or role; raised before the first call."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
 
 class CacheError(ModelSpecError):

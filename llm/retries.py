@@ -6,6 +6,8 @@ import re
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from llm.masking import masked
+
 # A 429 says "later", nothing about the question: it uses up the patience for an answer this much more slowly.
 BUSY_PER_ATTEMPT = 4
 _TOO_MANY = 429
@@ -94,7 +96,7 @@ def brief(error: BaseException) -> str:
         return (
             f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
         )
-    text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
+    text = masked(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
     for name, value in os.environ.items():
         if name.endswith(("_KEY", "_TOKEN")) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")

@@ -13,7 +13,8 @@ from prompts import SpokenLanguage
 class ModelSettings(BaseModel):
     """The model of each role and the limits of a call. Graph contexts extend it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Addresses are among the values, and may hold what nobody should read.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     models: dict[str, str] = Field(
         default_factory=lambda: {"default": "offline"},

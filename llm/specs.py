@@ -118,9 +118,11 @@ def _check_url(url: str) -> None:
         raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
     if not host:
         raise ModelSpecError(f"the base URL {url!r} names no host")
-    if parts.username is not None:
+    if parts.username is not None or parts.query or parts.fragment:
         # Specs stand in every record of a run.
-        raise ModelSpecError("the base URL must not hold a user or password; a server's key is WARDROUND_API_KEY")
+        raise ModelSpecError(
+            "the base URL must not hold a user, password, query or fragment; a server's key is WARDROUND_API_KEY"
+        )
 
 
 def _providers() -> frozenset[str]:

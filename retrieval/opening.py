@@ -120,6 +120,10 @@ def _on_server(url: str, embedding: str) -> Memory:
     import chromadb
     import httpx
 
+    if re.search("[@?#]", url):  # it stands in every record of a run
+        raise CaseMemoryError(
+            "the address of a case memory must hold no user, password or query; write http://host:port/prefix"
+        )
     try:
         address = urlsplit(url)
         encrypted = address.scheme == "https"

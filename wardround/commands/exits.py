@@ -15,8 +15,10 @@ INTERRUPTED = 130
 
 def refuse(*messages: str) -> NoReturn:
     """End with code 2: one line on standard error for each thing that is wrong."""
+    from llm.masking import masked
+
     for message in messages:
-        typer.echo(printable(f"error: {message}"), err=True)
+        typer.echo(printable(f"error: {masked(message)}"), err=True)
     raise typer.Exit(BAD_INPUT)
 
 

@@ -4,6 +4,7 @@ import traceback
 from pathlib import Path
 
 from llm import AskError
+from llm.masking import masked
 
 
 def described(error: AskError) -> str:
@@ -14,4 +15,4 @@ def described(error: AskError) -> str:
 def fault(error: Exception) -> str:
     """An error that nobody expected, with the line that raised it."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+    return f"{type(error).__name__}: {masked(str(error))} ({Path(where.filename).name}, line {where.lineno})"

@@ -1,0 +1,89 @@
+"""Keys and passwords in addresses: in no message, file or trace."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import wardround as wr
+from llm.errors import ModelSpecError
+from llm.masking import masked
+from llm.retries import brief
+from llm.specs import ModelSpec
+from wardround.cli import app
+from wardround.run.faults import fault
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:hunter2@host/v1",
+        "https://hunter2@host:8000",
+        "postgresql://me:p@ss/hunter2@host:5432/db?sslmode=require",
+        "postgresql://host/db?user=me&password=hunter2&connect_timeout=1",
+        "https://host/v1?api_key=hunter2&model=x",
+        "https://host/v1?model=x&X-Api-Key=hunter2",
+        "https://host/v1#access_token=hunter2",
+        "https://host/v1?sig=hunter2",
+        "openai:any@http://me:hunter2@host/v1",
+    ],
+)
+def test_an_address_is_shown_without_what_opens_it(address: str) -> None:
+    said = masked(f"cannot reach {address!r} (refused); try again")
+    assert SECRET not in said
+    assert "host" in said and said.endswith("(refused); try again")
+    assert SECRET not in brief(RuntimeError(f"at {address}"))
+    try:
+        raise RuntimeError(f"at {address}")
+    except RuntimeError as error:
+        assert SECRET not in fault(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["openai:gemma2:9b@http://localhost:11434/v1", "http://[::1]:8000/v1?model=a", "a 12:30@home, 5 ml/kg", "me@x.org"],
+)
+def test_nothing_else_is_changed(text: str) -> None:
+    assert masked(text) == text
+
+
+@given(st.text())
+def test_any_text_can_be_masked_twice(text: str) -> None:
+    assert masked(masked(text)) == masked(text)
+
+
+SPECS = ("openai:any@https://me:hunter2@host/v1", "openai:any@https://host/v1?api_key=hunter2")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_model_whose_address_holds_a_secret_is_refused_and_the_refusal_does_not_repeat_it(spec: str) -> None:
+    with pytest.raises(ModelSpecError) as refused:
+        ModelSpec.parse(spec)
+    assert SECRET not in str(refused.value) and "WARDROUND_API_KEY" in str(refused.value)
+    with pytest.raises(ValueError) as from_python:
+        wr.ClinicalContext(models={"default": spec})
+    assert SECRET not in str(from_python.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--models", f"default={SPECS[0]}"],
+        ["--models", f"default={SPECS[1]}"],
+        ["--models", "default=opnai:any@https://me:hunter2@host/v1"],
+        ["--set", "memory=http://me:hunter2@localhost:1"],
+        ["--set", "memory=http://localhost:1/?api_key=hunter2"],
+        ["--set", "memory=http://me:hunter2@localhost:port"],
+        ["--set", "run.checkpoints=postgres//me:hunter2@localhost/db"],
+    ],
+)
+def test_the_command_line_names_what_is_wrong_and_keeps_the_secret(tmp_path: Path, options: list[str]) -> None:
+    refused = CliRunner().invoke(app, ["run", "--limit", "1", "--out", str(tmp_path / "run"), *options])
+    assert refused.exit_code == 2, refused.output
+    assert refused.stderr.startswith("error: ") and SECRET not in refused.output + refused.stderr
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(SECRET.encode() in file.read_bytes() for file in files)
