@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from cases.strict import Strict
 from cases.vocabulary import (
     IMAGE_CLASSES,
     PHYSICAL_ITEMS,
@@ -29,13 +30,7 @@ def _unique(items: list[str]) -> list[str]:
 UniqueItems = AfterValidator(_unique)
 
 
-class Record(BaseModel):
-    """Base of every part of a case: strict about its fields, so that a typing error is found on reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PatientRecord(Record):
+class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
     age_years: float | None = Field(None, ge=0, le=130, description="Age in years; 0.5 is six months.")
@@ -48,7 +43,7 @@ class PatientRecord(Record):
     family_history: Text = ""
 
 
-class Image(Record):
+class Image(Strict):
     """A picture that an examination yields."""
 
     file: RequiredText = Field(description="Path, relative to the folder of the case file.")
@@ -61,7 +56,7 @@ class Image(Record):
         return self
 
 
-class ExaminationRecord(Record):
+class ExaminationRecord(Strict):
     """What examinations show, item by item of the closed vocabulary."""
 
     physical: dict[PhysicalItem, RequiredText] = Field(default_factory=dict)
@@ -74,7 +69,7 @@ class ExaminationRecord(Record):
         return {**self.physical, **self.auxiliary}
 
 
-class AnswerKey(Record):
+class AnswerKey(Strict):
     """The reference answers. An absent answer leaves its stage unscored; it is never shown to a doctor."""
 
     urgency: Literal["routine", "urgent", "emergency"] | None = None
@@ -102,7 +97,7 @@ class AnswerKey(Record):
         return [item for item in self.examination_items if item not in PHYSICAL_ITEMS.names]
 
 
-class Provenance(Record):
+class Provenance(Strict):
     """Where a case comes from and on what terms it may be used."""
 
     source: RequiredText
@@ -110,7 +105,7 @@ class Provenance(Record):
     note: Text = ""
 
 
-class Case(Record):
+class Case(Strict):
     """One patient's course: record, examinations and answer key, in one language."""
 
     id: RequiredText

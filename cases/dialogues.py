@@ -4,28 +4,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.files import Problem, parsed_lines
+from cases.strict import Strict
 from cases.vocabulary import Language
 
 PHYSICIAN: Literal["assistant"] = "assistant"
 PATIENT: Literal["user"] = "user"
 
 
-class Message(BaseModel):
+class Message(Strict):
     """One turn; trainers know the physician as the assistant and the patient as the user."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class Dialogue(BaseModel):
+class Dialogue(Strict):
     """One dialogue and the clinical note that it rests on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(min_length=1)
     messages: list[Message] = Field(description="Patient and physician in turns, after an optional system message.")

@@ -8,18 +8,15 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from cases.case import Case
+from cases.strict import Strict
 from cases.vocabulary import Language, word_list
 
 Place = Literal["complaint", "history", "report"]
 
 
-class Attack(BaseModel):
+class Attack(Strict):
     """One text that tries to command its reader, in both languages."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     en: str

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from cases.case import Case, PatientRecord
+from cases.strict import Strict
 from cases.text.note_sections import heading
 from cases.vocabulary import Language, label
 
 
-class Note(BaseModel):
+class Note(Strict):
     """One patient's note as running text, and what is known of it beside the text."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True)
 
     id: str = Field(min_length=1)
     text: str = Field(min_length=1)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from cases.case import Case, RequiredText, Sex, Text
 from cases.impersonal import impersonal_text
+from cases.strict import Strict
 from cases.text.symptoms import describe_symptoms
 from cases.vocabulary import (
     DEPARTMENTS,
@@ -23,10 +24,8 @@ from cases.vocabulary import (
 from prompts import load_words, mark
 
 
-class RememberedCase(BaseModel):
+class RememberedCase(Strict):
     """An earlier case in twelve features. Not verified means a pseudo-case: a run's own answers, written back."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: RequiredText
     language: Language = "en"

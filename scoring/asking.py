@@ -1,10 +1,9 @@
-"""What all judges have in common: the base of their answers, and one question about each of many things."""
+"""What all judges have in common: one question about each of many things."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import anyio
-from pydantic import BaseModel, ConfigDict
 
 from llm import AskError
 
@@ -12,12 +11,6 @@ AT_ONCE = 8  # questions in flight
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-
-
-class Answer(BaseModel):
-    """Base of what judges answer, and of what is kept of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Asked(NamedTuple, Generic[Item, Found]):

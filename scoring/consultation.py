@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases import Case
+from cases.strict import Strict
 from cases.text.named_tests import named_tests
 from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm import ModelSettings
@@ -18,10 +19,8 @@ from scoring.metrics.set_overlap import intersection_over_union
 from scoring.mvme.judges import MvmeGrades, ReportParts, grade
 
 
-class ConsultationAnswers(BaseModel):
+class ConsultationAnswers(Strict):
     """What a consultation, or several with a discussion, came to; what was not reached is empty."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     report: FinalReport | None = None
     dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
@@ -49,10 +48,8 @@ class ConsultationAnswers(BaseModel):
         )
 
 
-class ConsultationScores(BaseModel):
+class ConsultationScores(Strict):
     """One consultation against the answer key; None where the key has nothing to compare with."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     diagnosis: DiagnosisGrade | None = Field(description="The five-level grade, by rules; 5 is best.")
     examinations: float | None = Field(description="Overlap (IoU) of the items asked for with the reference's; 0 to 1.")

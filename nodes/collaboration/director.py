@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged
@@ -25,20 +26,16 @@ from nodes.state.collaboration import (
 from nodes.state.stage import Options
 
 
-class Disputes(BaseModel):
+class Disputes(Strict):
     """The points that remain to be settled."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     disputes: list[Dispute] = Field(
         max_length=MOST_DISPUTES, description="The most important first; empty if the reports agree in substance."
     )
 
 
-class Agreement(BaseModel):
+class Agreement(Strict):
     """Whether the reports agree."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     agreed: bool = Field(description="True if the reports agree in substance.")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most
@@ -25,10 +26,8 @@ MOST_INTERNS = 5
 A = TypeVar("A", bound=BaseModel)
 
 
-class Revision(BaseModel, Generic[A]):
+class Revision(Strict, Generic[A]):
     """A report, and what the intern says of the others' and of the disputes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reasoning: str = Field(description="Briefly, on each dispute: what convinces, what does not, what was changed.")
     report: A

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.dialogues import PATIENT, PHYSICIAN, Message
+from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
 from llm import Role, Speech, ask
 from nodes.context import Context
@@ -32,19 +33,15 @@ class DoctorState(Findings, total=False):
     recalled: list[Neighbour]
 
 
-class DoctorTurn(BaseModel):
+class DoctorTurn(Strict):
     """What the doctor says next, and whether that ends the dialogue."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(min_length=1)
     finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
 
 
-class ReasonedTurn(BaseModel):
+class ReasonedTurn(Strict):
     """What the doctor says next after thinking about it; the thoughts come first and are not heard."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reasoning: str = Field(description="Step by step: what is known by now, what it may be, what would tell.")
     text: str = Field(min_length=1)

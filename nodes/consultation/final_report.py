@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import label
 from llm import Role, ask
 from nodes.context import Context
@@ -26,10 +27,8 @@ class ReporterState(Findings, total=False):
     seat: int
 
 
-class FinalReport(BaseModel):
+class FinalReport(Strict):
     """What the doctor holds at the end of a consultation (AI Hospital, section 2.5)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     symptoms: str = Field(description="The patient's symptoms and history, as far as they came up.")
     examinations: str = Field(description="The examinations that were done and what they showed.")

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord, PatientRecord
+from cases.strict import Strict
 from cases.text.named_tests import named_tests
 from cases.vocabulary import Language, label
 from llm import Role, Speech
@@ -48,10 +49,8 @@ class ClinichatPatientState(TypedDict, total=False):
     dialogue: list[Turn]
 
 
-class ClinichatReply(BaseModel):
+class ClinichatReply(Strict):
     """What the patient says, and to what."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     occasion: Occasion = Field(
         "other", description="Which of the rules for specific occasions applies; the one closest."

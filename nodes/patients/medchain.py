@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
+from cases.strict import Strict
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role, Speech
@@ -27,10 +28,8 @@ class PatientState(TypedDict, total=False):
     dialogue: list[Turn]
 
 
-class PatientReply(BaseModel):
+class PatientReply(Strict):
     """What the patient says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(min_length=1)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.notes import Note
+from cases.strict import Strict
 from cases.text.jargon import in_lay_words
 from cases.vocabulary import Language
 from llm import Role, ask
@@ -38,10 +39,8 @@ class WritingState(PlanState, total=False):
     objections: list[str]
 
 
-class DirectDialogue(BaseModel):
+class DirectDialogue(Strict):
     """A dialogue without sections."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     exchanges: list[Exchange] = Field(min_length=1)
 

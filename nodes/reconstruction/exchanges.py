@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
+from cases.strict import Strict
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
 
 SectionName = Literal[
@@ -31,19 +32,15 @@ Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 PhysicianUtterance = Annotated[Utterance, AfterValidator(_few_questions)]
 
 
-class Exchange(BaseModel):
+class Exchange(Strict):
     """The physician says or asks something, and the patient replies; so the two always take turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     physician: PhysicianUtterance = Field(description="At most two questions.")
     patient: Utterance
 
 
-class SectionDialogue(BaseModel):
+class SectionDialogue(Strict):
     """The exchanges of one section of the interview."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     exchanges: list[Exchange] = Field(description="In their order; empty only if nothing of the section applies.")
 
@@ -54,9 +51,7 @@ class WrittenSection(SectionDialogue):
     section: SectionName
 
 
-class WholeDialogue(BaseModel):
+class WholeDialogue(Strict):
     """All sections in one answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sections: list[WrittenSection] = Field(min_length=1)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.notes import Note
+from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
 from cases.vocabulary import GivenDepartment
@@ -40,13 +41,7 @@ _LABEL = re.compile(
 )
 
 
-class Knowledge(BaseModel):
-    """Base of the answers: strict about its fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DiagnosticKnowledge(Knowledge):
+class DiagnosticKnowledge(Strict):
     """What the physician comes to think, and why."""
 
     most_likely_disease: str = Field(description="One disease; empty only if the note does not let one infer it.")
@@ -59,14 +54,14 @@ class DiagnosticKnowledge(Knowledge):
     confirmation_tests: list[str] = Field(description="Laboratory, imaging or special tests that would confirm it.")
 
 
-class Sign(Knowledge):
+class Sign(Strict):
     """A sign or symptom of the disease."""
 
     name: str
     description: str = Field(description="How it typically is: character, place, course.")
 
 
-class RiskFactors(Knowledge):
+class RiskFactors(Strict):
     """What makes the disease more likely, whether or not the note mentions it."""
 
     family_history: list[str]
@@ -76,14 +71,14 @@ class RiskFactors(Knowledge):
     mental_health: list[str] = Field(description="Mood, events in life, stress, mental disorders.")
 
 
-class SystemCheck(Knowledge):
+class SystemCheck(Strict):
     """An organ system that deserves a question beside the complaint."""
 
     system: str
     symptoms: list[str]
 
 
-class DiseaseKnowledge(Knowledge):
+class DiseaseKnowledge(Strict):
     """What is known of the most likely disease in general."""
 
     signs_and_symptoms: list[Sign]
@@ -96,7 +91,7 @@ class DiseaseKnowledge(Knowledge):
     review_of_systems: list[SystemCheck]
 
 
-class ClinicalKnowledge(Knowledge):
+class ClinicalKnowledge(Strict):
     """Both knowledge systems."""
 
     diagnostic: DiagnosticKnowledge

@@ -12,10 +12,11 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.notes import Note
+from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
 from cases.vocabulary import Language
@@ -36,10 +37,8 @@ _LISTED = 2  # symptoms or conditions that one question names
 Techniques = Literal["open", "closed", "reassure", "inform"]
 
 
-class PlannedStep(BaseModel):
+class PlannedStep(Strict):
     """One step: what the physician says or asks, and what the patient is to ask then, if that is planned."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     technique: Techniques
@@ -47,10 +46,8 @@ class PlannedStep(BaseModel):
     patient: str = ""
 
 
-class PlannedSection(BaseModel):
+class PlannedSection(Strict):
     """One section of the interview with its steps, all words filled in."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: SectionName
     title: str

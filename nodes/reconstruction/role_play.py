@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from cases.notes import Note
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, Speech, ask
 from nodes.context import Context
@@ -32,19 +32,15 @@ class PlayState(TypedDict, total=False):
     last_words: str
 
 
-class PhysicianTurn(BaseModel):
+class PhysicianTurn(Strict):
     """What the physician says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: PhysicianUtterance
     finished: bool
 
 
-class PatientTurn(BaseModel):
+class PatientTurn(Strict):
     """What the patient, or the family, says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Utterance
 

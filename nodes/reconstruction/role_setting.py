@@ -8,11 +8,11 @@ import re
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from cases.case import Sex
 from cases.notes import Note
+from cases.strict import Strict
 from cases.text.demographics import demographics
 from cases.text.note_sections import read_sections
 from cases.vocabulary import Language
@@ -35,10 +35,8 @@ _CANNOT_SPEAK = re.compile(
 )
 
 
-class RoleSetting(BaseModel):
+class RoleSetting(Strict):
     """Who answers the physician."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     speaker: Kin = "self"
     sex: Sex | None = None

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import Sex
+from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
@@ -19,10 +20,8 @@ from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
 
 
-class Presentation(BaseModel):
+class Presentation(Strict):
     """What is known at the door. Histories are filled only where the patient is not asked (``interactive`` off)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     language: SpokenLanguage
     age_years: float | None = None
@@ -35,10 +34,8 @@ class Presentation(BaseModel):
     family_history: str = ""
 
 
-class Picture(BaseModel):
+class Picture(Strict):
     """A picture that the examiner handed over."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     item: str
     file: str = Field(description="Absolute path.")
@@ -48,10 +45,8 @@ Speaker = Literal["doctor", "patient", "examiner"]
 Ended = Literal["", "concluded", "turn_limit", "patient_ended"]
 
 
-class Turn(BaseModel):
+class Turn(Strict):
     """One utterance of the dialogue."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     speaker: Speaker
     text: str
@@ -73,10 +68,8 @@ def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-class Reference(BaseModel):
+class Reference(Strict):
     """What earlier stages should have found, handed to a stage only where ``sequential`` is off."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     triage: Triage | None = None
     referral: Referral | None = None

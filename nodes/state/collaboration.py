@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Findings, Picture, Progress, Turn
 from nodes.state.decisions import NonEmpty
@@ -17,18 +18,14 @@ MOST_DISPUTES = 3
 MOST_CONFLICTS = 5
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Facts(_Record):
+class Facts(Strict):
     """What is known of the patient, as the director puts it together."""
 
     symptoms: str = Field(description="The patient's symptoms and history.")
     examinations: str = Field(description="The examinations that were done and what they showed.")
 
 
-class Conflict(_Record):
+class Conflict(Strict):
     """A point on which the interns' facts contradict each other, or that one of them alone reports."""
 
     point: NonEmpty = Field(description="What does not fit together.")
@@ -36,7 +33,7 @@ class Conflict(_Record):
     question: NonEmpty = Field(description="What is asked, as it is said to them; to the examiner, the test by name.")
 
 
-class Confirmation(_Record):
+class Confirmation(Strict):
     """What the patient or the examiner said on a conflict."""
 
     number: int = Field(description="Of the conflict; the first is 1.")
@@ -44,14 +41,14 @@ class Confirmation(_Record):
     reply: str
 
 
-class Dispute(_Record):
+class Dispute(Strict):
     """A point that the interns have to settle."""
 
     part: Part = Field(description="The part of the report that it is about.")
     point: NonEmpty = Field(description="Who holds what, and what the question is.")
 
 
-class Consultation(_Record):
+class Consultation(Strict):
     """One intern's own consultation, apart from the report on it."""
 
     seat: int
@@ -61,7 +58,7 @@ class Consultation(_Record):
     profile: Profile | None = None
 
 
-class Statement(_Record):
+class Statement(Strict):
     """What one intern holds after one round; round 0 is before the discussion."""
 
     round: int
@@ -70,7 +67,7 @@ class Statement(_Record):
     reasoning: str = ""
 
 
-class DiscussionRound(_Record):
+class DiscussionRound(Strict):
     """The reports of one round and what the director made of them."""
 
     number: int
@@ -79,7 +76,7 @@ class DiscussionRound(_Record):
     agreed: bool
 
 
-class Collaboration(_Record):
+class Collaboration(Strict):
     """How several doctors came to one report."""
 
     interns: int

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from cases.case import UniqueItems
+from cases.strict import Strict
 from cases.vocabulary import (
     GivenAuxiliaryItem,
     GivenDepartment,
@@ -17,10 +18,8 @@ from cases.vocabulary import (
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Decision(BaseModel):
+class Decision(Strict):
     """Base of everything that a stage can decide."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     def choices(self) -> frozenset[str]:
         """The decision as a set, so that decisions of one kind can be compared and voted on."""
@@ -105,47 +104,37 @@ class Treatment(Decision):
         return frozenset(self.items)
 
 
-class Referral(BaseModel):
+class Referral(Strict):
     """The outcome of the first stage: urgency and both department levels."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     urgency: GivenUrgency
     department: GivenDepartment
     sub_departments: list[str]
 
 
-class Verdict(BaseModel):
+class Verdict(Strict):
     """Whether the decision can be built on, and if not, why."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     accepted: bool
     reason: str = Field(description="Required when not accepted: what is wrong, and what would mend it.")
 
 
-class Judgement(BaseModel):
+class Judgement(Strict):
     """A verdict with who gave it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     judge: str
     verdict: Verdict
 
 
-class Round(BaseModel):
+class Round(Strict):
     """One decision of a stage and what the judges said of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     decision: dict[str, object]
     judgements: list[Judgement] = Field(default_factory=list)
 
 
-class StageRecord(BaseModel):
+class StageRecord(Strict):
     """How a stage came to its decision."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
     position: int = Field(0, description="The stage's place in the course; the first is 0.")

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from nodes.context import Context
 from nodes.state.chart import Chart
 from nodes.state.decisions import NonEmpty
@@ -19,25 +20,21 @@ MOST_TEAMS = 3
 Complexity = Literal["low", "moderate", "high"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Expert(_Record):
+class Expert(Strict):
     """A specialist of the panel."""
 
     domain: NonEmpty = Field(description="The field of medicine.")
     focus: str = Field(description="What this expert should attend to.")
 
 
-class Team(_Record):
+class Team(Strict):
     """Specialists who write one report together."""
 
     purpose: NonEmpty = Field(description="What the team is to find out.")
     experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
-class Conclusion(_Record):
+class Conclusion(Strict):
     """What a text amounts to."""
 
     proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")

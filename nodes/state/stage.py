@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import Language, label
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment
@@ -14,10 +15,8 @@ from prompts import mark
 from retrieval import Neighbour
 
 
-class Opinion(BaseModel):
+class Opinion(Strict):
     """What one general agent holds at one point of the discussion."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     discussion_round: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
     seat: int = Field(description="Which agent; the first is 1.")

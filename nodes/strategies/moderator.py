@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -19,19 +20,15 @@ from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
 
-class ComplexityCheck(BaseModel):
+class ComplexityCheck(Strict):
     """How complex the question is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str = Field(description="Before the complexity.")
     complexity: Complexity
 
 
-class Remarks(BaseModel):
+class Remarks(Strict):
     """What the moderator tells the group."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     remarks: NonEmpty
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import label
 from llm import Role
 from nodes.asking import ask_at_stage
@@ -16,18 +17,14 @@ from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
 
-class Experts(BaseModel):
+class Experts(Strict):
     """The panel."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
-class Teams(BaseModel):
+class Teams(Strict):
     """The teams."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     teams: list[Team] = Field(min_length=1, max_length=MOST_TEAMS)
 

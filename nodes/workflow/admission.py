@@ -5,7 +5,7 @@ import difflib
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases import Case, load_cases
@@ -13,6 +13,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import with_sex
+from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
@@ -45,10 +46,8 @@ class UnknownCaseError(ValueError):
     """There is no case of that id where the context says to look; as a ValueError, a server tells which are close."""
 
 
-class FollowUp(BaseModel):
+class FollowUp(Strict):
     """The record of the whole course, as it could be remembered (MedChain, B.1)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     course: RememberedCase = Field(description="The twelve features, as the workflow found or decided them.")
     dialogue: list[Turn]

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
 from llm import Role, ask
 from nodes.context import Context
@@ -16,10 +17,8 @@ from nodes.workflow.stages import Stage, read_chart
 from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
 
 
-class SymptomDescription(BaseModel):
+class SymptomDescription(Strict):
     """The key under which a case is remembered (MedChain, B.3: about 70 Chinese characters)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     symptoms: str = Field(min_length=1, description="The symptoms with site, character and duration, and nothing else.")
 

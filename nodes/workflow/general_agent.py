@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -21,10 +22,8 @@ from retrieval import Neighbour
 D = TypeVar("D", bound=Decision)
 
 
-class Proposal(BaseModel, Generic[D]):
+class Proposal(Strict, Generic[D]):
     """A proposed decision and why."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reasoning: str = Field(description="Briefly: what speaks for it, and what in the others' views does not convince.")
     decision: D

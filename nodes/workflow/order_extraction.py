@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict
 
 from cases.case import UniqueItems
+from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, GivenAuxiliaryItem, GivenPhysicalItem
 from llm import Role, ask
 from nodes.context import Context
@@ -15,10 +15,8 @@ from nodes.state.chart import Findings, Turn
 from nodes.state.stage import Options
 
 
-class ExtractedOrders(BaseModel):
+class ExtractedOrders(Strict):
     """The examination items that the doctor's words amount to."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     physical: Annotated[list[GivenPhysicalItem], UniqueItems]
     auxiliary: Annotated[list[GivenAuxiliaryItem], UniqueItems]

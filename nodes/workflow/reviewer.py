@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.case import UniqueItems
+from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, GivenExaminationItem
 from llm import Role, ask
 from nodes.context import Context
@@ -20,10 +21,8 @@ from nodes.workflow.stages import AUXILIARY, DIAGNOSIS, PHYSICAL, read_chart
 from retrieval import Neighbour
 
 
-class MissingExaminations(BaseModel):
+class MissingExaminations(Strict):
     """Examinations without which no diagnosis should be made; usually none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: Annotated[list[GivenExaminationItem], UniqueItems] = Field(description="Empty if the findings suffice.")
     reason: str

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import AnswerError, ModelSettings, Role, ask
-from scoring.asking import Answer
 from scoring.metrics.diagnosis_grade import SAME, name_agreement
 
 COUNT = 4
@@ -18,7 +18,7 @@ LETTERS = "ABCDE"
 Option = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Distractors(Answer):
+class Distractors(Strict):
     """Four diagnoses that a doctor could take for the right one, none of which is."""
 
     names: list[Option] = Field(min_length=COUNT, max_length=COUNT, description="Four different wrong diagnoses.")

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
+from cases.strict import Strict
 from cases.text.words import language_of
 from cases.vocabulary import Language, given
 from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
-from scoring.asking import Answer, ask_each
+from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
@@ -22,7 +23,7 @@ from scoring.metrics.text_overlap import rouge_1, words
 METRIC = "MCQ_DIAGNOSIS"
 
 
-class Choice(Answer):
+class Choice(Strict):
     """The letter of the option that is right."""
 
     letter: str

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import AskError, ModelSettings, Role, ask
 from scoring.aie.pairwise_rules import Consultation, PairView, Preference, doctor_rule, patient_rule
-from scoring.asking import Answer
 
 Outcome = Literal["one", "other", "tie"]
 
 
-class Preferences(Answer):
+class Preferences(Strict):
     """Which of two consultations is better, aspect by aspect."""
 
 

@@ -4,17 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
+from cases.strict import Strict
 
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
 
 
-class DataSheet(BaseModel):
+class DataSheet(Strict):
     """What a set of dialogues holds. A turn is the physician's words with the reply to them; None if there is none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     dialogues: int
     max_turns: int | None

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
+from cases.strict import Strict
 from llm import ModelSettings, Role, ask
-from scoring.asking import Answer
 from scoring.clini_eval.points import LEAVES, MAINS
 from scoring.clini_eval.rules import findings_of
 
@@ -25,7 +25,7 @@ Section = Literal[
 ]
 
 
-class PlannedPoint(Answer):
+class PlannedPoint(Strict):
     """One thing that the history taking should find out."""
 
     section: Section
@@ -33,7 +33,7 @@ class PlannedPoint(Answer):
     known: str = Field("", description="What the note says to it; empty if nothing.")
 
 
-class Demonstration(Answer):
+class Demonstration(Strict):
     """The interview as it should be: what it comes to, and what it asks."""
 
     most_likely_disease: str

@@ -3,21 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
-
 from cases import Case
 from cases.case import AnswerKey
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.notes import note_of
+from cases.strict import Strict
 from nodes.state.chart import Turn, heard_by
 
 TURNS = 70  # of the physician, at most, in the extrinsic mode
 
 
-class ReconstructionAnswers(BaseModel):
+class ReconstructionAnswers(Strict):
     """What the reconstruction of a case's note came to; None if it was not finished."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reconstructed: Dialogue | None = None
 

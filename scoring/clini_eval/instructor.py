@@ -6,9 +6,9 @@ from typing import Literal
 from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
+from cases.strict import Strict
 from llm import ModelSettings, Role, ask
 from prompts import speaker
-from scoring.asking import Answer
 from scoring.clini_eval.demonstration import Demonstration, demonstrate
 from scoring.clini_eval.points import (
     LEAVES,
@@ -23,7 +23,7 @@ from scoring.clini_eval.rules import CountedPoints, count_points
 from scoring.metrics.text_overlap import rouge_1, words
 
 
-class Summary(Answer):
+class Summary(Strict):
     """What the numbers and the comparison come to."""
 
     summary: str = Field(min_length=1)

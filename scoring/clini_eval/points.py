@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from cases.dialogues import PHYSICIAN, Dialogue
+from cases.strict import Strict
 from cases.text.words import has_chinese
 from cases.vocabulary import Language
-from scoring.asking import Answer
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
 
@@ -24,7 +24,7 @@ TOTAL = "Total Score"
 ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
 
 
-class Leaf(Answer):
+class Leaf(Strict):
     """One number of Clini-Eval: what it is called, where it belongs, and how many points it can have."""
 
     key: str
@@ -59,7 +59,7 @@ MAINS: Mapping[str, tuple[Leaf, ...]] = {
 }
 
 
-class Points(Answer):
+class Points(Strict):
     """Points by leaf: of a judge, who gives all of them, or of the rules, which can count some."""
 
     @property
@@ -79,7 +79,7 @@ JudgedPoints: type[Points] = create_model(
 )
 
 
-class ComparedPoint(Answer):
+class ComparedPoint(Strict):
     """One point of the demonstration beside the dialogue."""
 
     point: str
@@ -87,14 +87,14 @@ class ComparedPoint(Answer):
     comment: str = ""
 
 
-class Comparison(Answer):
+class Comparison(Strict):
     """The subjective assessment: point by point, then as a whole."""
 
     points: list[ComparedPoint]
     assessment: str
 
 
-class CliniEvalScores(Answer):
+class CliniEvalScores(Strict):
     """The scores of one dialogue, summed here and never by a judge."""
 
     leaves: dict[str, float] = Field(description="Points by leaf; a leaf that was not assessed is absent.")

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases import Case
+from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
 from llm import AskError, ModelSettings
 from nodes.state.decisions import Referral
@@ -17,10 +18,8 @@ from scoring.metrics.set_overlap import canonical_items, canonical_sub_departmen
 NO_KEY = "no reference in the answer key"
 
 
-class Answers(BaseModel):
+class Answers(Strict):
     """What the workflow decided, as far as it is scored; what it did not come to is empty."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     referral: Referral | None = None
     orders: list[str] = Field(default_factory=list, description="Physical and auxiliary items.")

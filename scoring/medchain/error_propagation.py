@@ -2,15 +2,14 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from scoring.metrics.statistics import Estimate, estimate
 
 
-class StagePassage(BaseModel):
+class StagePassage(Strict):
     """What becomes of the cases in which nothing went wrong before this stage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     stage: str = Field(description="The score that says whether it went right.")
     entered: int = Field(ge=0, description="Cases without an error in any earlier stage.")

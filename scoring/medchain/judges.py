@@ -6,22 +6,22 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, ask
-from scoring.asking import Answer
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
 
 Claim = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Claims(Answer):
+class Claims(Strict):
     """The single claims of a report."""
 
     claims: list[Claim] = Field(max_length=MAX_CLAIMS, description="At most 30; none only if it claims nothing.")
 
 
-class Support(Answer):
+class Support(Strict):
     """Whether each claim, in order, is supported by the report."""
 
     supported: list[bool] = Field(description="One entry for each claim, in the same order.")

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role
 from prompts import speaker
 from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
-from scoring.asking import Answer
 from scoring.medpmc.metrics import examination_share, imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import mean
@@ -26,7 +26,7 @@ UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 UpToFive = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
 
 
-class ConsultationScores(Answer):
+class ConsultationScores(Strict):
     """How good a consultation is beside the case's record, 1 (worst) to 5 (best) in each aspect; decimals allowed."""
 
     inquiry: FromOneToFive = Field(description="Order, clearness and completeness of the history taking.")
@@ -38,7 +38,7 @@ class ConsultationScores(Answer):
     treatment: FromOneToFive
 
 
-class PatientScores(Answer):
+class PatientScores(Strict):
     """How well a simulated patient plays, 0 (worst) to 2 (best) in each aspect."""
 
     description: UpToTwo = Field(description="How clearly the complaints are described.")
@@ -48,7 +48,7 @@ class PatientScores(Answer):
     communication: UpToTwo
 
 
-class PersonaScores(Answer):
+class PersonaScores(Strict):
     """How well a persona's words render the standard patient's, 0 (worst) to 5 (best) in each aspect."""
 
     semantic_consistency: UpToFive = Field(description="Whether the meaning is kept.")

@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.text.statements import Mention, mentions, statements
 from cases.vocabulary import normalise
 
@@ -14,19 +15,15 @@ ENTAILED_FROM = 0.8  # share of a claim's content words that the report must sta
 WINDOW = 2  # adjacent sentences of the report that may together state a claim
 
 
-class ClaimVerdict(BaseModel):
+class ClaimVerdict(Strict):
     """One claim of the reference report, and whether the generated report states it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     claim: str
     entailed: bool
 
 
-class ReportClaims(BaseModel):
+class ReportClaims(Strict):
     """The judged claims of one reference report; none if it claims nothing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     report: str = Field(description="Which report: its image class.")
     verdicts: list[ClaimVerdict] = Field(default_factory=list, max_length=MAX_CLAIMS)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases import Problem
+from cases.strict import Strict
 from scoring.metrics.statistics import RESAMPLES, SEED, Estimate, estimate
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 Scores = Mapping[str, Sequence[float]]  # the values of each case, one an epoch
 
 
-class PairedDifference(BaseModel):
+class PairedDifference(Strict):
     """One run's metric minus the other's, on the cases that both have; p-values are two-sided."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     difference: Estimate = Field(description="Mean of the cases' differences, with its interval over cases.")
     permutation_p: float | None = Field(None, description="Sign-flip permutation test of the mean; None under 2 cases.")

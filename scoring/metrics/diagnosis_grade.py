@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.text.statements import mentions
 from cases.vocabulary import normalise, spelled, word_list
 
@@ -34,10 +35,8 @@ _ALIAS = re.compile(
 )
 
 
-class DiagnosisGrade(BaseModel):
+class DiagnosisGrade(Strict):
     """How near the diagnoses given are to those of the answer key: a judge's answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     level: Level = Field(description="1 completely wrong, 2 mostly wrong, 3 partly right, 4 mostly right, 5 right.")
     reason: str = Field(description="What agrees and what does not.")

@@ -4,7 +4,9 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from cases.strict import Strict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,10 +19,8 @@ SEED = 20_240_607
 _AT_ONCE = 1 << 22  # drawn numbers held in memory at a time
 
 
-class Estimate(BaseModel):
+class Estimate(Strict):
     """A mean and how sure it is. What cannot be known is None: all of it from nothing, the spread from one case."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mean: float | None = None
     se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")

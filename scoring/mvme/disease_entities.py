@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, ask
-from scoring.asking import Answer
 
 _CIRCLED = re.compile(r"[\u2460-\u2473\u2776-\u277f\u24f5-\u24fe]")  # ① and the like: numbers of a list
 _NUMBERING = re.compile(
@@ -81,7 +81,7 @@ def _items(chunk: str) -> Iterator[str]:
     yield kept
 
 
-class DiseaseEntities(Answer):
+class DiseaseEntities(Strict):
     """The diseases that a diagnosis names."""
 
     diseases: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(

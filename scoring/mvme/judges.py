@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import ModelSettings, Role, ask
-from scoring.asking import Answer
 from scoring.metrics.diagnosis_grade import grade_offline
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.mvme.disease_entities import split_diseases
@@ -37,14 +37,14 @@ class ReportParts:
         return text
 
 
-class PartGrade(Answer):
+class PartGrade(Strict):
     """How far one part of a report agrees with the expert's."""
 
     analysis: str = Field(description="What agrees and what does not; before the option.")
     option: Option = Field(description="A all, B most, C a little, D hardly anything of it.")
 
 
-class MvmeGrades(Answer):
+class MvmeGrades(Strict):
     """The grades of a report's parts; null only for a part that the expert's record does not have."""
 
     symptoms: PartGrade | None
@@ -60,7 +60,7 @@ class MvmeGrades(Answer):
         return {part: grade.option for part, grade in grades.items() if grade is not None}
 
 
-class Misdiagnosis(Answer):
+class Misdiagnosis(Strict):
     """Why a diagnosis went wrong."""
 
     reason: str = Field(description="What was missed or misread; before the type.")

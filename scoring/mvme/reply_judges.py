@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from cases import Case
+from cases.strict import Strict
 from cases.text.fact_preservation import changes
 from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
@@ -21,7 +22,6 @@ from nodes.offline.record_answers import wants_examination
 from prompts import load_words
 from scoring.aie.simulator import Reply, asks_back, denies, focus
 from scoring.aie.simulator_set import CODES, Played, SimulatorItem
-from scoring.asking import Answer
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
 
@@ -33,19 +33,19 @@ _NO, _SAYS_NOTHING = "no ", {"a denial", "examination"}  # as the rule of kept f
 _NOTHING_FOUND = re.compile(r"\b(?:normal|cannot|unable)\b|无|正常", re.IGNORECASE)
 
 
-class Relevance(Answer):
+class Relevance(Strict):
     """Whether a reply is an answer to what was said."""
 
     relevant: bool = Field(description="Whether the reply takes up what the doctor said and answers it.")
 
 
-class Consistency(Answer):
+class Consistency(Strict):
     """Whether a reply agrees with the record."""
 
     consistent: bool = Field(description="Whether the record bears out every fact and number of the reply.")
 
 
-class ExaminationAccuracy(Answer):
+class ExaminationAccuracy(Strict):
     """Whether an order was carried out as given."""
 
     accurate: bool = Field(description="Whether the results told are those of the examinations named, and no others.")

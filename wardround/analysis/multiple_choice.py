@@ -7,9 +7,10 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from cases import Case
+from cases.strict import Strict
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import label
 from llm import AnswerError, ModelSettings
@@ -29,10 +30,8 @@ from wardround.store.run_directory import RunDirectory
 _NEIGHBOURS = 500  # more than the built-in memory holds
 
 
-class KeptOptions(BaseModel):
+class KeptOptions(Strict):
     """One line of ``options.jsonl``: a case's options by letter, the right one, and who wrote the others."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     case_id: str
     options: dict[str, str]

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from cases.strict import Strict
 
 Method = Literal["prefix", "lora"]
 LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is no number of the paper
@@ -17,10 +19,8 @@ class TrainingStoppedError(RuntimeError):
     """The training could not go on; the last checkpoint is kept."""
 
 
-class Tuning(BaseModel):
+class Tuning(Strict):
     """Everything that decides what comes out of a training."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     base: str = Field(min_length=1, description="The model that is adapted: a folder, or a name of the Hub.")
     method: Method = Field("prefix", description="P-Tuning v2 (a trained prefix in every layer), or LoRA.")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.case import ExaminationRecord
+from cases.strict import Strict
 from cases.text.named_tests import named_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from llm import Role
@@ -32,10 +33,8 @@ class DeskState(HeardState, total=False):
     requested_items: list[str]
 
 
-class ParsedRequest(BaseModel):
+class ParsedRequest(Strict):
     """The examinations that a request names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: list[NonEmpty] = Field(description="Each examination that is named, one an entry; empty if none is.")
 
@@ -48,10 +47,8 @@ class RequestView:
     language: Language
 
 
-class Outcomes(BaseModel):
+class Outcomes(Strict):
     """The results in words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(min_length=1, description="Each examination with its result.")
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
@@ -29,10 +30,8 @@ class AiHospitalPatientState(TypedDict, total=False):
     dialogue: list[Turn]
 
 
-class PatientWords(BaseModel):
+class PatientWords(Strict):
     """What the patient says, and to whom."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     addressee: Literal["doctor", "examiner"] = Field(
         description="`examiner` to have an examination done that the doctor asked for, else `doctor`."

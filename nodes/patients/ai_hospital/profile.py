@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
@@ -23,10 +24,8 @@ class ProfileState(TypedDict, total=False):
     patient_record: PatientRecord
 
 
-class Profile(BaseModel):
+class Profile(Strict):
     """Who the patient is in this run of the case, made once before the dialogue."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     personality: str = Field(
         min_length=1, description="Way of life, temper and manner of speaking, in the second person."

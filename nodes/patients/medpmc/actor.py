@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
+from cases.strict import Strict
 from cases.text.fact_preservation import changes
 from cases.vocabulary import Language
 from llm import Role, Speech
@@ -29,10 +30,8 @@ class ActorState(TypedDict, total=False):
     dialogue: list[Turn]
 
 
-class Rewriting(BaseModel):
+class Rewriting(Strict):
     """The words in the persona's manner."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(min_length=1, description="Every fact of the plain words, and none besides.")
 

@@ -6,9 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from cases.case import Sex
+from cases.strict import Strict
 from cases.text.words import rules_of
 from cases.vocabulary import Language
 from prompts import load_words, mark
@@ -17,10 +16,8 @@ Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
 PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
 
 
-class Persona(BaseModel):
+class Persona(Strict):
     """One of the ten: a gender (None if it is not on record) and a profession."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sex: Sex | None
     profession: Profession

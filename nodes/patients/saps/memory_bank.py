@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.case import ExaminationRecord
+from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from llm import Event, Role
@@ -29,10 +30,8 @@ _MOST = 8  # no one question is about more sentences of the histories than these
 _TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
 
 
-class Release(BaseModel):
+class Release(Strict):
     """Which sentences of the long-term memory answer the doctor."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     numbers: list[int] = Field(description="As numbered in the list; empty if none answers.")
 

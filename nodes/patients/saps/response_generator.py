@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
+from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
@@ -27,10 +28,8 @@ class GeneratorState(TypedDict, total=False):
     requirement: str
 
 
-class SimulatedReply(BaseModel):
+class SimulatedReply(Strict):
     """What the patient says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(min_length=1)
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord, PatientRecord
+from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from llm import Role
@@ -53,26 +54,20 @@ class TrackerState(TypedDict, total=False):
     action: Action
 
 
-class ActionKind(BaseModel):
+class ActionKind(Strict):
     """Step 1: what kind of thing the doctor does."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Kind
 
 
-class Specificity(BaseModel):
+class Specificity(Strict):
     """Step 2: whether a question or a piece of advice is about something in particular."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     specificity: Literal["specific", "ambiguous"]
 
 
-class Coverage(BaseModel):
+class Coverage(Strict):
     """Step 3: whether the record says anything about it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     coverage: Literal["on_record", "not_on_record"] = Field(description="A recorded denial is on record too.")
 
