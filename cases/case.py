@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from cases.strict import Strict
 from cases.vocabulary import (
     IMAGE_CLASSES,
-    PHYSICAL_ITEMS,
     AuxiliaryItem,
     Department,
     ExaminationItem,
@@ -85,16 +84,6 @@ class AnswerKey(Strict):
     diagnosis_basis: Text = ""
     treatment_course: Text = ""
     treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
-
-    @property
-    def physical_items(self) -> list[str]:
-        """The reference physical examination items."""
-        return [item for item in self.examination_items if item in PHYSICAL_ITEMS.names]
-
-    @property
-    def auxiliary_items(self) -> list[str]:
-        """The reference auxiliary examination items."""
-        return [item for item in self.examination_items if item not in PHYSICAL_ITEMS.names]
 
 
 class Provenance(Strict):

@@ -1,6 +1,5 @@
 """Dialogues between a physician and a patient as chat messages: what reconstruction writes and a trainer reads."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -54,9 +53,3 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     if not (dialogues or problems):
         problems.append(Problem(str(path), "", "", "holds no dialogue; expected one JSON object a line"))
     return dialogues, problems
-
-
-def dialogue_lines(dialogues: Iterable[Dialogue]) -> Iterator[str]:
-    """The lines of a dialogue file."""
-    for dialogue in dialogues:
-        yield dialogue.model_dump_json() + "\n"

@@ -19,7 +19,6 @@ SectionName = Literal[
     "initial_diagnosis",
     "confirmatory_tests",
 ]
-CLOSING: tuple[SectionName, ...] = ("initial_diagnosis", "confirmatory_tests")
 
 
 def _few_questions(text: str) -> str:

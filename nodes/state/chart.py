@@ -15,7 +15,7 @@ from cases.case import Sex
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
-from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
 
@@ -170,9 +170,3 @@ class Chart:
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
         )
-
-
-class Final(Findings, Progress, total=False):
-    """Every finding with the records of how it came about."""
-
-    treatment: Treatment

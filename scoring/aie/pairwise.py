@@ -128,17 +128,12 @@ async def compare(
 
 
 class Tally(NamedTuple):
-    """Duels won, lost and tied by ``one``; ``rate`` is won / (won + lost), in [0, 1], None if all are ties."""
+    """Duels won, lost and tied by ``one``."""
 
     won: int
     lost: int
     tied: int
     missing: int
-
-    @property
-    def rate(self) -> float | None:
-        """Success rate without ties (AIE, figure 4)."""
-        return self.won / (self.won + self.lost) if self.won + self.lost else None
 
 
 def tally(duels: Iterable[Duel], aspect: str) -> Tally:

@@ -1,13 +1,15 @@
 """The senior physician: makes of a clinical note what an ideal interview would gather (CliniChat, figure 7)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from langgraph.runtime import Runtime
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
-from llm import ModelSettings, Role, ask
+from llm import Role, ask
 from scoring.clini_eval.points import LEAVES, MAINS
 from scoring.clini_eval.rules import findings_of
 
@@ -23,6 +25,12 @@ Section = Literal[
     "review_of_systems",
     "customized_inquiry",
 ]
+
+
+class CliniEvalInput(TypedDict, total=False):
+    """What is judged."""
+
+    dialogue: Annotated[Dialogue, Field(description="A dialogue with its clinical note.")]
 
 
 class PlannedPoint(Strict):
@@ -92,8 +100,8 @@ senior_physician = Role(
 )
 
 
-async def demonstrate(dialogue: Dialogue, settings: ModelSettings) -> Demonstration:
-    """What an ideal interview on this note gathers and concludes.
+async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str, Any]:
+    """The senior physician, who reads the note: what an ideal interview on it gathers and concludes.
 
     The diseases that the dialogue names are taken for the diagnosis; without them the physician infers it from the
     note, as in the paper.
@@ -102,10 +110,12 @@ async def demonstrate(dialogue: Dialogue, settings: ModelSettings) -> Demonstrat
         NothingToScoreError: no note, or no physician.
         AskError: no valid answer.
     """
+    dialogue = Dialogue.model_validate(state["dialogue"])  # from Studio it is JSON
     if problem := why_not(dialogue):
         raise NothingToScoreError(f"dialogue {dialogue.id}: {problem}")
     view = NoteView(dialogue=dialogue, note=dialogue.note, diagnosis=dialogue.diseases)
-    return await ask(senior_physician, view, settings, language=dialogue.language, place=dialogue.id)
+    said = await ask(senior_physician, view, runtime.context, language=dialogue.language, place=dialogue.id)
+    return {"dialogue": dialogue, "demonstration": said}
 
 
 def why_not(dialogue: Dialogue) -> str:

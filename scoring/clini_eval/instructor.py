@@ -1,15 +1,16 @@
 """The clinical instructor: compares with the demonstration, gives the points, sums up (CliniChat, figure 8)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
-from llm import ModelSettings, Role, ask
+from llm import ModelSettings, Role, Trace, ask, merge_traces
 from prompts import speaker
-from scoring.clini_eval.demonstration import Demonstration, demonstrate
+from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
 from scoring.clini_eval.points import (
     LEAVES,
     CliniEvalScores,
@@ -21,6 +22,15 @@ from scoring.clini_eval.points import (
 )
 from scoring.clini_eval.rules import CountedPoints, count_points
 from scoring.metrics.text_overlap import rouge_1, words
+
+
+class CliniEvalState(CliniEvalInput, total=False):
+    """What goes in, what the two persons made of it, and the scores that come out."""
+
+    demonstration: Demonstration
+    comparison: Comparison
+    scores: CliniEvalScores
+    trace: Annotated[Trace, merge_traces]
 
 
 class Summary(Strict):
@@ -97,43 +107,42 @@ scoring: Role[Points] = Role(
 summing_up = Role("clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up)
 
 
-async def compare(dialogue: Dialogue, demonstration: Demonstration, settings: ModelSettings) -> Comparison:
+async def compare(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """The subjective assessment, point by point.
 
     Raises:
         AskError: no valid answer.
     """
-    view = ComparisonView(dialogue, transcript_of(dialogue, settings), demonstration)
-    return await ask(comparing, view, settings, language=dialogue.language, place=dialogue.id)
+    dialogue, settings = state["dialogue"], runtime.context
+    view = ComparisonView(dialogue, transcript_of(dialogue, settings), state["demonstration"])
+    return {"comparison": await ask(comparing, view, settings, language=dialogue.language, place=dialogue.id)}
 
 
-async def give_points(
-    dialogue: Dialogue, demonstration: Demonstration, comparison: Comparison, settings: ModelSettings
-) -> CliniEvalScores:
+async def give_points(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """The 34 numbers: a judge gives all of them, none beyond its maximum; the rules give those that they can count.
 
     Raises:
         AskError: no valid answer.
     """
+    dialogue, comparison, settings = state["dialogue"], state["comparison"], runtime.context
     transcript = transcript_of(dialogue, settings)
-    view = PointsView(dialogue, transcript, demonstration, comparison, list(LEAVES.values()))
+    view = PointsView(dialogue, transcript, state["demonstration"], comparison, list(LEAVES.values()))
     points = await ask(scoring, view, settings, language=dialogue.language, place=dialogue.id)
     unscored = points.unscored if isinstance(points, CountedPoints) else {}
-    return CliniEvalScores(leaves=points.by_leaf, unscored=unscored, comparison=comparison)
+    return {"scores": CliniEvalScores(leaves=points.by_leaf, unscored=unscored, comparison=comparison)}
 
 
-async def summarise(
-    dialogue: Dialogue, comparison: Comparison, scores: CliniEvalScores, settings: ModelSettings
-) -> CliniEvalScores:
+async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """The scores with the overall word on both assessments.
 
     Raises:
         AskError: no valid answer.
     """
+    dialogue, scores = state["dialogue"], state["scores"]
     numbers = [f"{LEAVES[key].metric}: {points:g}/{LEAVES[key].maximum:g}" for key, points in scores.leaves.items()]
-    view = SummaryView(comparison, scores, numbers)
-    said = await ask(summing_up, view, settings, language=dialogue.language, place=dialogue.id)
-    return scores.model_copy(update={"summary": said.summary})
+    view = SummaryView(state["comparison"], scores, numbers)
+    said = await ask(summing_up, view, runtime.context, language=dialogue.language, place=dialogue.id)
+    return {"scores": scores.model_copy(update={"summary": said.summary})}
 
 
 async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> CliniEvalScores:
@@ -143,10 +152,11 @@ async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> Clini
         NothingToScoreError: the dialogue has no clinical note, or no physician speaks in it.
         AskError: a judge could not be asked, or gave no valid answer.
     """
-    demonstration = await demonstrate(dialogue, settings)
-    comparison = await compare(dialogue, demonstration, settings)
-    scores = await give_points(dialogue, demonstration, comparison, settings)
-    return await summarise(dialogue, comparison, scores, settings)
+    state: Any = {"dialogue": dialogue}
+    for step in (demonstrate, compare, give_points, summarise):
+        state |= await step(state, Runtime(context=settings))
+    scores: CliniEvalScores = state["scores"]
+    return scores
 
 
 def transcript_of(dialogue: Dialogue, settings: ModelSettings) -> str:

@@ -28,10 +28,6 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _OTHER_HEADING = re.compile(r"^[ \t\u3000]*[#＃]{1,4}[^#＃\n]{1,30}[#＃]*[ \t]*$", re.MULTILINE)
-_TAG = re.compile(r"\s*[<‹〈《]\s*(对医生讲|对检查员讲|结束)\s*[>›〉》]\s*")
-_ADDRESSEE: dict[str, "Addressee"] = {"对医生讲": "doctor", "对检查员讲": "examiner", "结束": "nobody"}
-
-Addressee = Literal["doctor", "examiner", "nobody"]
 
 
 class Turn(ForeignModel):
@@ -163,11 +159,6 @@ def read_collaborations(path: str | Path) -> Reading[Collaboration]:
     return _distinct(read_records(path, Collaboration))
 
 
-def read_dialogues(path: str | Path) -> Reading[Dialogue]:
-    """The dialogues of a file, one a patient."""
-    return _distinct(read_records(path, Dialogue))
-
-
 def read_reports(path: str | Path) -> Reading[Report]:
     """The reports of a file of any of the four kinds; that of its first record is expected of all."""
     kind = kind_of(path) or OneStep
@@ -201,16 +192,6 @@ def sections(report: str) -> dict[Part, str]:
         part: Part = next(part for part in _HEADINGS if mark[part])
         found.setdefault(part, []).extend([text] if text else [])
     return {part: "\n".join(texts) for part, texts in found.items()}
-
-
-def heard(content: str | None) -> tuple[Addressee, str]:
-    """Whom the patient speaks to, and the words without the tag; no tag is to the doctor, an end to nobody."""
-    text = content or ""
-    if tag := _TAG.match(text):
-        return _ADDRESSEE[tag[1]], text[tag.end() :].strip()
-    if re.match(r"\s*结束(?:[\s。！!.，,]|$)", text):
-        return "nobody", re.sub(r"^\s*结束[\s。！!.，,]*", "", text).strip()
-    return "doctor", text.strip()
 
 
 def kind_of(path: str | Path) -> Kind | None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cases.dialogues import Dialogue, Message, dialogue_lines
+from cases.dialogues import Dialogue, Message
 
 NOTE = {
     "en": "A 52-year-old man has had chest pain for two hours. He smokes. Temperature is 36.9 C. "
@@ -86,5 +86,5 @@ def interview(language: str, good: bool, **more: object) -> Dialogue:
 
 
 def dialogue_file(path: Path, *dialogues: Dialogue) -> Path:
-    path.write_text("".join(dialogue_lines(dialogues)), encoding="utf-8")
+    path.write_text("".join(f"{one.model_dump_json()}\n" for one in dialogues), encoding="utf-8")
     return path

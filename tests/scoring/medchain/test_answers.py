@@ -163,8 +163,7 @@ def test_every_built_in_case_can_be_scored_against_its_own_key() -> None:
             "referral": Referral(
                 urgency="routine", department=key.department or "Surgery", sub_departments=key.sub_departments
             ),
-            "physical_orders": key.physical_items,
-            "auxiliary_orders": key.auxiliary_items,
+            "auxiliary_orders": key.examination_items,
             "reports": key.imaging_reports,
             "diagnosis": Diagnosis(names=key.diagnosis, basis=""),
             "treatment": Treatment(items=key.treatment_items, plan=""),

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cases.dialogues import dialogue_lines
 from wardround.cli import app
 from wardround.commands.tune import tune as tune_command
 from wardround.tuning.curve import read_table
@@ -29,7 +28,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with dialogues and a base."""
     folder = tmp_path_factory.mktemp("tune")
     make_base(folder / "base")
-    (folder / "dialogues.jsonl").write_text("".join(dialogue_lines(smoke_dialogues())), "utf-8")
+    lines = "".join(f"{one.model_dump_json()}\n" for one in smoke_dialogues())
+    (folder / "dialogues.jsonl").write_text(lines, "utf-8")
     return folder
 
 
