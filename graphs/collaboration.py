@@ -13,12 +13,13 @@ from nodes.collaboration.intern import revise
 from nodes.collaboration.records import adopt, file_collaboration
 from nodes.collaboration.topic import Subject
 from nodes.context import Context, context_of
+from nodes.node import at_least_one
 from nodes.state.collaboration import CollaborationOutput, ConferenceState, last_statements
 
 
 def alone_or_judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
     """One doctor has nobody to discuss with."""
-    return "one doctor" if len(last_statements(state)) == 1 else judged(state, runtime)
+    return "one doctor" if len(at_least_one(last_statements(state), state)) == 1 else judged(state, runtime)
 
 
 def judged(state: ConferenceState, runtime: Runtime[Context]) -> str:

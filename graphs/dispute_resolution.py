@@ -81,6 +81,7 @@ consult = seated(
     build_consultation(admitted=True).compile(name="Consultation"),
     lambda context, sent: as_doctor(context, sent["seat"]),
     consulted,
+    seat=True,
 )
 confirm = seated(
     inquiry, lambda context, sent: context.model_copy(update={"scope": f"conflict{sent['number']}"}), confirmed

@@ -8,7 +8,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Send
 
+from llm import AnswerError
 from nodes.context import Context, context_of
+from nodes.node import file_dropped_seat
 
 # A person is handed the case and the discussion, not the minutes kept so far.
 _MINUTES = ("trace", "decisions", "rounds", "discussion", "case")
@@ -25,6 +27,8 @@ def seated(
     graph: CompiledStateGraph[Any, Any, Any, Any],
     context: Callable[[Context, Any], Context],
     update: Callable[[Any, dict[str, Any]], dict[str, Any]],
+    *,
+    seat: bool = False,
 ) -> "Seated":
     """A node in which a whole graph is run for one member of a group, with a context of its own.
 
@@ -32,15 +36,27 @@ def seated(
         graph: what is run; what comes out of it is not written to the group's state as it stands.
         context: the member's context, from the run's and what was sent to the member.
         update: what is written to the group's state, from what was sent and what came out.
+        seat: whether the group may go on without the member (``on_unreadable``).
     """
+
+    def dropped(own: Context, error: AnswerError) -> dict[str, Any]:
+        if not seat or own.on_unreadable == "fail_case":
+            raise error
+        return {"trace": file_dropped_seat(error, own)}
 
     def run(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
-        return update(state, graph.invoke(state, _ANY_STEPS, context=own))
+        try:
+            return update(state, graph.invoke(state, _ANY_STEPS, context=own))
+        except AnswerError as error:
+            return dropped(own, error)
 
     async def arun(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
-        return update(state, await graph.ainvoke(state, _ANY_STEPS, context=own))
+        try:
+            return update(state, await graph.ainvoke(state, _ANY_STEPS, context=own))
+        except AnswerError as error:
+            return dropped(own, error)
 
     return Seated(run, arun, graph)
 

@@ -95,6 +95,7 @@ async def ask(
         else:
             answer = _ask_person(role, view, call)
     except AskError as error:
+        error.call, error.stage = call.id, call.stage
         error.add_note(f"at {call.id}, model {spec}")
         _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
         raise

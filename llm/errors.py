@@ -4,9 +4,11 @@ from llm.masking import masked
 
 
 class AskError(RuntimeError):
-    """A role could not answer; ``reason`` is the termination reason of the case."""
+    """A role could not answer; ``reason`` is the termination reason of the case, ``call`` and ``stage`` are where."""
 
     reason = "ask_error"
+    call = ""
+    stage = ""
 
 
 class AnswerError(AskError):

@@ -5,18 +5,22 @@ import concurrent.futures
 import contextvars
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
-from llm.trace import Trace, collecting_calls, merge_traces
+from llm import AnswerError
+from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
 from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
+Without = Callable[[Any], dict[str, Any]]
+T = TypeVar("T")
+DROPPED_SEAT = "dropped_seat"
 
 
 class Node(Runnable[Any, dict[str, Any]]):
@@ -24,6 +28,8 @@ class Node(Runnable[Any, dict[str, Any]]):
 
     What is not in the view that the function declares does not reach it, see `node`.
     """
+
+    without: Without | None = None  # what is written where a seat gave no answer that can be read; see `member`
 
     def __init__(self, function: NodeFunction, **bound: Any) -> None:
         self.name = function.__name__
@@ -47,7 +53,12 @@ class Node(Runnable[Any, dict[str, Any]]):
         refuse_configurable(get_config(), runtime)
         runtime = runtime.override(context=context_of(runtime))
         with collecting_calls() as calls:
-            update = await self._function(view, runtime, **self._bound)
+            try:
+                update = await self._function(view, runtime, **self._bound)
+            except AnswerError as error:
+                if self.without is None or runtime.context.on_unreadable == "fail_case":
+                    raise
+                update = {**self.without(view), "trace": file_dropped_seat(error, runtime.context)}
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 
 
@@ -62,6 +73,47 @@ def node(function: NodeFunction) -> Node:
             return await self._run(view)
 
     return NodeOfView(function)
+
+
+def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]:
+    """Like `node`, for a member of a group, without whom the others go on (``on_unreadable = "drop_seat"``).
+
+    Whoever gathers the group's answers sees to it that there is `at_least_one`.
+
+    Args:
+        without: what is written instead where no repair has made the answer readable.
+    """
+
+    def make(function: NodeFunction) -> Node:
+        made = node(function)
+        made.__class__.without = staticmethod(without)
+        return made
+
+    return make
+
+
+def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection[T]:
+    """What the members of a group have said, if any has.
+
+    Raises:
+        AnswerError: nobody has, with the last one's reason: the last seat cannot be dropped.
+    """
+    if answers:
+        return answers
+    failed = [call for call in (state.get("trace") or Trace()).calls if call.error]
+    why = f": {(failed[-1].error or '').partition(': ')[2]}" if failed else ""
+    error = AnswerError(f"no answer of the group could be read, and the last seat cannot be dropped{why}")
+    for call in failed[-1:]:
+        error.call, error.stage = call.id, call.stage
+        error.add_note(f"at {call.id}, model {call.model}")
+    raise error
+
+
+def file_dropped_seat(error: AnswerError, context: Context) -> Trace:
+    """File that a group goes on without one of its seats, at the call that failed."""
+    content = {"call": error.call, "error": str(error)}
+    event = Event(id=f"{error.call}/dropped", event=DROPPED_SEAT, stage=error.stage, content=content)
+    return file_event(event, context.trace_file)
 
 
 def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:

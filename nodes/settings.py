@@ -109,7 +109,18 @@ class CourseSettings(Settings):
         return self
 
 
-class GroupSettings(Settings):
+class SeatSettings(Settings):
+    """What becomes of a member of a group whose answer cannot be read."""
+
+    on_unreadable: Literal["drop_seat", "fail_case"] = Field(
+        "drop_seat",
+        description="Where no repair makes the answer of a member of a group readable: the others go on, or the case "
+        "fails. The last member cannot be dropped.",
+        json_schema_extra=_at(*parts(), "consult", "discuss"),
+    )
+
+
+class GroupSettings(SeatSettings):
     """The group of doctors of a stage, and who judges what it decides."""
 
     general_agents: int = Field(
@@ -184,7 +195,7 @@ class DialogueSettings(TurnSettings):
         return self
 
 
-class CollaborationSettings(Settings):
+class CollaborationSettings(SeatSettings):
     """Discussion among doctors: dispute resolution (AI Hospital), and the rounds of MDAgents."""
 
     interns: int = Field(

@@ -11,7 +11,7 @@ from llm import Role, ask
 from nodes.collaboration.topic import REPORT, held_by, most
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import at_least_one, node
 from nodes.state.chart import Chart
 from nodes.state.collaboration import (
     MOST_CONFLICTS,
@@ -83,6 +83,7 @@ agreeing_director = Role("director", "dispute_resolution", "collaboration/agreed
 @node
 async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
     """One account of symptoms and results from all reports, and the conflicts between them."""
+    at_least_one(last_statements(state), state)
     answer = await _ask(merging_director, state, runtime.context, "facts")
     return {
         "facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations),

@@ -14,7 +14,7 @@ from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import member
 from nodes.offline.chart_signs import reason
 from nodes.offline.votes import rule_of
 from nodes.state.chart import Chart
@@ -81,7 +81,13 @@ intern: Role[Any] = Role(
 )
 
 
-@node
+def last_report_stands(state: ConferenceState) -> dict[str, Any]:
+    """An intern whose revision cannot be read holds what was held before; without a report there is nothing to hold."""
+    held = [statement for statement in last_statements(state) if statement.seat == state["seat"]]
+    return {"statements": [one.model_copy(update={"round": state.get("round", 0), "reasoning": ""}) for one in held]}
+
+
+@member(last_report_stands)
 async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """One intern's report of this round: in view of what each of the others said last, and of the disputes.
 

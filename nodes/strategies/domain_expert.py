@@ -10,7 +10,7 @@ from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import member
 from nodes.offline.chart_signs import reason
 from nodes.offline.votes import rule_of
 from nodes.state.decisions import Decision, Verdict
@@ -116,7 +116,7 @@ voter = Role("expert", "", "strategies/vote", Verdict, offline=accept_if_half_is
 proposer: Role[Any] = Role("expert", "", "strategies/opinion", Proposal, offline=propose_by_rule, stages=STAGES)
 
 
-@node
+@member()
 async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One expert's analysis, alone."""
     case = case_view(state, stage, runtime.context)
@@ -131,7 +131,7 @@ async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     }
 
 
-@node
+@member()
 async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One expert's vote on the joint report, with what would have to be changed."""
     case = case_view(state, stage, runtime.context)
@@ -141,7 +141,7 @@ async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> di
     return {"judgements": [Objection(round=round_, judge=f"expert {seat}: {expert.domain}", verdict=verdict)]}
 
 
-@node
+@member()
 async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One expert's proposal in a group, in view of the others' last ones and the moderator's remarks."""
     case = case_view(state, stage, runtime.context)

@@ -10,7 +10,7 @@ from cases.strict import Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import at_least_one, node
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.votes import agreement, weights
 from nodes.state.decisions import NonEmpty, Round
@@ -76,6 +76,7 @@ async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     """Note the proposals of a round; asks nobody. Two ends: all propose the same, or the rounds are used up."""
     round_ = state.get("discussion_round", 0)
     last = opinions_of(state, round_)
+    at_least_one(last, state)
     decisions = [stage.decision.model_validate(opinion.decision) for opinion in last]
     agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
     ended = "agreed" if agreed else "exhausted" if round_ >= runtime.context.max_rounds else ""

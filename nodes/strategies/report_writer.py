@@ -10,7 +10,7 @@ from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import at_least_one, node
 from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
 from nodes.state.stage import last_objections
@@ -56,12 +56,14 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
     """The joint report of the panel, or of one team."""
     case = case_view(state, stage, runtime.context)
     team, round_ = state.get("team", 0), state.get("round", 0)
+    analyses = [analysis for analysis in state.get("analyses", []) if analysis.team == team]
+    at_least_one(analyses, state)
     written = await ask_at_stage(
         report_writer,
         WriterView(
             **vars(case),
             purpose=purpose_of(state),
-            analyses=[analysis for analysis in state["analyses"] if analysis.team == team],
+            analyses=analyses,
             synthesis=next((item for item in state.get("syntheses", []) if item.team == team), None),
             objections=last_objections(state),
         ),
@@ -82,7 +84,8 @@ async def gather(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]
 async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Note the report with its votes; asks nobody. Two ends: all accept it, or the votes are used up."""
     round_ = state.get("round", 0)
-    votes = [item for item in state["judgements"] if item.round == round_]
+    votes = [item for item in state.get("judgements", []) if item.round == round_]
+    at_least_one(votes, state)
     judgements = [Judgement(judge=item.judge, verdict=item.verdict) for item in votes]
     noted = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
     agreed = all(item.verdict.accepted for item in votes)

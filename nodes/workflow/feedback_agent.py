@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import named_in_findings, reason
 from nodes.state.chart import Chart
@@ -63,7 +63,7 @@ def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
     return judges_after(stage) if context.feedback == "downstream" else (stage.part,)
 
 
-@node
+@member()
 async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One physician says whether the decision can be built on."""
     context = runtime.context

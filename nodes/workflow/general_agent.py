@@ -10,7 +10,7 @@ from cases.strict import Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import reason
 from nodes.state.chart import Chart
@@ -75,7 +75,7 @@ def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
 general_agent: Role[Any] = Role("general", "", "medchain/general", Proposal, offline=vote, stages=STAGES)
 
 
-@node
+@member()
 async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One general agent speaks."""
     context = runtime.context

@@ -5,9 +5,9 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import at_least_one, node
 from nodes.state.decisions import Judgement, Round, StageRecord
-from nodes.state.stage import StageState
+from nodes.state.stage import StageState, opinions_of
 from nodes.workflow.stages import Stage, position_of
 
 
@@ -18,7 +18,9 @@ class UndecidedError(ValueError):
 @node
 async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Close one round of the discussion."""
-    return {"discussion_round": state.get("discussion_round", 0) + 1}
+    spoken = state.get("discussion_round", 0)
+    at_least_one(opinions_of(state, spoken), state)
+    return {"discussion_round": spoken + 1}
 
 
 @node
@@ -26,6 +28,8 @@ async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str
     """Note a decision with its verdicts, and whether the stage is at its end."""
     round_ = state.get("round", 0)
     verdicts = [item for item in state.get("judgements", []) if item.round == round_]
+    if runtime.context.feedback != "off":
+        at_least_one(verdicts, state)
     rounds = [
         *state.get("rounds", []),
         Round(

@@ -30,6 +30,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "failed": len(ordered) - len(scored),
         "limited": sum(result.limited for result in ordered),
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
+        "dropped_seats": sum(result.dropped_seats for result in ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
         "unscored": count_unscored(scored, suite),
         "error_propagation": _error_propagation(scored, suite),
@@ -129,6 +130,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         for reason, count in summary["terminations"].items()
         if reason != "completed"
     ]
+    if summary.get("dropped_seats"):
+        notes.append(f"{summary['dropped_seats']} answers of group members could not be read; the others went on.")
     offline = [role for role, names in summary["models"].items() if "offline" in names]
     if offline:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")

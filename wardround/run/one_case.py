@@ -17,6 +17,7 @@ from llm.journal import journal
 from llm.limits import Meter, metering
 from llm.trace import Trace
 from nodes.context import Context
+from nodes.node import DROPPED_SEAT
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
 from scoring.suite import SUITES
@@ -112,6 +113,7 @@ def result_of(attempt: Attempt, trace_file: Path, **outcome: Any) -> Result:
         cost=trace.cost,
         calls=len(trace.calls),
         models=trace.models,
+        dropped_seats=_dropped_seats(trace),
         **outcome,
     )
 
@@ -146,6 +148,12 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
         "rounds": rounds,
         "answers": answers,
     }
+
+
+def _dropped_seats(trace: Trace) -> int:
+    """How many seats were gone on without; one that was asked again after a kill may have answered then."""
+    failed = {call.id for call in trace.calls if call.error}
+    return sum(event.event == DROPPED_SEAT and event.content["call"] in failed for event in trace.events)
 
 
 def _without_judges(trace: Trace) -> Trace:

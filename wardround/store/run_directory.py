@@ -62,6 +62,7 @@ class Result(BaseModel):
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")
+    dropped_seats: int = Field(0, description="Answers of group members that could not be read and were done without.")
     answers: RunAnswers | None = Field(None, description="What the graph came to; None if it did not get that far.")
 
     @property
