@@ -16,7 +16,6 @@ from llm.question import Question, what_is_wrong
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
-from llm.specs import is_in_process
 from llm.trace import Call
 
 _SHOWN = 4000  # characters of an unreadable reply that its model is shown again
@@ -66,7 +65,7 @@ async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, tak
 
 def _cache(call: Call, settings: ModelSettings) -> ResponseCache | None:
     # The weights in a folder may be others tomorrow: an answer of theirs is good for this run only.
-    return open_cache(settings.cache) if settings.cache and not is_in_process(call.model) else None
+    return open_cache(settings.cache) if settings.cache and not settings.block(call.model).in_process else None
 
 
 async def answer_from_model(question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken) -> Answer:

@@ -16,7 +16,7 @@ from llm.question import Question, spoken_question, typed_question, what_is_wron
 from llm.replies import whole_text
 from llm.role import Answer, Role, variables
 from llm.settings import ModelSettings
-from llm.specs import HUMAN, OFFLINE, is_in_process, model_of
+from llm.specs import HUMAN, OFFLINE, model_of
 from llm.trace import Call, collect, record
 from prompts import load_prompt
 
@@ -57,6 +57,7 @@ async def ask(
     prompt = load_prompt(role.prompt, language, role.stage)
     system, user = prompt.render(variables(view))
     spec = model_of(role.name, role.stage, settings.models, seat)
+    pictures = pictures if settings.block(spec).pictures else ()
     call = Call(
         id="/".join(part for part in (settings.scope, role.stage, role.name, place) if part),
         role=role.name,
@@ -72,7 +73,7 @@ async def ask(
     question: Question[Answer] | None = None
     chats = spec not in (OFFLINE, HUMAN)
     speech = role.speech
-    if speech and speech.conversation and chats and (settings.plain_words or is_in_process(spec)):
+    if speech and speech.conversation and chats and (settings.plain_words or settings.block(spec).in_process):
         heard = speech.conversation(view)
         said = [message.model_dump() for message in heard]
         call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})

@@ -23,15 +23,17 @@ def fingerprint(
     The call's id is part of it: two seats that are asked the very same question at a temperature above zero are meant
     to answer independently. Pictures count by what they show, not by where they lie.
     """
+    block = settings.block(spec)
     parts = {
         "id": call_id,
-        "model": spec,
+        "model": block.text,
         "messages": [[message.type, message.content] for message in messages],
         "schema": schema,
         "instruction": instruction,
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_tokens,
+        "temperature": settings.temperature if block.temperature is None else block.temperature,
+        "max_tokens": block.max_tokens or settings.max_tokens,
         "seed": settings.seed,
         "epoch": settings.epoch,
+        **block.own_parameters,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -4,9 +4,10 @@ No list of servers: each is asked in the strictest form first, and what it refus
 process. docs/models.md tells what to expect of whom.
 """
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,16 +32,32 @@ _SAME_FAULT = (
 )
 
 
+# What may be left out if a server refuses it, and how it says so.
+_PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
+_UNWANTED = re.compile(
+    r"unsupported|not support|not (?:allowed|permitted)|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated|"
+    r"only the default|may only",
+    re.I,
+)
+_log = logging.getLogger(__name__)
+
+
 class FormRefusedError(RuntimeError):
     """The server does not take the form in which an answer was asked for."""
 
 
+class ParameterRefusedError(RuntimeError):
+    """The server does not take a parameter, which is left out from now on."""
+
+
 @dataclass
 class Forms:
-    """The forms that a model at a server took, refused or ignored."""
+    """The forms that a model at a server took, refused or ignored, and the parameters that it wants left out."""
 
+    model: str
     took: set[str] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
+    left_out: set[str] = field(default_factory=set)
     _misfits: Counter[str] = field(default_factory=Counter)
 
     def of(self, answer: str) -> list[str]:
@@ -52,19 +69,26 @@ class Forms:
         return [form for form in FORMS if form not in refused or form == PLAIN]
 
     @contextmanager
-    def refusing(self, form: str, faults: list[str]) -> Iterator[None]:
-        """Tell from the error of a request whether the server does not take the form.
+    def refusing(self, form: str, without: Collection[str], faults: list[str]) -> Iterator[None]:
+        """Tell from the error of a request whether the server does not take the form, or a parameter.
 
         Args:
             form: what was asked in.
+            without: the parameters that were not sent.
             faults: the 500s that one question has met so far.
 
         Raises:
-            FormRefusedError: it does not.
+            FormRefusedError: it does not take the form.
+            ParameterRefusedError: it does not take a parameter.
         """
         try:
             yield
         except Exception as error:
+            if parameter := _refused_parameter(error, without):
+                if parameter not in self.left_out:
+                    _log.warning("%s refuses %s, which is not sent from now on", self.model, parameter)
+                self.left_out.add(parameter)
+                raise ParameterRefusedError(parameter) from error
             if form != PLAIN and self._is_refusal(form, error, faults):
                 raise FormRefusedError(brief(error)) from error
             raise
@@ -94,6 +118,15 @@ class Forms:
         return self._misfits[form] >= _SAME_FAULT
 
 
+def _refused_parameter(error: Exception, without: Collection[str]) -> str | None:
+    text = str(error)
+    if status_of(error) not in (400, 422) or _OF_THE_FORM.search(text) or not _UNWANTED.search(text):
+        return None
+    # The newer name of the same is only sent to OpenAI itself.
+    named = (name.replace("max_completion_tokens", "max_tokens") for name in _PARAMETER.findall(text))
+    return next((name for name in named if name not in without), None)
+
+
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     """Whether a reply has the fields of the answer type, whatever they hold."""
     try:
@@ -108,4 +141,4 @@ _known: dict[tuple[str, str | None, str], Forms] = {}
 
 def forms_of(spec: ModelSpec) -> Forms:
     """What is known of a model at its server, for all clients of this process."""
-    return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms())
+    return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms(f"{spec.provider}:{spec.name}"))

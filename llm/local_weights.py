@@ -32,6 +32,7 @@ class HfChat(BaseChatModel):
 
     folder: str
     temperature: float = 0.0
+    top_p: float = 1.0
     seed: int | None = None
     max_tokens: int | None = None
     timeout: float | None = None
@@ -81,7 +82,7 @@ class LoadedModel:
             raise ValueError(f"the last message alone is longer than the {limit} tokens that {how.folder} can read")
         sampling: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         if how.temperature > 0:
-            sampling = {"do_sample": True, "temperature": how.temperature, "top_p": 1.0, "top_k": 0}
+            sampling = {"do_sample": True, "temperature": how.temperature, "top_p": how.top_p, "top_k": 0}
         read = torch.tensor([source.tokens], device=self.model.device)
         with torch.random.fork_rng(), torch.inference_mode():
             if how.seed is not None:

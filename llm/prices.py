@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import version
 
 from llm.settings import ModelSettings
-from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
+from llm.specs import HUMAN, IN_PROCESS, OFFLINE
 
 _SOURCE = "genai-prices"
 # LangChain's names of providers, as the package calls them; another provider has no known price.
@@ -39,16 +39,17 @@ def cost_of(
     """US dollars for so many tokens at list price, without discounts for cached input; None if it is not known.
 
     Args:
-        spec: the model.
+        spec: the model, by spec or by the name of its block.
         input_tokens: tokens read.
         output_tokens: tokens written.
         settings: with the prices that go before the known ones.
         when: seconds since the epoch; a price may have changed since.
     """
-    if spec in settings.prices:
-        price_in, price_out = settings.prices[spec]
+    block = settings.block(spec)
+    if stated := block.prices or settings.prices.get(spec) or settings.prices.get(block.text):
+        price_in, price_out = stated
         return (input_tokens * price_in + output_tokens * price_out) / _MILLION
-    parsed = ModelSpec.parse(spec)
+    parsed = block.parsed
     if parsed.provider in (OFFLINE, HUMAN, IN_PROCESS):
         return 0.0
     provider = _PROVIDERS.get(parsed.provider)

@@ -14,6 +14,8 @@ _TOO_MANY = 429
 _FIRST_WAIT = 0.25
 _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
+# Environment variables that hold what must not be seen.
+SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 
 
 class EmptyReplyError(RuntimeError):
@@ -98,6 +100,6 @@ def brief(error: BaseException) -> str:
         )
     text = masked(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
     for name, value in os.environ.items():
-        if name.endswith(("_KEY", "_TOKEN")) and len(value) >= 8:
+        if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]

@@ -1,10 +1,13 @@
 """How roles speak: the part of a run's context that `ask` reads."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from llm.blocks import ModelBlock, ModelBlocks, Temperature
+from llm.keys import key_of
 from llm.objects import with_specs
 from llm.specs import check_models
 from prompts import SpokenLanguage
@@ -16,13 +19,17 @@ class ModelSettings(BaseModel):
     # Addresses are among the values, and may hold what nobody should read.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    model: ModelBlocks = Field(
+        default_factory=dict, description="Models with parameters of their own, by the name that the model map uses."
+    )
     models: dict[str, str] = Field(
         default_factory=lambda: {"default": "offline"},
         description="Model by role: `default`, a role (`patient`), or a role at a stage (`diagnosis.feedback`); "
-        "each `offline`, `human`, `provider:model[@base_url]` or `hf:FOLDER`; from Python also a LangChain chat model.",
+        "each `offline`, `human`, `provider:model[@base_url]`, `hf:FOLDER` or a name of `model`; from Python also a "
+        "LangChain chat model.",
     )
     language: SpokenLanguage | None = Field(None, description="Language of the prompts; the case's if not set.")
-    temperature: float = Field(0.0, ge=0, le=2)
+    temperature: Temperature = Field(0.0, description="`default`: none is sent, the server takes its own.")
     seed: int | None = Field(None, description="Passed on to providers that take one.")
     timeout: float = Field(120.0, gt=0, description="Seconds that one request may take.")
     max_attempts: int = Field(
@@ -59,6 +66,23 @@ class ModelSettings(BaseModel):
 
     @field_validator("models")
     @classmethod
-    def _known(cls, models: dict[str, str]) -> dict[str, str]:
-        check_models(models)
+    def _known(cls, models: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "model" in info.data:  # else its own fault is told
+            check_models(models, info.data["model"])
         return models
+
+    def block(self, name: str) -> ModelBlock:
+        """What stands behind an entry of the model map: the block of that name, or one that has but a spec."""
+        return self.model.get(name) or ModelBlock.model_construct(spec=name)
+
+    def key_of(self, name: str, others: Sequence[str] = ()) -> str | None:
+        """The key that the server of an entry is given, in view of whom else the map names.
+
+        Args:
+            name: the entry.
+            others: who is asked besides those of the map.
+
+        Raises:
+            ModelSpecError: the variable is not set, or one key stands for several servers.
+        """
+        return key_of(self.block(name), map(self.block, (*self.models.values(), *others)))

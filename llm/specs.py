@@ -2,11 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from cases.registry import nearest
 from llm.errors import ModelSpecError
 from llm.objects import OBJECT
 from llm.role import known_roles
@@ -18,7 +19,8 @@ _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?
 # A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
 _ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
 _FORMS = (
-    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, or `{IN_PROCESS}:FOLDER`"
+    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, `{IN_PROCESS}:FOLDER`, or "
+    "the NAME of a [model.NAME]"
 )
 
 
@@ -41,7 +43,7 @@ class ModelSpec:
             return cls(text, "")
         if text.startswith(f"{OBJECT}:"):
             return cls(OBJECT, text.removeprefix(f"{OBJECT}:"))
-        if is_in_process(text):
+        if text.startswith(f"{IN_PROCESS}:"):
             return cls(IN_PROCESS, _folder(text))
         match = _SPELLING.fullmatch(text)
         if match is None:
@@ -61,8 +63,12 @@ class ModelSpec:
         return cls(match["provider"], name, url.rstrip("/") if url else None)
 
 
-def check_models(models: Mapping[str, str]) -> None:
+def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> None:
     """Refuse a model map with an unknown role, provider or spelling.
+
+    Args:
+        models: spec, or name of a block, by role.
+        blocks: names that stand for models with parameters of their own.
 
     Raises:
         ModelSpecError: naming the entry and what is accepted.
@@ -74,6 +80,10 @@ def check_models(models: Mapping[str, str]) -> None:
             close = difflib.get_close_matches(role, accepted, n=3)
             hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {_listed(accepted)}"
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
+        if spec in blocks:
+            continue
+        if blocks and re.fullmatch(r"[\w-]+", spec) and spec not in (OFFLINE, HUMAN):
+            raise ModelSpecError(f"models.{role}: there is no [model.{spec}]; {nearest(spec, blocks)}")
         try:
             ModelSpec.parse(spec)
         except ModelSpecError as error:
@@ -96,11 +106,6 @@ def _places(role: str, stage: str) -> list[str]:
     """The role at its stage, at the stage that this is a part of, and so on."""
     parts = stage.split(".")
     return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
-
-
-def is_in_process(spec: str) -> bool:
-    """Whether a spec names a model that runs in this process."""
-    return spec.startswith(f"{IN_PROCESS}:")
 
 
 def _folder(text: str) -> str:

@@ -20,6 +20,9 @@ def _at(*nodes: str) -> dict[str, Any]:
 _STAGES = _at(*parts())
 
 
+# Models of these may be blind: they describe the patient, and are handed nothing.
+_NOT_SHOWN_PICTURES = ("patient", "actor")
+
 _FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files
 
 
@@ -62,6 +65,20 @@ class CaseSettings(SourceSettings):
         description="Pictures go to the models; if off, their written findings do.",
         json_schema_extra=_at("history_taking", "further_examination"),
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_all_can_see(cls, given: Any) -> Any:
+        """Written findings are given where a model in the map sees no pictures, unless pictures are asked for."""
+        if not isinstance(given, dict) or "send_pictures" in given or not given.get("model"):
+            return given
+        blind = [
+            name
+            for name, block in given["model"].items()
+            if (block.get("pictures") if isinstance(block, dict) else block.pictures) is False
+        ]
+        shown = [model for role, model in given.get("models", {}).items() if role not in _NOT_SHOWN_PICTURES]
+        return {**given, "send_pictures": False} if any(model in blind for model in shown) else given
 
 
 class CourseSettings(Settings):

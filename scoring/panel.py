@@ -67,6 +67,8 @@ async def ask_panel(
         ModelSpecError: a spec is misspelt, or its package or key is missing.
     """
     seats = _seats(judges)
+    for judge in seats.values():
+        settings.key_of(judge, judges)  # no key goes to two servers
 
     async def sit(seat: str) -> Answer:
         models = {**settings.models, f"{role.stage}.{role.name}": seats[seat]}

@@ -38,12 +38,16 @@ class _Served(ModelSettings):
             value = getattr(self, name)
             if value == type(self).model_fields[name].get_default(call_default_factory=True):
                 continue
-            for one in value.values() if isinstance(value, dict) else (value,):
+            named = [self.block(one).text for one in value.values()] if isinstance(value, dict) else [value]
+            for one in named:
                 if not allowed().admits(name, one):
                     raise ValueError(
                         f"{name}: this server was not started with {one!r}; "
                         f"`wardround dev --allow {name}={one}` lets runs use it"
                     )
+        for name, block in self.model.items():
+            if block.api_key_env or any("$" in value for value in block.headers.values()):
+                raise ValueError(f"model.{name}: a run on a server names no variables of its environment")
         return self
 
 

@@ -208,6 +208,19 @@ def test_a_model_at_the_attackers_address_is_never_asked(server: Server, theirs:
     assert f"--allow models={spec}" in run(server, {"models": {"default": spec}}, input={"case_id": "surgery-03"})
 
 
+@pytest.mark.parametrize("own", [{}, {"api_key_env": "OPENAI_API_KEY"}, {"headers": {"X-A": "$OPENAI_API_KEY"}}])
+def test_a_block_names_no_other_server_and_no_variable_of_ours(
+    server: Server, theirs: FakeServer, ours: FakeServer, own: dict[str, Any]
+) -> None:
+    spec = (
+        {"spec": f"openai:any@{ours.base_url}", **own} if own else {"spec": "openai:any", "base_url": theirs.base_url}
+    )
+    asked = len(ours.requests)
+    reply = run(server, {"models": {"default": "mine"}, "model": {"mine": spec}}, input={"case_id": "surgery-03"})
+    assert ("no variables of its environment" if own else "--allow models=") in reply
+    assert theirs.requests == [] and len(ours.requests) == asked
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [

@@ -16,11 +16,11 @@ import jsonschema
 import pytest
 
 from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, retries
-from llm.chat import build_model, chat_client
+from llm.build import build_model
+from llm.chat import chat_client
 from llm.question import typed_question
 from llm.retries import Patience
 from llm.schema import answer_schema
-from llm.specs import ModelSpec
 from tests.llm.examinee import EXAMINEE, GOOD, OPINION, Opinion, fail, put, served, spec
 from tests.support.fake_server import MODES, ChatRequest, FakeServer, Fault
 
@@ -467,7 +467,7 @@ async def test_a_server_by_url_never_learns_whose_account_the_user_has_at_openai
 def test_openai_itself_is_told_the_users_organization_and_project(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**ACCOUNT, **KEYS}.items():
         monkeypatch.setenv(name, value)
-    model: Any = build_model(ModelSpec.parse("openai:gpt-4o-mini"), ModelSettings())
+    model: Any = build_model("openai:gpt-4o-mini", ModelSettings())
     sent = model.root_async_client.default_headers
     assert (sent["OpenAI-Organization"], sent["OpenAI-Project"]) == ("org-of-the-user", "project-of-the-user")
 
@@ -481,14 +481,14 @@ def test_a_server_by_url_is_given_a_key_whatever_the_provider_so_that_none_is_ta
         monkeypatch.setenv("WARDROUND_API_KEY", own)
     options: dict[str, Any] = {}
     monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name, **given: options.update(given))
-    build_model(ModelSpec.parse(f"{provider}:any@https://host/v1"), ModelSettings())
+    build_model(f"{provider}:any@https://host/v1", ModelSettings())
     assert (options["base_url"], options["api_key"]) == ("https://host/v1", sent)
 
 
 def test_the_providers_own_service_gets_its_own_key_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARDROUND_API_KEY", "key-of-the-ward")
     monkeypatch.setenv("OPENAI_API_KEY", KEYS["OPENAI_API_KEY"])
-    model: Any = build_model(ModelSpec.parse("openai:gpt-4o-mini"), ModelSettings())
+    model: Any = build_model("openai:gpt-4o-mini", ModelSettings())
     assert model.openai_api_key.get_secret_value() == KEYS["OPENAI_API_KEY"]
 
 
@@ -521,9 +521,9 @@ async def test_a_key_that_the_server_quotes_in_its_error_is_not_recorded(
 
 def test_a_missing_key_or_package_is_an_error_that_names_it() -> None:
     with pytest.raises(ModelSpecError, match=r"openai:gpt-4o-mini cannot be used: .*OPENAI_API_KEY"):
-        build_model(ModelSpec.parse("openai:gpt-4o-mini"), ModelSettings())
+        build_model("openai:gpt-4o-mini", ModelSettings())
     with pytest.raises(ModelSpecError, match=r"upstage:solar cannot be used: .*langchain-upstage"):
-        build_model(ModelSpec.parse("upstage:solar"), ModelSettings())
+        build_model("upstage:solar", ModelSettings())
 
 
 @in_every_form

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from llm import AskError, ModelSpecError
-from llm.chat import build_model
+from llm.build import build_model
 from llm.settings import ModelSettings
-from llm.specs import ModelSpec
 from tests.llm.examinee import put
 from tests.support.fake_server import FakeServer
 from wardround.run import postgres
@@ -153,7 +152,7 @@ print("answered")
 def test_a_model_elsewhere_is_refused_at_once_and_by_name(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     monkeypatch.setattr("llm.egress._closed", True)
     with pytest.raises(ModelSpecError, match="--no-egress lets nothing leave"):
-        build_model(ModelSpec.parse(spec), ModelSettings())
+        build_model(spec, ModelSettings())
 
 
 @pytest.mark.parametrize(

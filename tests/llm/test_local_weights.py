@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from cases.dialogues import Message
 from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, Role, Speech, ask
 from llm import local_weights as hf
-from llm.chat import build_model, chat_client
+from llm.build import build_model
+from llm.chat import chat_client
 from llm.local_weights import HfChat, load_model
-from llm.specs import ModelSpec, check_models
+from llm.specs import check_models
 from llm.trace import collecting_calls
 from tests.llm.examinee import OFFLINE_OPINION, Opinion, View, fail
 from wardround.tuning.smoke import make_base
@@ -52,7 +53,7 @@ def settings(folder: Path, **options: Any) -> ModelSettings:
 
 
 def model(folder: Path, **options: Any) -> HfChat:
-    built = build_model(ModelSpec.parse(f"hf:{folder}"), settings(folder, **options))
+    built = build_model(f"hf:{folder}", settings(folder, **options))
     assert isinstance(built, HfChat)
     return built
 

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from cases import load_cases
 from graphs import clinical_workflow, one_step
 from llm import ModelSettings, ModelSpecError
-from llm.chat import build_model
-from llm.specs import ModelSpec
+from llm.build import build_model
 
 SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
 
@@ -71,7 +70,7 @@ def test_two_objects_that_nothing_tells_apart_and_what_is_no_model_are_refused()
 def test_a_record_of_another_process_can_be_read_but_its_model_object_not_be_asked() -> None:
     settings = ModelSettings(models={"doctor": "object:Lost()#00000000"})
     with pytest.raises(ModelSpecError, match="is a model object of another Python process"):
-        build_model(ModelSpec.parse(settings.models["doctor"]), settings)
+        build_model(settings.models["doctor"], settings)
 
 
 def test_the_graph_takes_an_object_as_it_takes_a_spec() -> None:

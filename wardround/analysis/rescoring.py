@@ -17,7 +17,17 @@ from wardround.store.recorded_run import RecordedRun, open_run
 from wardround.store.run_directory import Result
 
 _AT_ONCE = 8
-_KEPT = {"language", "temperature", "seed", "timeout", "max_attempts", "max_connections", "max_tokens", "prices"}
+_KEPT = {
+    "language",
+    "temperature",
+    "seed",
+    "timeout",
+    "max_attempts",
+    "max_connections",
+    "max_tokens",
+    "prices",
+    "model",
+}
 
 
 async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
@@ -29,7 +39,7 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     """
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
-    check_models(models)
+    check_models(models, run.experiment.model)
     kept = run.experiment.context.model_dump(include=_KEPT)
     context = Context.model_validate({**kept, "models": {"default": "offline", **models}})
     await check_servers(context)

@@ -113,7 +113,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
     from wardround.analysis.summary import summary_table
     from wardround.commands.tables import tables_of_sweep
     from wardround.config.experiment import ConfigurationError
-    from wardround.config.preflight import check_servers
+    from wardround.config.preflight import check_keys, check_servers
     from wardround.config.selection import select
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
@@ -125,6 +125,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
         typer.echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
     root = out or default_directory(sweep)
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
+    check_keys([experiment.context for experiment in sweep.runs.values()])
     if not sweep.single:
         for _, experiment, _ in runs:  # all of them before the first is run
             select(experiment.data)

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
 from graphs.contexts import CONTEXTS, JUDGING
+from llm.blocks import ModelBlocks
 from llm.limits import Limits
 from llm.objects import with_specs
 from llm.role import known_roles
@@ -39,6 +40,7 @@ NAME = "[A-Za-z0-9._=,-]+"
 # Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
 NOT_OF_THE_WORKFLOW = {
     "models": "models have a section of their own, [models]",
+    "model": "a model has a section of its own, [model.NAME]",
     "seed": "the seed stands at the top of the file, or is `--set seed=N`",
     "epoch": "set by the runner",
     "scope": "set by the graphs",
@@ -131,6 +133,7 @@ class Experiment(Section):
         None, description="How it is scored; the graph's own suite if not set."
     )
     data: Data = Field(default_factory=Data)
+    model: ModelBlocks = Field(default_factory=dict, description="Models with parameters of their own, by name.")
     models: dict[str, str] = Field(default_factory=lambda: {"default": "offline"})
     judges: dict[str, str] = Field(default_factory=dict, description="Models of judges; `default` is all of them.")
     workflow: dict[str, Any] = Field(default_factory=dict, description="Fields of the graph's context.")
@@ -147,8 +150,9 @@ class Experiment(Section):
 
     @field_validator("judges")
     @classmethod
-    def _judges_judge(cls, judges: dict[str, str]) -> dict[str, str]:
-        check_models(judges)
+    def _judges_judge(cls, judges: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "model" in info.data:  # else its own fault is told
+            check_models(judges, info.data["model"])
         if doctors := set(judges) - {"default", *judging_roles()}:
             raise ValueError(
                 f"{', '.join(sorted(doctors))}: judges nothing and belongs in [models]; "
@@ -213,6 +217,7 @@ class Experiment(Section):
                     "cache": self.run.cache,
                     "max_connections": self.run.max_connections,
                     **self.workflow,
+                    "model": self.model,
                     "models": {**self.models, **judges},
                 }
             )
@@ -222,7 +227,7 @@ class Experiment(Section):
     def identity(self) -> dict[str, Any]:
         """What a result depends on: the configuration without the way it is run and what the whole may cost."""
         identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
-        return {key: value for key, value in identity.items() if value or key not in ("plugins", "prompts")}
+        return {key: value for key, value in identity.items() if value or key not in ("plugins", "prompts", "model")}
 
 
 def suites_of(graph: GraphName) -> list[str]:

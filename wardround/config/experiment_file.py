@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from cases.registry import nearest
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
@@ -77,12 +78,6 @@ class Sweeping(Section):
             raise ValueError(f"unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
         return tables
 
-    @field_validator("fixed")
-    @classmethod
-    def _known_roles(cls, fixed: dict[str, str]) -> dict[str, str]:
-        check_models({"default" if role == JUDGES else role: spec for role, spec in fixed.items()})
-        return fixed
-
 
 Place = tuple[str, ...]  # a key and the sections that it stands in
 Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; what was laid later stands later
@@ -108,10 +103,6 @@ def read_sweep(
     Raises:
         ConfigurationError: a file cannot be read, or a key or value is not known; names file and key.
     """
-    try:
-        check_models(models or {})
-    except ModelSpecError as error:
-        raise ConfigurationError(f"{COMMAND_LINE}: {error}") from error
     written = _read(file, ())
     base = {place: setting for place, setting in written.items() if place[0] not in Sweeping.model_fields}
     sweeping = _sweeping({place: setting for place, setting in written.items() if place not in base}, file)
@@ -129,6 +120,13 @@ def read_sweep(
     for place in swept:
         if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in _MODEL_MAPS:
             raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
+    blocks = {block for place in (*base, *given, *swept) if (block := _block(place))}
+    fixed = {"default" if role == JUDGES else role: spec for role, spec in sweeping.fixed.items()}
+    for origin, of_roles in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
+        try:
+            check_models(of_roles, blocks)
+        except ModelSpecError as error:
+            raise ConfigurationError(f"{origin}: {error}") from error
     combinations = list(_combinations(variants or {"": {}}, grid, file))
     base_of = _obeyed(base, [laid for _, laid in combinations])
     settings: dict[str, Settings] = {}
@@ -143,6 +141,10 @@ def read_sweep(
         kept = {place: setting for place, setting in base_of(over).items() if place not in over}
         settings[name] = {**kept, **over}
     runs = {name: _checked(laid, file) for name, laid in _cast(settings, sweeping.fixed, file).items()}
+    models_given = {*fixed.values()}.union(*map(_given_models, (base, *settings.values())))
+    for place, (_, origin) in base.items():
+        if (block := _block(place)) and block not in models_given and origin == str(file):
+            raise ConfigurationError(f"{file}: model.{block}: no role is given it in [models] or [judges]; take it out")
     if sweeping.tables and not mixed:
         check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
@@ -272,6 +274,16 @@ def _whole(place: Place) -> Place:
     return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
 
 
+def _block(place: Place) -> str:
+    """The block of a model that a place is part of; empty if it is part of none."""
+    return place[1] if place[0] == "model" and len(place) > 1 else ""
+
+
+def _given_models(settings: Settings) -> set[str]:
+    """The models that roles are given, by spec or by the name of a block."""
+    return {value for place, (value, _) in settings.items() if place[0] in _MODEL_MAPS and isinstance(value, str)}
+
+
 def _within(place: Place, above: Place) -> bool:
     return place[: len(above)] == above
 
@@ -349,7 +361,10 @@ def _checked(settings: Settings, file: Path | None) -> Experiment:
         _ = experiment.context
     except ValidationError as error:
         raise _refusal(error, settings, file, section) from error
-    return experiment
+    given = {*experiment.models.values(), *experiment.judges.values()}
+    return experiment.model_copy(
+        update={"model": {name: block for name, block in experiment.model.items() if name in given}}
+    )
 
 
 def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
@@ -394,7 +409,7 @@ def _refusal(error: ValidationError, settings: Settings, file: Path | None, sect
         if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
             place, message = (*place, own[1]), own[2]
         if detail["type"] == "extra_forbidden":
-            message = f"unknown key; known are {', '.join(known_keys(place[:-1]))}"
+            message = f"unknown key; {nearest(place[-1], known_keys(place[:-1]))}"
         key = "" if message.startswith("models") else ".".join(place)
         faults.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
     return ConfigurationError("\n".join(faults))

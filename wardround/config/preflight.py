@@ -6,11 +6,12 @@ from typing import Any
 
 from cases import Case
 from cases.notes import Note
+from llm.build import build_model, without_account
 from llm.cache import open_cache
-from llm.chat import build_model, without_account
 from llm.egress import stay_with_host
 from llm.errors import ModelSpecError
-from llm.specs import OFFLINE, ModelSpec
+from llm.keys import key_of
+from llm.specs import HUMAN, OFFLINE
 from nodes.context import Context
 from prompts import PromptError, check_language
 from wardround.config.experiment import ConfigurationError
@@ -30,6 +31,17 @@ def check_languages(items: Sequence[Case | Note], context: Context) -> None:
             raise ConfigurationError(f"language: {error}") from error
 
 
+def check_keys(contexts: Sequence[Context]) -> None:
+    """Refuse to give one key to several servers, be it in several runs.
+
+    Raises:
+        ModelSpecError: a key is missing, or stands for several servers.
+    """
+    every = [context.block(name) for context in contexts for name in context.models.values()]
+    for block in every:
+        key_of(block, every)
+
+
 async def check_servers(context: Context) -> None:
     """Build each model of the map, and look its name up where a server lists its models.
 
@@ -42,18 +54,18 @@ async def check_servers(context: Context) -> None:
     if context.cache is not None:
         await asyncio.to_thread(open_cache, context.cache)
     listed: dict[str, list[str]] = {}
-    for role, text in context.models.items():
-        spec = ModelSpec.parse(text)
-        if spec.provider == OFFLINE:
+    for role, name in context.models.items():
+        if name in (OFFLINE, HUMAN):
             continue
+        spec = context.block(name).parsed
         try:
-            build_model(spec, context)
+            build_model(name, context)
         except ModelSpecError as error:
             raise ModelSpecError(f"models.{role}: {error}") from error
         if spec.base_url is None or spec.provider != "openai":
             continue
         if spec.base_url not in listed:
-            listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url)
+            listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url, name, context)
         served = listed[spec.base_url]
         if served and _plain(spec.name) not in map(_plain, served):
             raise ModelSpecError(
@@ -66,19 +78,17 @@ def _plain(name: str) -> str:
     return name.removeprefix("models/").removesuffix(":latest")
 
 
-def _served_models(base_url: str) -> list[str]:
-    import os
-
+def _served_models(base_url: str, name: str, context: Context) -> list[str]:
     import openai
 
     client = openai.OpenAI(
         base_url=base_url,
-        api_key=os.environ.get("WARDROUND_API_KEY", "none"),
+        api_key=context.key_of(name),
         timeout=5.0,
         max_retries=0,
         http_client=openai.DefaultHttpxClient(event_hooks={"response": [stay_with_host]}),
     )
-    without_account(client)
+    without_account(client, context.block(name).sent_headers)
     try:
         found: list[Any] = list(client.models.list())
     except Exception:  # no list, no answer, or another answer than OpenAI's

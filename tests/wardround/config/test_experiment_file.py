@@ -72,9 +72,9 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
     [
         (
             "colour = 1",
-            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, judges, limits, ",
+            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, judges, limits, mixed, model, ",
         ),
-        ("[data]\nlimits = 3", "data.limits: unknown key; known are case_ids, cases, limit, notes, split, terms"),
+        ("[data]\nlimits = 3", "data.limits: unknown key; did you mean 'limit'?"),
         (
             "[run]\nthreads = 3",
             "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
@@ -382,6 +382,101 @@ def test_a_name_of_the_command_line_names_the_directory(file: Path) -> None:
 def test_a_mistyped_name_of_the_library_is_told_its_like() -> None:
     with pytest.raises(ConfigurationError, match="did you mean medchain_table_3"):
         read_sweep(Path("medchain_table_33"), {})
+
+
+BLOCKS = """
+models = {default = "careful", patient = "quick"}
+[model.careful]
+spec = "openai:o3-mini"
+temperature = "default"
+reasoning_effort = "high"
+extra_body = {metadata = {ward = "3"}}
+[model.quick]
+spec = "openai:gemma2:9b"
+base_url = "http://localhost:11434/v1"
+api_key_env = ""
+context_length = 8192
+"""
+
+
+def test_a_block_is_a_model_that_roles_are_given_by_its_name(file: Path) -> None:
+    experiment = read(file, BLOCKS, "model.quick.temperature=0.3", models=("feedback=quick",))
+    context = experiment.context
+    assert (context.models["patient"], context.models["feedback"]) == ("quick", "quick")
+    assert context.block("quick").parsed.base_url == "http://localhost:11434/v1"
+    assert context.block("quick").temperature == 0.3 and context.block("careful").temperature == "default"
+    assert context.block("careful").extra_body == {"metadata": {"ward": "3"}}
+    assert experiment.identity["model"]["careful"]["reasoning_effort"] == "high"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("reasoning_effort =", "reasoning_efort =", "model.careful.reasoning_efort: unknown key; did you mean 'reas"),
+        ('patient = "quick"', 'patient = "quik"', "models.patient: there is no [model.quik]; did you mean 'quick'?"),
+        (', patient = "quick"', "", "model.quick: no role is given it in [models] or [judges]"),
+        ('temperature = "default"', "temperature = 3.0", "model.careful.temperature"),
+        ('spec = "openai:o3-mini"', 'spec = "opnai:o3-mini"', "unknown provider 'opnai'; did you mean 'openai'?"),
+        ('spec = "openai:o3-mini"', 'spec = "offline"', "'offline' takes no parameters"),
+        ('spec = "openai:gemma2:9b"', 'spec = "openai:a@http://b/v1"', "base_url: the spec names a server already"),
+        ('api_key_env = ""', 'api_key_env = "sk-1234"', "model.quick.api_key_env: is not the key but names"),
+        ('api_key_env = ""', 'api_key = "sk-1234"', "model.quick.api_key: unknown key; did you mean 'api_key_env'?"),
+        ('api_key_env = ""', 'headers = {X-Api-Key = "sk-1234"}', "a secret stands in the environment: write '$NAME'"),
+        ("metadata = {", "api_key = {", "model.careful.extra_body: api_key: what is secret stands in the environment"),
+        ("[model.quick]", '[model."a b"]', "model.a b"),
+    ],
+)
+def test_a_fault_of_a_block_is_refused_by_name_and_shows_no_key(file: Path, old: str, new: str, named: str) -> None:
+    assert old in BLOCKS
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, BLOCKS.replace(old, new))
+    assert named in str(refused.value) and str(file) in str(refused.value)
+    assert "sk-1234" not in str(refused.value)
+
+
+def test_a_model_of_the_command_line_may_be_a_block_and_an_unknown_one_is_told_its_like(file: Path) -> None:
+    assert read(file, BLOCKS, models=("default=quick",)).context.models["default"] == "quick"
+    with pytest.raises(ConfigurationError, match=r"command line: models.patient: there is no \[model.carefull\]"):
+        read(file, BLOCKS, models=("patient=carefull",))
+
+
+def test_a_sweep_names_blocks_and_each_run_keeps_its_own(file: Path) -> None:
+    swept = BLOCKS.replace(
+        'patient = "quick"}', 'patient = "offline"}\ngrid = {"models.doctor" = ["careful", "quick"]}'
+    )
+    runs = sweep(file, swept).runs
+    assert [set(run.model) for run in runs.values()] == [{"careful"}, {"careful", "quick"}]
+    assert [run.models["doctor"] for run in runs.values()] == ["careful", "quick"]
+
+
+def test_a_grid_sweeps_over_a_parameter_of_a_block(file: Path) -> None:
+    runs = sweep(file, BLOCKS + '[grid]\n"model.quick.temperature" = [0, 0.7]').runs
+    assert [run.model["quick"].temperature for run in runs.values()] == [0, 0.7]
+
+
+def test_blocks_of_an_extended_file_need_not_all_be_used(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "catalogue.toml").write_text(BLOCKS.split("\n", 2)[2], "utf-8")
+    experiment = read(file, 'extends = "catalogue.toml"\n[models]\ndefault = "quick"')
+    assert set(experiment.model) == {"quick"}
+
+
+def test_a_shared_model_of_a_role_goes_to_the_graphs_that_ask_it_and_is_refused_where_none_does(file: Path) -> None:
+    shared = """
+[models]
+intern = "openai:one"
+general = "openai:two"
+[variants.dispute]
+graph = "dispute_resolution"
+[variants.workflow]
+graph = "clinical_workflow"
+"""
+    runs = sweep(file, shared).runs
+    assert {name: set(run.models) for name, run in runs.items()} == {"dispute": {"intern"}, "workflow": {"general"}}
+    alone = shared.replace("[variants.workflow]", "[variants.consultation]").replace(
+        "clinical_workflow", "consultation"
+    )
+    with pytest.raises(ConfigurationError, match=r"models\.general is never asked in the graph 'dispute_resolution'"):
+        sweep(file, alone)
 
 
 def test_a_sweep_is_no_single_experiment(file: Path) -> None:

@@ -1,0 +1,136 @@
+"""The LangChain chat model behind an entry of the model map, with its parameters, its key and nobody else's."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from llm.blocks import OWN, ModelBlock
+from llm.egress import stay_with_host_async, stays
+from llm.errors import ModelSpecError
+from llm.objects import OBJECT, object_of
+from llm.retries import brief
+from llm.settings import ModelSettings
+from llm.specs import IN_PROCESS
+
+_OPENAI = ("openai", "azure_openai")
+_TAKES_SEED = {*_OPENAI, "deepseek", "google_genai", "mistralai", "ollama", "together", "xai"}
+# What integrations call our parameters, where they do not call them so.
+_CALLED: dict[str, dict[str, str]] = {
+    "anthropic": {"extra_body": "model_kwargs"},
+    "google_genai": {"default_headers": "additional_headers"},
+    "groq": {"extra_body": "model_kwargs"},
+    "mistralai": {"extra_body": "model_kwargs", "seed": "random_seed"},
+    "ollama": {"max_tokens": "num_predict", "reasoning_effort": "reasoning", "context_length": "num_ctx"},
+}
+_EXTRAS = {"anthropic": "anthropic", "google_genai": "google", "ollama": "ollama"}
+
+
+def build_model(name: str, settings: ModelSettings, without: Collection[str] = ()) -> BaseChatModel:
+    """The LangChain chat model of an entry of the model map.
+
+    A server named by URL gets its own key (``llm/keys.py``), and never the key of the provider's own service, nor what
+    the environment says about the user's account there.
+
+    Args:
+        name: a spec, or the name of a block.
+        settings: the blocks, and the parameters of what has none of its own.
+        without: parameters that the server refuses.
+
+    Raises:
+        ModelSpecError: the provider's package or a key is missing, it takes no such parameter, or a folder holds no
+            model.
+    """
+    block = settings.block(name)
+    spec = block.parsed
+    if spec.provider == OBJECT:
+        return object_of(spec.name)
+    options = _parameters(block, settings, without)
+    if spec.provider == IN_PROCESS:
+        from llm.local_weights import HfChat, check_folder
+
+        check_folder(spec.name)
+        _check_parameters(name, block, HfChat)
+        return HfChat(folder=spec.name, timeout=settings.timeout, **options)
+    if not stays(spec.base_url):
+        raise ModelSpecError(f"{block.text}: --no-egress lets nothing leave; name a local server")
+    from langchain.chat_models import init_chat_model
+
+    options |= {"timeout": settings.timeout, "max_retries": 0}
+    if (key := settings.key_of(name)) is not None:
+        options["api_key"] = key
+    if spec.base_url is not None:
+        options["base_url"] = spec.base_url
+    if spec.provider in _OPENAI:
+        import openai
+
+        # LangChain's own client is shared by all event loops of the process, and its connections by none.
+        http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [stay_with_host_async]})
+        options |= {"http_async_client": http, "http_socket_options": ()}
+    called = _CALLED.get(spec.provider, {})
+    options = {called.get(parameter, parameter): value for parameter, value in options.items()}
+    try:
+        model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
+    except ImportError as error:
+        if (extra := _EXTRAS.get(spec.provider)) is None:
+            raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
+        raise ModelSpecError(f"{block.text} needs the extra `{extra}`: pip install 'wardround[{extra}]'") from error
+    except Exception as error:  # each integration raises its own kind when a key is missing
+        raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
+    _check_parameters(name, block, type(model))
+    if spec.base_url is not None or spec.provider not in _OPENAI:
+        for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
+            if client is not None:
+                without_account(client, getattr(model, "default_headers", None) or {})
+    return model
+
+
+def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[str]) -> dict[str, Any]:
+    """What is sent with every question, under the names of OpenAI's integration."""
+    spec = block.parsed
+    wanted: dict[str, Any] = {
+        "temperature": settings.temperature if block.temperature is None else block.temperature,
+        "top_p": block.top_p,
+        "max_tokens": block.max_tokens or settings.max_tokens,
+        "seed": settings.seed if spec.provider in (*_TAKES_SEED, IN_PROCESS) else None,
+        "reasoning_effort": block.reasoning_effort,
+        "context_length": block.context_length if spec.provider == "ollama" else None,
+        "extra_body": block.extra_body or None,
+        "default_headers": block.sent_headers or None,
+    }
+    sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in without}
+    # OpenAI's integration says max_completion_tokens, which servers of others know by its old name or not at all.
+    if "max_tokens" in sent and spec.provider == "openai" and spec.base_url is not None:
+        sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **block.extra_body}
+    return sent
+
+
+def _check_parameters(name: str, block: ModelBlock, kind: type[BaseChatModel]) -> None:
+    """Refuse what a block sets and the integration would pass over.
+
+    Raises:
+        ModelSpecError: it takes no such parameter.
+    """
+    called = _CALLED.get(block.parsed.provider, {})
+    for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers"):
+        own = "default_headers" if parameter == "headers" else parameter
+        if getattr(block, parameter) and called.get(own, own) not in _fields(kind):
+            raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")
+
+
+def _fields(kind: type[BaseChatModel]) -> set[str | None]:
+    return {name for own, info in kind.model_fields.items() for name in (own, info.alias)}
+
+
+def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:
+    """Let an OpenAI client name nobody.
+
+    It takes the headers with the user's organization and project at OpenAI, and others, from the environment, and no
+    argument keeps it from sending them to another company's server.
+
+    Args:
+        client: the SDK's client.
+        headers: what was given to it as headers of its own.
+    """
+    client.organization = client.project = None
+    client._custom_headers = dict(headers or {})

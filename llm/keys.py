@@ -1,0 +1,58 @@
+"""Which key a server is given: its own, and no other server's."""
+
+import os
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from llm.blocks import ModelBlock, variable
+from llm.errors import ModelSpecError
+
+KEY = "WARDROUND_API_KEY"
+NONE = "none"
+
+
+def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
+    """The key that a model's server is given; None if its provider's integration finds its own.
+
+    A block names the key's variable in ``api_key_env``. Else a server named by URL is given
+    ``WARDROUND_API_KEY_<HOST>_<PORT>``, else ``WARDROUND_API_KEY`` if no other server could be meant by it.
+
+    Args:
+        model: who is asked.
+        all_models: every model of the run.
+
+    Raises:
+        ModelSpecError: the variable is not set, or one key stands for several servers.
+    """
+    if model.api_key_env is not None:
+        return variable(model.api_key_env, "api_key_env") if model.api_key_env else NONE
+    server = _server(model)
+    if server is None:
+        return None
+    if own := os.environ.get(_own_variable(server)):
+        return own
+    if not (shared := os.environ.get(KEY)):
+        return NONE
+    others = {_server(other) for other in all_models if _needs_the_shared_key(other)} - {server}
+    if others:
+        servers = sorted({server, *filter(None, others)})
+        raise ModelSpecError(
+            f"{KEY} is one key, and {' and '.join(servers)} are named: set {_own_variable(server)}, or api_key_env in "
+            "the model's block (empty for a server that needs no key)"
+        )
+    return shared
+
+
+def _needs_the_shared_key(model: ModelBlock) -> bool:
+    server = _server(model)
+    return server is not None and model.api_key_env is None and not os.environ.get(_own_variable(server))
+
+
+def _server(model: ModelBlock) -> str | None:
+    url = model.parsed.base_url
+    return urlsplit(url).netloc.lower() if url else None
+
+
+def _own_variable(server: str) -> str:
+    return f"{KEY}_{re.sub(r'[^A-Z0-9]', '_', server.upper())}"

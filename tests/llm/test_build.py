@@ -1,0 +1,157 @@
+"""What is sent with a question: the parameters of a block, those of the run, and those that a server refuses."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from llm import ModelError, ModelSettings, ModelSpecError
+from llm.build import build_model
+from tests.llm.examinee import GOOD, OPINION, fail, put, spec
+from tests.llm.test_chat import PICTURE
+from tests.support.fake_server import ChatRequest, FakeServer
+
+
+def block(server: FakeServer, **own: Any) -> ModelSettings:
+    """The examinee's model as a block, in a run that has a temperature, a length and a seed."""
+    return ModelSettings.model_validate(
+        {
+            "model": {"mine": {"spec": spec(server), **own}},
+            "models": {"default": "mine"},
+            "temperature": 0.5,
+            "max_tokens": 70,
+            "seed": 11,
+        }
+    )
+
+
+async def body(**own: Any) -> dict[str, Any]:
+    with FakeServer(answer=lambda request: GOOD) as server:
+        opinion, call = await put(block(server, **own))
+    assert opinion == OPINION and call.model == "mine"
+    return dict(server.requests[0].body)
+
+
+async def test_a_block_leaves_to_the_run_what_it_does_not_say() -> None:
+    sent = await body()
+    assert (sent["temperature"], sent["max_tokens"], sent["seed"]) == (0.5, 70, 11)
+    assert "top_p" not in sent and "reasoning_effort" not in sent
+
+
+async def test_a_blocks_own_parameters_go_before_the_runs() -> None:
+    own = {"temperature": 1.0, "top_p": 0.9, "max_tokens": 7, "reasoning_effort": "low", "extra_body": {"min_p": 0.1}}
+    sent = await body(**own)
+    assert {name: sent[name] for name in ("temperature", "top_p", "max_tokens", "reasoning_effort", "min_p")} == {
+        "temperature": 1.0,
+        "top_p": 0.9,
+        "max_tokens": 7,
+        "reasoning_effort": "low",
+        "min_p": 0.1,
+    }
+    assert sent["response_format"]["type"] == "json_schema"
+
+
+async def test_a_temperature_of_default_is_not_sent() -> None:
+    assert "temperature" not in await body(temperature="default")
+    with FakeServer() as server:
+        await put(ModelSettings(models={"default": spec(server)}, temperature="default"))
+    assert "temperature" not in server.requests[0].body
+
+
+async def test_two_blocks_of_one_model_are_asked_with_their_own_parameters() -> None:
+    with FakeServer() as server:
+        warmth = {"cool": 0.1, "warm": 0.9}
+        blocks = {name: {"spec": spec(server), "temperature": degree} for name, degree in warmth.items()}
+        for name in blocks:
+            await put(ModelSettings.model_validate({"model": blocks, "models": {"default": name}}))
+    assert [request.body["temperature"] for request in server.requests] == [0.1, 0.9]
+
+
+REFUSALS = {
+    "temperature": (400, "Unsupported value: 'temperature' does not support 0.5 with this model."),
+    "seed": (422, "[{'type': 'extra_forbidden', 'loc': ['body', 'seed'], 'msg': 'Extra inputs are not permitted'}]"),
+    "max_tokens": (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+}
+
+
+@pytest.mark.parametrize("parameter", REFUSALS)
+async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_said_once(
+    parameter: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return REFUSALS[parameter] if parameter in request.body else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server, caplog.at_level(logging.WARNING):
+        opinion, first = await put(block(server))
+        _, second = await put(block(server))
+    assert opinion == OPINION and (first.attempts, second.attempts) == (2, 1)
+    assert {request.mode for request in server.requests} == {"json_schema"}
+    kept = {"temperature", "seed", "max_tokens"} - {parameter}
+    assert all(kept <= request.body.keys() for request in server.requests)
+    assert [parameter in request.body for request in server.requests] == [True, False, False]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"openai:any refuses {parameter}, which is not sent from now on"
+    ]
+
+
+async def test_a_reasoning_model_that_takes_none_of_them_answers_all_the_same() -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return next((REFUSALS[name] for name in ("seed", "temperature") if name in request.body), None)
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing, supports=("tools", "text")) as server:
+        opinion, call = await put(block(server))
+        _, again = await put(block(server))
+    assert opinion == OPINION and call.attempts == 5 and again.attempts == 1
+    assert server.requests[-1].mode == "tools"
+
+
+async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_out() -> None:
+    text = "max_tokens is too large: 70. This model supports at most 50 completion tokens."
+    with FakeServer(refusal=lambda request: (400, text)) as server:
+        error, _ = await fail(block(server), ModelError)
+    assert "too large" in error and all(request.body["max_tokens"] == 70 for request in server.requests)
+
+
+async def test_a_model_without_roles_is_sent_one_message() -> None:
+    with FakeServer(answer=lambda request: GOOD, faults=["cut_json"]) as server:
+        opinion, call = await put(block(server, chat_roles=False), pictures=[str(PICTURE)])
+    assert opinion == OPINION and call.repaired
+    for request in server.requests:
+        (message,) = request.messages
+        assert message["role"] == "user"
+        assert sum(part["type"] == "image_url" for part in message["content"]) == 1
+    assert "A small left pleural effusion." in server.requests[0].text
+
+
+async def test_a_model_that_sees_no_pictures_is_sent_none() -> None:
+    with FakeServer(answer=lambda request: GOOD) as server:
+        await put(block(server, pictures=False), pictures=[str(PICTURE)])
+    assert isinstance(server.requests[0].messages[-1]["content"], str)
+
+
+def test_a_parameter_that_an_integration_would_pass_over_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    context = ModelSettings.model_validate(
+        {"model": {"mine": {"spec": f"hf:{tmp_path}", "reasoning_effort": "high"}}, "models": {"default": "mine"}}
+    )
+    with pytest.raises(ModelSpecError, match=r"model\.mine.reasoning_effort: HfChat takes none"):
+        build_model("mine", context)
+
+
+@pytest.mark.parametrize(
+    ("model", "extra"),
+    [
+        ("anthropic:claude-sonnet-4-5", "anthropic"),
+        ("google_genai:gemini-2.5-flash", "google"),
+        ("ollama:llama3.2", "ollama"),
+    ],
+)
+def test_a_provider_whose_package_is_missing_is_told_by_its_extra(
+    model: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any, **__: Any) -> None:
+        raise ImportError("no such package")
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", missing)
+    with pytest.raises(ModelSpecError, match=rf"{model} needs the extra `{extra}`: pip install 'wardround\[{extra}\]'"):
+        build_model(model, ModelSettings(models={"default": model}))

@@ -1,0 +1,114 @@
+"""Whose key goes where: two listeners, and what each of them was sent."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm import ModelError, ModelSettings, ModelSpecError
+from llm.keys import key_of
+from tests.llm.examinee import fail, put
+from tests.support.fake_server import FakeServer
+
+KEYS = {"FIRST_KEY": "key-of-the-first", "SECOND_TOKEN": "key-of-the-second", "WARDROUND_API_KEY": "key-of-the-ward"}
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name, key in KEYS.items():
+        monkeypatch.setenv(name, key)
+    with FakeServer() as first, FakeServer() as second:
+        yield first, second
+
+
+def settings(first: FakeServer, second: FakeServer, *own: dict[str, Any]) -> ModelSettings:
+    """Both servers in one map; the examinee is the first's and the patient the second's."""
+    blocks = {
+        name: {"spec": "openai:any", "base_url": server.base_url, **more}
+        for name, server, more in zip(("one", "two"), (first, second), own, strict=True)
+    }
+    return ModelSettings.model_validate({"model": blocks, "models": {"default": "one", "patient": "two"}})
+
+
+async def asked_both(context: ModelSettings) -> None:
+    await put(context)
+    await put(context.model_copy(update={"models": {**context.models, "default": "two", "patient": "one"}}))
+
+
+def sent(server: FakeServer) -> str:
+    return json.dumps([[dict(request.headers), request.body] for request in server.requests])
+
+
+async def test_each_server_is_sent_its_own_key_and_no_other(servers: tuple[FakeServer, FakeServer]) -> None:
+    first, second = servers
+    await asked_both(settings(first, second, {"api_key_env": "FIRST_KEY"}, {"api_key_env": "SECOND_TOKEN"}))
+    assert first.requests[0].headers["authorization"] == "Bearer key-of-the-first"
+    assert second.requests[0].headers["authorization"] == "Bearer key-of-the-second"
+    assert sent(first).count("key-of") == sent(second).count("key-of") == 1
+
+
+async def test_a_key_may_be_named_by_its_host_and_port(
+    servers: tuple[FakeServer, FakeServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = servers
+    monkeypatch.setenv(f"WARDROUND_API_KEY_127_0_0_1_{first.port}", "key-of-this-port")
+    await asked_both(settings(first, second, {}, {}))
+    assert first.requests[0].headers["authorization"] == "Bearer key-of-this-port"
+    assert second.requests[0].headers["authorization"] == "Bearer key-of-the-ward"  # the only one left
+
+
+async def test_one_key_for_two_servers_is_refused_before_anything_is_sent(
+    servers: tuple[FakeServer, FakeServer],
+) -> None:
+    first, second = servers
+    with pytest.raises(ModelSpecError) as refused:
+        await put(settings(first, second, {}, {}))
+    for named in (f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}", "WARDROUND_API_KEY_127_0_0_1_", "api_key_env"):
+        assert named in str(refused.value)
+    assert first.requests == second.requests == [] and "key-of" not in str(refused.value)
+
+
+async def test_a_server_that_needs_no_key_is_sent_none_and_leaves_the_wards_to_the_other(
+    servers: tuple[FakeServer, FakeServer],
+) -> None:
+    first, second = servers
+    await asked_both(settings(first, second, {}, {"api_key_env": ""}))
+    assert first.requests[0].headers["authorization"] == "Bearer key-of-the-ward"
+    assert second.requests[0].headers["authorization"] == "Bearer none"
+
+
+async def test_two_addresses_of_one_server_share_its_key(servers: tuple[FakeServer, FakeServer]) -> None:
+    first, _ = servers
+    context = settings(first, first, {}, {"base_url": first.base_url.replace("/v1", "/v2")})
+    await put(context)
+    assert first.requests[0].headers["authorization"] == "Bearer key-of-the-ward"
+
+
+def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = ModelSettings.model_validate({"model": {"one": {"spec": "openai:any", "api_key_env": "FIRST_KEY"}}})
+    with pytest.raises(ModelSpecError, match="api_key_env: the environment variable FIRST_KEY is not set"):
+        context.key_of("one")
+    assert key_of(ModelSettings().block("openai:any"), []) is None  # the integration finds its own
+
+
+async def test_headers_are_taken_from_the_environment_and_no_record_has_them(
+    servers: tuple[FakeServer, FakeServer], tmp_path: Any
+) -> None:
+    first, second = servers
+    own = {"headers": {"X-Ward": "3", "Authorization": "Basic $SECOND_TOKEN"}, "api_key_env": ""}
+    context = settings(first, second, own, {"api_key_env": ""})
+    file = tmp_path / "trace.jsonl"
+    await put(context.model_copy(update={"trace_file": str(file)}))
+    headers = first.requests[0].headers
+    assert (headers["x-ward"], headers["authorization"]) == ("3", "Basic key-of-the-second")
+    assert "key-of" not in file.read_text("utf-8") + context.model_dump_json()
+
+
+async def test_a_key_under_any_name_that_a_server_quotes_is_not_recorded(
+    servers: tuple[FakeServer, FakeServer],
+) -> None:
+    first, second = servers
+    first.faults = ["401"]
+    context = settings(first, second, {"api_key_env": "SECOND_TOKEN"}, {"api_key_env": ""})
+    error, call = await fail(context, ModelError)
+    assert "<SECOND_TOKEN>" in error and "key-of" not in error + (call.error or "")
