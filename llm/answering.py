@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -11,6 +11,7 @@ from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
+from llm.loops import EchoError, LoopError, echoes, without_loops
 from llm.prices import cost_of, price_of
 from llm.question import Question, what_is_wrong
 from llm.retries import Patience
@@ -27,6 +28,7 @@ class Taken:
 
     attempts: int = 0
     repaired: bool = False
+    shortened: bool = False
     cached: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
@@ -104,37 +106,54 @@ async def _answer(
     taken: Taken,
     account: Account,
 ) -> Answer:
-    """The first reply that can be read. One that only names what a closed list has not is mended once, then kept."""
-    messages, kept = question.messages, None
-    repairs = settings.repairs if question.repair else 0
+    """The first reply that can be read.
+
+    One that only names what a closed list has not, or goes round in circles, is mended once, then kept (and cut).
+    """
+    messages, kept, repair = question.messages, None, question.repair
+    repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = question if messages is question.messages else question.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
         try:
-            return _read(question, reply, closed=True)
+            return _read(question, reply, taken)
         except ValueError as error:  # a ValidationError is one too
             wrong = error
-        before, kept = kept, _with_open_lists(question, reply) or kept
-        if question.repair is None or not left or (before and kept is not before):
+        before, kept = kept, _not_quite(question, reply, taken) or kept
+        if repair is None or not left or (before and kept is not before):
             break
         account.check()
         taken.repaired = True
-        messages = [*messages, AIMessage(reply.text[:_SHOWN] or "{}"), HumanMessage(question.repair(wrong))]
+        if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
+            question = replace(question, instruction=question.bare)
+            messages = [*question.messages]
+            continue
+        shown = without_loops(reply.text)[:_SHOWN] or "{}"
+        messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
     if kept is not None:
         return kept
     also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
     raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}") from wrong
 
 
-def _read(question: Question[Answer], reply: Reply, *, closed: bool) -> Answer:
+def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
         raise ValueError(f"the model refuses to answer: {reply.text[:200]!r}")
-    return question.read(reply.text, closed)
+    text = without_loops(reply.text)
+    looped = text != reply.text
+    if looped and strictly and question.repair:
+        raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
+    if echoes(text, question.schema):
+        raise EchoError("it repeats what the form says of a field instead of filling it in")
+    answer = question.read(text, strictly)
+    taken.shortened = looped
+    return answer
 
 
-def _with_open_lists(question: Question[Answer], reply: Reply) -> Answer | None:
+def _not_quite(question: Question[Answer], reply: Reply, taken: Taken) -> Answer | None:
+    """The answer in a reply whose only faults are those that are kept."""
     try:
-        return _read(question, reply, closed=False)
+        return _read(question, reply, taken, strictly=False)
     except ValueError:
         return None
 

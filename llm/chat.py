@@ -125,8 +125,10 @@ class ChatClient:
         self, form: str, question: Question[Any], without: frozenset[str]
     ) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
         messages = question.messages
-        if question.instruction and (form in TOLD or question.told):
-            messages = [*messages[:-1], _with_text(messages[-1], question.instruction)]
+        # In JSON mode the schema goes along as a parameter; its descriptions are left to it, as in the strictest form.
+        bare = form in TOLD and form != PLAIN
+        if (instruction := question.bare if bare else question.instruction) and (form in TOLD or question.told):
+            messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles:
             messages = [in_one(messages)]
         if without not in self._models:

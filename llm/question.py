@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.vocabulary import Language
+from llm.loops import undescribed
 from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
 from llm.schema import answer_schema
@@ -31,6 +32,7 @@ class Question(Generic[Answer]):
         name: the answer type's name.
         schema: the answer's strict JSON schema.
         instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
+        bare: the same without what the schema says of its fields, which a small model would say back as its answer.
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
             item outside a closed list is refused, or kept as it is.
@@ -44,6 +46,7 @@ class Question(Generic[Answer]):
     name: str
     schema: dict[str, Any]
     instruction: str
+    bare: str
     checked: Callable[[Answer], Answer]
     read: Callable[[str, bool], Answer]
     repair: Callable[[ValueError], str] | None = None
@@ -59,13 +62,13 @@ async def typed_question(
 ) -> Question[Answer]:
     """The role's prompt, to be answered in the form of its answer type."""
     schema = answer_schema(role.answer, language)
-    shown = json.dumps(schema, ensure_ascii=False, indent=1)
     return Question(
         kind=role.answer,
         messages=[SystemMessage(system), HumanMessage(await _content(user, pictures))],
         name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
         schema=schema,
-        instruction=_words("answer_format", language, {"schema": shown}),
+        instruction=_answer_format(schema, language),
+        bare=_answer_format(undescribed(schema), language),
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
@@ -82,6 +85,7 @@ def spoken_question(
         name=role.name,
         schema={},
         instruction="",
+        bare="",
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, text)),
     )
@@ -99,6 +103,10 @@ def what_is_wrong(error: ValueError) -> str:
         details = error.errors(include_url=False, include_input=False, include_context=False)
         return "; ".join(f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in details[:8])
     return str(error)
+
+
+def _answer_format(schema: dict[str, Any], language: Language) -> str:
+    return _words("answer_format", language, {"schema": json.dumps(schema, ensure_ascii=False, indent=1)})
 
 
 def _words(name: str, language: Language, values: dict[str, Any]) -> str:

@@ -31,6 +31,7 @@ class Call(BaseModel):
         1, description="Requests sent, repairs and failed tries before a resume included; 0 if no model was asked."
     )
     repaired: bool = False
+    shortened: bool = Field(False, description="The reply went round in circles and was cut where it began to.")
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")

@@ -2,9 +2,20 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("local", settings.get_profile("default"), deadline=None)
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What `tests/real_model` has seen, from whichever process; nothing where it was not run."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    if rows := [value for report in reports for name, value in report.user_properties if name == "seen"]:
+        from tests.real_model.seen import table
+
+        terminalreporter.section("a real model")
+        terminalreporter.write_line(table(rows))

@@ -1,0 +1,89 @@
+"""Replies that say nothing: a small model that goes round in circles, or says the form's own words back."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cases.text.sentences import pieces
+from llm.replies import find_json
+
+LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
+_IN_A_ROW = re.compile(r"(.{1,120}?)\1{7,}", re.DOTALL)  # the same eight times and more, whatever it is
+_MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
+
+
+class LoopError(ValueError):
+    """A reply that says the same over and over."""
+
+
+class EchoError(ValueError):
+    """A reply that repeats what the form says of its fields instead of filling them in."""
+
+
+def without_loops(reply: str) -> str:
+    """A reply up to where it goes on to say only what it has said; each text for itself, if it is a JSON object."""
+    try:
+        found = find_json(reply)
+    except ValueError:
+        return _cut(reply)
+    shorter = _each_text(found)
+    return reply if shorter == found else json.dumps(shorter, ensure_ascii=False)
+
+
+def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a reply holds a description of the schema as one of its texts."""
+    try:
+        texts = set(_texts(find_json(reply)))
+    except ValueError:
+        return False
+    return not texts.isdisjoint(_descriptions(schema))
+
+
+def undescribed(schema: Any) -> Any:
+    """A schema without its descriptions; a property that bears the name stays."""
+    if isinstance(schema, list):
+        return [undescribed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: undescribed(part) for key, part in schema.items() if key != "description" or not isinstance(part, str)}
+
+
+def _cut(text: str) -> str:
+    said: set[str] = set()
+    end = start = 0
+    for piece in pieces(text):
+        start += len(piece)
+        sentence = _MARK.sub("", piece).strip().casefold()
+        # The last one may be cut off.
+        if sentence not in said and not (start == len(text) and any(other.startswith(sentence) for other in said)):
+            end = start
+        said.add(sentence)
+    if len(text) - end > LONGEST_ECHO:
+        return text[:end].strip()
+    found = _IN_A_ROW.search(text)
+    return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
+
+
+def _each_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return _cut(value)
+    if isinstance(value, dict):
+        return {key: _each_text(part) for key, part in value.items()}
+    return [_each_text(part) for part in value] if isinstance(value, list) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def _descriptions(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict) and isinstance(text := schema.get("description"), str):
+        yield text.strip()
+    if isinstance(schema, dict | list):
+        for part in schema.values() if isinstance(schema, dict) else schema:
+            yield from _descriptions(part)

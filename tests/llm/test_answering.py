@@ -1,0 +1,77 @@
+"""Replies as a very small model gives them: its own sentence over and over, or the form said back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from cases.dialogues import PATIENT, Message
+from llm import AnswerError, Call, ModelSettings, Role, ask
+from llm.role import Speech
+from llm.trace import collecting_calls
+from tests.support.fake_server import Answer, ChatRequest, FakeServer
+
+MEANT = "What the speaker says next."
+SAID = "It hurts under my ribs since yesterday."
+LOOP = f"{SAID} " * 30
+
+
+class Said(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(description=MEANT)
+
+
+@dataclass(frozen=True)
+class View:
+    report: str = "A small left pleural effusion."
+
+
+SPEECH = Speech[Said](
+    conversation=lambda view: [Message(role=PATIENT, content="Hello.")], answer=lambda view, words: Said(text=words)
+)
+SPEAKER = Role("examinee", "rehearsal", "judges/claims", Said, offline=lambda view: Said(text=SAID), speech=SPEECH)
+
+
+async def put(answer: Answer, **options: Any) -> tuple[Said, Call, list[ChatRequest]]:
+    """The answer, the record of the call, and what was sent, to a server with a JSON mode alone."""
+    with FakeServer(answer=answer, supports=["json_object", "text"]) as server, collecting_calls() as calls:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, **options)
+        said = await ask(SPEAKER, View(), settings, language="en")
+    asked = [request for request in server.requests if request.status == 200]
+    return said, calls[0], asked
+
+
+async def test_a_reply_that_goes_round_in_circles_is_repaired_from_what_it_first_said() -> None:
+    said, call, asked = await put(lambda request: {"text": SAID if len(request.messages) > 2 else LOOP})
+    assert said.text == SAID and call.repaired and not call.shortened and len(asked) == 2
+    assert SAID in asked[1].messages[-2]["content"] and len(asked[1].messages[-2]["content"]) < 100
+    assert "the same over and over" in asked[1].messages[-1]["content"]
+
+
+async def test_a_reply_that_never_ends_is_cut_where_it_began_to_repeat_itself_and_that_is_on_record() -> None:
+    said, call, asked = await put(lambda request: {"text": LOOP})
+    assert said.text == SAID and call.repaired and call.shortened and len(asked) == 2
+
+
+async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:
+    said, call, asked = await put(lambda request: LOOP, plain_words=True)
+    assert said.text == SAID and call.shortened and not call.repaired and len(asked) == 1
+
+
+async def test_a_form_that_is_said_back_is_asked_for_anew_without_showing_it_again() -> None:
+    replies = iter([{"text": MEANT}, {"text": SAID}])
+    said, call, asked = await put(lambda request: next(replies))
+    assert said.text == SAID and call.repaired
+    assert len(asked[1].messages) == 2 and MEANT not in asked[1].text
+
+
+async def test_a_form_that_is_always_said_back_is_no_answer() -> None:
+    with pytest.raises(AnswerError, match="what the form says of a field"):
+        await put(lambda request: {"text": MEANT})
+
+
+async def test_in_json_mode_the_words_tell_the_fields_and_the_schema_what_they_mean() -> None:
+    _, _, (asked,) = await put(lambda request: {"text": SAID})
+    assert '"text"' in asked.text and MEANT not in asked.text and MEANT in str(asked.schema)

@@ -1,0 +1,73 @@
+"""Replies of a real small model (SmolLM2-135M) and of real clinicians, and what is kept of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm.loops import echoes, undescribed, without_loops
+
+PAIN = "The patient has had a constant severe pain under her right ribs with vomiting and fever for 30 hours."
+EXAMPLE = "This is not an example of a medical term but rather a description of the symptoms."
+REPORT = (
+    "Chest: no abnormality was found. Heart: no abnormality was found. Abdomen: no abnormality was found. No fever. "
+    "Liver, spleen and kidneys: no abnormality was found. No, no, no, she says when asked. No fever."
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        (f"{PAIN} {EXAMPLE}\n{PAIN} {EXAMPLE}\n{PAIN} {EXAMPLE}\n{PAIN} This is not", f"{PAIN} {EXAMPLE}"),
+        (
+            "I would like to know, " + "and I would like to know " * 100,
+            "I would like to know, and I would like to know",
+        ),
+        ("0" * 512, "0"),
+        ("\n".join(f"{number}. {PAIN}" for number in range(1, 9)), f"1. {PAIN}"),
+        (f"{PAIN}\n" + "- What else?\n" * 60, f"{PAIN}\n- What else?"),
+        ("腹部はい。" + "患者说腹痛三十小时。" * 40, "腹部はい。患者说腹痛三十小时。"),
+    ],
+)
+def test_a_reply_is_cut_where_it_begins_to_say_only_what_it_has_said(reply: str, kept: str) -> None:
+    assert without_loops(reply) == kept
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "Yes.", REPORT, f"{PAIN} {PAIN}", "-" * 80, json.dumps({"text": REPORT}), "[1, 1"]
+)
+def test_what_repeats_itself_as_people_do_stays_as_it_is(reply: str) -> None:
+    assert without_loops(reply) == reply
+
+
+def test_each_text_of_a_json_object_is_cut_for_itself_and_the_object_stays_whole() -> None:
+    reply = json.dumps({"symptoms": f"{PAIN} " * 9, "tests": [REPORT, "x " * 99], "urgent": True, "weight": 1.5})
+    assert json.loads(without_loops(reply)) == {"symptoms": PAIN, "tests": [REPORT, "x"], "urgent": True, "weight": 1.5}
+
+
+def test_a_list_that_never_ends_is_cut_too() -> None:
+    assert without_loops('{"items": [' + '"Blood test", ' * 40) == '{"items": ["Blood test",'
+
+
+SCHEMA: dict[str, Any] = {
+    "description": "What the patient says.",
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "description": {"type": "string", "description": "Of the pain, in the patient's words."},
+    },
+}
+
+
+def test_a_form_that_is_said_back_is_no_answer() -> None:
+    assert echoes('{"text": "What the patient says.", "description": "Dull."}', SCHEMA)
+    assert echoes('{"text": "It hurts.", "description": ["Of the pain, in the patient\'s words. "]}', SCHEMA)
+    assert not echoes('{"text": "It hurts.", "description": "What the patient says"}', SCHEMA)
+    assert not echoes("What the patient says.", SCHEMA)
+
+
+def test_a_schema_without_descriptions_keeps_a_field_of_that_name() -> None:
+    assert undescribed(SCHEMA) == {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "description": {"type": "string"}},
+    }

@@ -1,0 +1,70 @@
+"""A real, very small model on every seat: what it says is worth nothing, what breaks is."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphs.contexts import CONTEXTS
+from tests.real_model.seen import Seen, looped
+from tests.real_model.smollm import Served
+from tests.support.courses import PATIENTS, WAYS
+from tests.support.runs import calls, results, run
+from wardround.config.experiment import Experiment
+
+pytestmark = pytest.mark.real_model
+
+CASE = "surgery-01"  # English, of the test split
+SHORT = {"max_turns": 3, "max_tokens": 300, "timeout": 600.0, "max_attempts": 2, "send_pictures": False}
+JUDGED_BY = {"medchain": "mvme", "ai_hospital": "mvme", "saps": "aie", "medpmc": "medpmc", "clinichat": "clini_eval"}
+
+COURSES: dict[str, dict[str, Any]] = {
+    "workflow": {
+        "graph": "clinical_workflow",
+        "workflow": {"general_agents": 2, "discussion_rounds": 1, "max_feedback_rounds": 1},
+    },
+    "one step": {"graph": "one_step"},
+    "dispute resolution": {
+        "graph": "dispute_resolution",
+        "workflow": {"patient": "ai_hospital", "interns": 2, "max_rounds": 1},
+    },
+}
+for patient in PATIENTS:
+    own = {"graph": "consultation", "suite": JUDGED_BY[patient], "workflow": {"patient": patient}}
+    COURSES[f"consultation, {patient}"] = own
+for way in WAYS:
+    own = {"graph": "reconstruction", "suite": "clini_eval", "workflow": {"reconstruction": way}}
+    COURSES[f"reconstruction, {way}"] = own
+# How a course of a weak model may end. What else it ends with is ours to mend.
+ENDS = {"completed", "unparseable_answer", "context_length"}
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_a_course_and_its_judges_come_to_an_end_that_is_recorded(
+    course: str, smollm2: Served, tmp_path: Path, record_property: Any
+) -> None:
+    own = COURSES[course]
+    obeyed = CONTEXTS[own["graph"]].model_fields
+    short = {key: value for key, value in SHORT.items() if key in obeyed}
+    experiment = Experiment.model_validate(
+        {
+            **own,
+            "data": {"case_ids": [CASE]},
+            "models": {"default": smollm2.spec},
+            "judges": {"default": smollm2.spec},
+            "workflow": {**short, **own.get("workflow", {})},
+            "run": {"concurrency": 1, "max_connections": 1},
+        }
+    )
+    before, clock = smollm2.reused(), time.monotonic()
+    run(experiment, tmp_path)
+    (result,) = results(tmp_path)
+    made = calls(tmp_path, CASE)
+    seen = Seen.of(course, result.termination, made, smollm2.reused() - before, time.monotonic() - clock)
+    record_property("seen", seen.row)
+    print(seen.row, result.error, result.unscored)
+    assert result.termination in ENDS, result.error
+    assert seen.calls == seen.typed + seen.repaired + sum(seen.failed.values())
+    assert seen.typed + seen.repaired >= 0.9 * seen.calls
+    assert [text for call in made for text in looped(call["answer"])] == []
