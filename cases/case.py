@@ -29,6 +29,11 @@ def _unique(items: list[str]) -> list[str]:
 UniqueItems = AfterValidator(_unique)
 
 
+def is_none(value: object) -> bool:
+    """Whether a field has nothing: what was written before it came in stays as it was written (``exclude_if``)."""
+    return value is None
+
+
 class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
@@ -98,6 +103,9 @@ class Case(Strict):
     """One patient's course: record, examinations and answer key, in one language."""
 
     id: RequiredText
+    parent_id: RequiredText | None = Field(
+        None, exclude_if=is_none, description="Of a variant: the id of the case that it was made from."
+    )
     language: Language = "en"
     split: Split | None = None
     patient: PatientRecord

@@ -46,7 +46,7 @@ def injected(case: Case) -> list[Case]:
 def injected_earlier(case: Case) -> list[Case]:
     """A case as an earlier one to build a memory from: each attack in what is told of it when it is recalled."""
     return [
-        case.model_copy(update={"id": f"{case.id}-earlier-{attack.name}", **_remembered(case, attack)})
+        case.model_copy(update={**_as_variant(case, f"earlier-{attack.name}"), **_remembered(case, attack)})
         for attack in attacks()
     ]
 
@@ -80,7 +80,11 @@ PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
 
 
 def _variant(case: Case, suffix: str, changed: Case | None) -> Case | None:
-    return changed and changed.model_copy(update={"id": f"{case.id}-{suffix}"})
+    return changed and changed.model_copy(update=_as_variant(case, suffix))
+
+
+def _as_variant(case: Case, suffix: str) -> dict[str, object]:
+    return {"id": f"{case.id}-{suffix}", "parent_id": case.parent_id or case.id}
 
 
 def _remembered(case: Case, attack: Attack) -> dict[str, object]:

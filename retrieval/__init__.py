@@ -3,6 +3,7 @@
 from cases.text.symptoms import describe_symptoms
 from retrieval.embedding import DEFAULT_MODEL, EmbeddingModelError, embed
 from retrieval.features import RememberedCase, feature_text, remember
+from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
 from retrieval.opening import BUILTIN, build_memory, open_memory
 
@@ -12,6 +13,7 @@ __all__ = [
     "CaseMemoryError",
     "Count",
     "EmbeddingModelError",
+    "Kin",
     "Memory",
     "Neighbour",
     "RememberedCase",
@@ -19,6 +21,7 @@ __all__ = [
     "describe_symptoms",
     "embed",
     "feature_text",
+    "kin_of",
     "open_memory",
     "remember",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cases.case import Case, RequiredText, Sex, Text
+from cases.case import Case, RequiredText, Sex, Text, is_none
 from cases.impersonal import impersonal_text
 from cases.strict import Strict
 from cases.text.symptoms import describe_symptoms
@@ -28,6 +28,9 @@ class RememberedCase(Strict):
     """An earlier case in twelve features. Not verified means a pseudo-case: a run's own answers, written back."""
 
     id: RequiredText
+    parent_id: RequiredText | None = Field(
+        None, exclude_if=is_none, description="Of a variant: the id of the case that it was made from."
+    )
     language: Language = "en"
     verified: bool = Field(description="True: features from a reference record. False: a pseudo-case.")
     order: int | None = Field(None, ge=0, description="Position in the run that wrote it; None if verified.")
@@ -75,6 +78,7 @@ def remember(case: Case) -> RememberedCase:
     history = (patient.past_history, patient.personal_history, patient.family_history)
     return RememberedCase(
         id=case.id,
+        parent_id=case.parent_id,
         language=case.language,
         verified=True,
         order=None,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cases.vocabulary import DEPARTMENTS
 from retrieval.embedding import embed, unit_rows
 from retrieval.features import RememberedCase
+from retrieval.kinship import Kin
 from retrieval.shelves import ALL_DEPARTMENTS, Candidate, Shelves
 from retrieval.single_writer import SingleWriter
 
@@ -131,6 +132,7 @@ class Memory:
         department: str | None,
         *,
         exclude: Collection[str] = (),
+        kin: Kin | None = None,
         before: int | None = None,
         k: int = 3,
     ) -> list[Neighbour]:
@@ -140,6 +142,7 @@ class Memory:
             symptoms: the symptom description; blank text finds nothing.
             department: the first-level department to search; None searches all.
             exclude: ids never to be returned: a case must not retrieve itself.
+            kin: of the case that asks: nor its variants and near duplicates.
             before: only pseudo-cases whose order is less (0: none at all); None takes every one of this run.
             k: how many; fewer are returned if there are no more.
 
@@ -150,7 +153,7 @@ class Memory:
         if not symptoms.strip():
             return []
         vector = embed([symptoms], self.embedding)[0]
-        return self.recall_by_vector(vector, department, exclude=exclude, before=before, k=k)
+        return self.recall_by_vector(vector, department, exclude=exclude, kin=kin, before=before, k=k)
 
     def recall_by_vector(
         self,
@@ -158,6 +161,7 @@ class Memory:
         department: str | None,
         *,
         exclude: Collection[str] = (),
+        kin: Kin | None = None,
         before: int | None = None,
         k: int = 3,
     ) -> list[Neighbour]:
@@ -165,12 +169,36 @@ class Memory:
         query = unit_rows(vector).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            shelves, hidden = self._shelves, set(exclude)
-            found = _best((shelves.nearest_verified(query, name, k + len(hidden)) for name in departments), hidden, k)
+            found = self._verified(query, departments, exclude, kin, k)
             if len(found) < k and before != 0:
-                pseudo = (shelves.pseudo(query, name, self.run, before) for name in departments)
-                found += _best(pseudo, hidden, k - len(found))
+                pseudo = [self._shelves.pseudo(query, name, self.run, before) for name in departments]
+                hidden = {*exclude, *(neighbour.case.id for neighbour in found)}
+                found += _best(pseudo, hidden, kin, k - len(found))
         return found
+
+    def _verified(
+        self,
+        query: NDArray[np.float64],
+        departments: Sequence[str | None],
+        exclude: Collection[str],
+        kin: Kin | None,
+        k: int,
+    ) -> list[Neighbour]:
+        """The nearest verified cases; more are fetched until none that is nearer can have been left on its shelf."""
+        wanted = k + len(exclude)
+        while True:
+            shelves = [self._shelves.nearest_verified(query, name, wanted) for name in departments]
+            found = _best(shelves, set(exclude), kin, k)
+            farthest = found[-1].similarity if len(found) == k and found else -2.0
+            if not any(len(shelf) > wanted and min(shelf)[0] > farthest for shelf in shelves):
+                return found
+            wanted = 2 * wanted + 1
+
+    def verified(self) -> Iterator[RememberedCase]:
+        """Every verified case."""
+        with self._naming("read"):
+            for name in ALL_DEPARTMENTS:
+                yield from map(RememberedCase.model_validate_json, self._shelves.told(name))
 
     def stats(self) -> dict[str, Count]:
         """The number of cases of each department that has any (``""``: without one), pseudo-cases of this run."""
@@ -224,14 +252,15 @@ class Memory:
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
 
 
-def _best(candidates: Iterable[list[Candidate]], hidden: set[str], k: int) -> list[Neighbour]:
-    """The k most similar candidates, ties by id, without those ``hidden``; whom it chooses it adds to them."""
+def _best(shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None, k: int) -> list[Neighbour]:
+    """The k most similar candidates, ties by id, without those ``hidden`` and ``kin``."""
     neighbours: list[Neighbour] = []
-    for candidate in sorted(chain.from_iterable(candidates), key=lambda found: (-found.similarity, found.case_id)):
+    for candidate in sorted(chain.from_iterable(shelves), key=lambda found: (-found.similarity, found.case_id)):
         if len(neighbours) == k:
             break
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
             case = RememberedCase.model_validate_json(candidate.told)
-            neighbours.append(Neighbour(case, candidate.similarity))
+            if kin is None or not kin.includes(case):
+                neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours

@@ -107,6 +107,12 @@ class Shelves:
         )
         return _candidates(query, answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0])
 
+    def told(self, department: str | None) -> list[str]:
+        """All verified cases of a department, as JSON."""
+        shelf = self._find(department, None)
+        answer: Any = shelf.get(include=["metadatas"]) if shelf else {"metadatas": []}
+        return [metadata["case"] for metadata in answer["metadatas"]]
+
     def pseudo(
         self, query: NDArray[np.float64], department: str | None, run: str, before: int | None
     ) -> list[Candidate]:

@@ -18,6 +18,7 @@ from llm import Trace, merge_traces
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
+from retrieval import Kin
 
 
 class Presentation(Strict):
@@ -103,6 +104,7 @@ class Findings(TypedDict, total=False):
     """All that a doctor may see of the state."""
 
     case_id: str
+    kin: Kin
     presentation: Presentation
     symptoms: str
     triage: Triage

@@ -21,7 +21,7 @@ from nodes.state.chart import Findings, Presentation, Reference, Turn
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
 from nodes.workflow.case_retrieval import add_to_memory
 from nodes.workflow.examiner import release
-from retrieval import RememberedCase
+from retrieval import RememberedCase, kin_of
 
 
 class AdmissionState(TypedDict, total=False):
@@ -69,6 +69,7 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
+    kin = kin_of(case) if context.retrieval else None  # as it came: it is told in other words below
     if case.examinations.images and context.send_pictures:
         case = await asyncio.to_thread(with_sound_pictures, case)
     if context.patient_sex != "record":
@@ -92,6 +93,8 @@ async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: 
         ),
         "backtracks": 0,
     }
+    if kin is not None:
+        update["kin"] = kin
     if context.pictures_in_dialogue == "report":
         update["reference_reports"] = dict(case.key.imaging_reports)
     if not context.sequential and not consultation:
@@ -168,6 +171,7 @@ async def follow_up(state: ClosingState, runtime: Runtime[Context]) -> dict[str,
     ]
     course = RememberedCase(
         id=state["case_id"],
+        parent_id=state["kin"].parent_of(state["case_id"]) if "kin" in state else None,
         language=presentation.language,
         verified=False,
         order=context.position,

@@ -68,6 +68,7 @@ async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> 
         findings["symptoms"],
         department if department in DEPARTMENTS.names else None,  # one that there is not keeps no memory
         exclude=(findings["case_id"],),
+        kin=findings.get("kin"),
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
         k=context.neighbours,
     )

@@ -16,7 +16,7 @@ from cases.vocabulary import label
 from llm import AnswerError, ModelSettings
 from llm.specs import model_of
 from prompts import mark
-from retrieval import open_memory, remember
+from retrieval import kin_of, open_memory, remember
 from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
 from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
 from scoring.asking import ask_each
@@ -117,7 +117,9 @@ def other_diagnoses(case: Case) -> list[str]:
     found = (
         neighbour.case
         for department in departments
-        for neighbour in memory.recall(symptoms, department, exclude={case.id}, before=0, k=_NEIGHBOURS)
+        for neighbour in memory.recall(
+            symptoms, department, exclude={case.id}, kin=kin_of(case), before=0, k=_NEIGHBOURS
+        )
     )
     names = [other.diagnosis[0] for other in found if other.diagnosis and other.language == case.language]
     return [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exits import exits
-from wardround.tables.names import TABLE_NAMES
+from wardround.tables.names import TABLE_NAMES, USUAL
 
 if TYPE_CHECKING:
     from wardround.tables.making import Made
@@ -21,7 +21,9 @@ def tables(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help=f"{', '.join(TABLE_NAMES)}; may be repeated.", show_default="all that fit the runs"
+            metavar="NAME",
+            help=f"{', '.join(TABLE_NAMES)}; may be repeated.",
+            show_default="all that fit the runs but leakage",
         ),
     ] = None,
     out: Annotated[
@@ -36,7 +38,7 @@ def tables(
     with exits(OSError):
         if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
             raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
-        made = make_tables(find_runs(runs), table or TABLE_NAMES)
+        made = make_tables(find_runs(runs), table or USUAL)
         if refused := [one for one in made if one.reason and table]:
             raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
         show_tables([one for one in made if one.tables], out)

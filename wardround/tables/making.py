@@ -9,9 +9,9 @@ from cases import CaseFileError
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables import consensus, ends, error_propagation, figures, icd10, roles, scores
+from wardround.tables import consensus, ends, error_propagation, figures, icd10, leakage, roles, scores
 from wardround.tables.latex import as_latex
-from wardround.tables.names import TABLE_NAMES
+from wardround.tables.names import TABLE_NAMES, USUAL
 from wardround.tables.table import DoesNotFitError, Table
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ KINDS: Mapping[str, Kind] = {
     "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation),
     "ends": Kind(ends.build),
     "roles": Kind(roles.build),
+    "leakage": Kind(leakage.build),
 }
 assert tuple(KINDS) == TABLE_NAMES
 
@@ -51,7 +52,7 @@ class Made:
             yield from ((table.name, draw(table)) for table in self.tables)
 
 
-def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = TABLE_NAMES) -> list[Made]:
+def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> list[Made]:
     """Each kind of table of these runs, or why it cannot be made of them."""
     made = []
     for name in names:

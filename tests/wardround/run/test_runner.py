@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cases import Case, load_cases
+from cases import Case, load_cases, save_cases
+from cases.injections import injected
 from llm import ModelSpecError
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
 from retrieval.shelves import ALL_DEPARTMENTS
@@ -157,6 +158,19 @@ def test_growing_in_order_a_case_sees_earlier_cases_of_its_run_and_never_itself(
         assert case.id != asking and case.order is not None and before is not None and case.order < before
     if epochs == 1:
         assert all(IDS.index(case.id) < IDS.index(asking) for asking, _, case in pseudo)
+
+
+def test_a_variant_of_a_remembered_case_is_not_answered_from_it(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
+) -> None:
+    verified = next(case for case in load_cases() if case.split == "train")
+    plain = verified.model_copy(update={"examinations": verified.examinations.model_copy(update={"images": []})})
+    renamed = plain.model_copy(update={"id": "new"})
+    save_cases([injected(plain)[0], renamed, *CASES[:1]], tmp_path / "cases.jsonl")
+    settings = short(retrieval=True, memory=small_memory).model_dump(exclude={"data"})
+    run(Experiment.model_validate({**settings, "data": {"cases": str(tmp_path / "cases.jsonl")}}), tmp_path / "out")
+    found = {asking: [one.case.id for one in neighbours] for asking, _, neighbours in recalled if neighbours}
+    assert len({asking for asking, *_ in recalled}) == 3 and set(found) <= {CASES[0].id}
 
 
 def test_a_memory_that_does_not_grow_gives_verified_cases_only(

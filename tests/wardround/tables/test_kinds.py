@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from cases import load_cases, save_cases
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
-from wardround.tables import consensus, ends, error_propagation, icd10, roles, scores
+from wardround.tables import consensus, ends, error_propagation, icd10, leakage, roles, scores
+from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
 
 
@@ -177,3 +179,28 @@ def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> N
     (row,) = table.rows
     assert row["cases"] == 1
     assert [row[f"{rule}_F1_mean"] for rule in ("published", "code", "category")] == [100.0, 100.0, 100.0]
+
+
+def test_leakage_names_the_nearest_remembered_cases_and_says_whose_diagnosis_stands_there(tmp_path: Path) -> None:
+    (run,) = find_runs([write_run(tmp_path / "run", [], graph="clinical_workflow")])
+    (table,) = leakage.build([run])
+    assert any(
+        "of 24 of 29 cases stand word for word" in note and "0 of 29 cases have kin" in note for note in table.notes
+    )
+    assert len(table.rows) == 29 and sum(row["same"] == "yes" for row in table.rows) == 24
+
+
+def test_leakage_knows_a_remembered_case_under_another_name(tmp_path: Path) -> None:
+    case = next(case for case in load_cases() if case.split == "train" and not case.examinations.images)
+    save_cases([case.model_copy(update={"id": "twin"})], tmp_path / "cases.jsonl")
+    data = {"cases": str(tmp_path / "cases.jsonl")}
+    (run,) = find_runs([write_run(tmp_path / "run", [], graph="clinical_workflow", data=data)])
+    (row,) = leakage.build([run])[0].rows
+    assert (row["nearest"], row["kin"], row["overlap"], row["same"]) == (case.id, "yes", 1.0, "yes")
+
+
+def test_leakage_needs_a_run_that_recalls_and_is_made_only_when_asked_for(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded("a")], workflow={"retrieval": False})
+    with pytest.raises(DoesNotFitError, match="no run recalls"):
+        leakage.build(find_runs([path]))
+    assert "leakage" not in [made.name for made in make_tables(find_runs([path]))]

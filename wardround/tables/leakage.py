@@ -1,0 +1,86 @@
+"""What of the test cases stands in the memory already: the nearest remembered case by text, and by diagnosis."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rapidfuzz import fuzz, process
+
+from cases import Case
+from cases.vocabulary import normalise
+from retrieval import CaseMemoryError, EmbeddingModelError, Memory, RememberedCase, kin_of, open_memory, remember
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, DoesNotFitError, Table
+
+_NOTES = (
+    "Text: the remembered case with the nearest symptom description, its cosine similarity, and how much of a record "
+    "stands in any other at most. Kin (the case itself, its variants, half a record or more) is never recalled.",
+    "Diagnosis: the remembered case with the nearest name to that of the principal diagnosis. Where it is the same "
+    "word for word, recalling the right case gives the answer. That is by design, what a memory of earlier cases is "
+    "for; a run with --set retrieval=false shows what it is worth.",
+)
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Each case of each run that recalls, with the nearest remembered cases.
+
+    Raises:
+        DoesNotFitError: no run recalls cases, or a memory cannot be opened.
+    """
+    recalling = [run for run in runs if run.experiment.context.retrieval and run.experiment.data.notes is None]
+    if not recalling:
+        raise DoesNotFitError("no run recalls earlier cases (workflow.retrieval)")
+    rows, notes = [], list(_NOTES)
+    for run in recalling:
+        context = run.experiment.context
+        try:
+            memory = open_memory(context.memory, context.embedding)
+            own = _rows(list(run.cases.values()), memory)
+        except (CaseMemoryError, EmbeddingModelError) as error:
+            raise DoesNotFitError(f"{run.name}: {error}") from error
+        diagnosed = [row for row in own if row["same"] is not None]
+        named = sum(row["same"] == "yes" for row in diagnosed)
+        kin = sum(row["kin"] == "yes" for row in own)
+        notes.append(
+            f"{run.name}: the principal diagnoses of {named} of {len(diagnosed)} cases stand word for word "
+            f"in the memory; {kin} of {len(own)} cases have kin there."
+        )
+        rows += [{"run": run.name, **row} for row in own]
+    columns = [
+        Column("run", "Run", key=True),
+        Column("case", "Case", key=True),
+        Column("nearest", "Nearest", "Text"),
+        Column("similarity", "Similarity", "Text", form=".3f"),
+        Column("overlap", "Shared", "Text", form=".2f"),
+        Column("kin", "Kin", "Text"),
+        Column("diagnosed", "Nearest", "Diagnosis"),
+        Column("likeness", "Likeness", "Diagnosis", form=".2f"),
+        Column("same", "Word for word", "Diagnosis"),
+    ]
+    return [Table("leakage", "What the memory holds of the cases", columns, rows, notes, "Nearest remembered cases.")]
+
+
+def _rows(cases: Sequence[Case], memory: Memory) -> list[dict[str, Any]]:
+    remembered = sorted(memory.verified(), key=lambda one: one.id)
+    diseases = {normalise(name): one.id for one in reversed(remembered) for name in one.diagnosis}
+    return [{"case": case.id, **_by_text(case, memory, remembered), **_by_diagnosis(case, diseases)} for case in cases]
+
+
+def _by_text(case: Case, memory: Memory, remembered: Sequence[RememberedCase]) -> dict[str, Any]:
+    kin = kin_of(case)
+    found = memory.recall(remember(case).symptoms, None, before=0, k=1)
+    return {
+        "nearest": found[0].case.id if found else None,
+        "similarity": found[0].similarity if found else None,
+        "overlap": max((kin.overlap(one) for one in remembered), default=0.0),
+        "kin": "yes" if any(kin.includes(one) for one in remembered) else "no",
+    }
+
+
+def _by_diagnosis(case: Case, diseases: Mapping[str, str]) -> dict[str, Any]:
+    """The nearest name of a disease to that of the principal diagnosis."""
+    name = normalise(case.key.diagnosis[0]) if case.key.diagnosis else ""
+    found = process.extractOne(name, diseases.keys(), scorer=fuzz.ratio) if name else None
+    if found is None:
+        return {"diagnosed": None, "likeness": None, "same": None}
+    nearest, score, _ = found
+    return {"diagnosed": diseases[nearest], "likeness": score / 100, "same": "yes" if nearest == name else "no"}
