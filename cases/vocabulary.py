@@ -107,9 +107,20 @@ def spelled(spelling: str) -> re.Pattern[str]:
 
 
 @cache
+def data_file(package: str, name: str) -> dict[str, Any]:
+    """What stands in ``NAME.toml`` beside the code of a package."""
+    return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))
+
+
+@cache
+def patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of such a file by their names; a line that ends within one is not part of it."""
+    return {key: re.compile(text.replace("\n", "")) for key, text in data_file(package, name)["pattern"].items()}
+
+
 def word_list(name: str) -> dict[str, Any]:
     """A list of clinical words as it stands in ``cases/vocabularies/NAME.toml``."""
-    return tomllib.loads((files("cases") / "vocabularies" / f"{name}.toml").read_text("utf-8"))
+    return data_file("cases", f"vocabularies/{name}")
 
 
 def _terms(entries: Iterable[Mapping[str, Any]]) -> tuple[Term, ...]:

@@ -1,13 +1,12 @@
 """Instructions where only data should stand: case text, patients' words and recalled cases that address the model."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from cases.vocabulary import data_file
 from llm.trace import Call
 
 _FENCED = re.compile(r'<data name="([^"]*)">\n(.*?)\n</data>', re.DOTALL)  # as `prompts.loading.fence` writes it
@@ -57,5 +56,5 @@ def _data_of(messages: Iterable[Mapping[str, Any]], *, fenced: bool) -> Iterable
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    listed = tomllib.loads((files("scoring") / "injections.toml").read_text("utf-8"))
+    listed = data_file("scoring", "injections")
     return re.compile("|".join(f"(?:{one})" for patterns in listed.values() for one in patterns), re.IGNORECASE)

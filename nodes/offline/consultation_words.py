@@ -5,15 +5,13 @@ with the record, and seldom heard as an order, advice or a farewell.
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from cases.text.words import rules_of, stem
 from cases.text.words import words as cut
-from cases.vocabulary import Language
+from cases.vocabulary import Language, data_file
 
 _NEVER = re.compile(r"(?!)")
 
@@ -133,6 +131,5 @@ def _compiled(source: str, language: Language) -> re.Pattern[str]:
     return re.compile(source if language == "zh" else rf"(?<![a-z0-9])(?:{source})", re.IGNORECASE)
 
 
-@cache
 def _words() -> dict[str, Any]:
-    return tomllib.loads((files("nodes.offline") / "consultation_words.toml").read_text("utf-8"))
+    return data_file("nodes.offline", "consultation_words")

@@ -12,22 +12,11 @@ from dataclasses import dataclass
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.numbers import known_numbers, stated_numbers
-from cases.vocabulary import normalise, spelled
+from cases.vocabulary import normalise, patterns, spelled
 
 MOST_QUESTIONS = 2
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
-_PLACEHOLDER = re.compile(
-    r"\{\{?[^{}]*\}?\}|\[[A-Z][^\[\]]{0,40}\]|<(?!\s|=|\d)[^<>\n]{1,40}>|\bX{2,}\b|@I\b|@my\b|_{3,}|\[(?:name|age|date|insert)[^\]]*\]"
-    r"|\b(?:None|Not) (?:mentioned|specified)\b|【[^】]*】"
-)
-_MEASURED = re.compile(
-    r"(\d+(?:\.\d+)?)(?:\s*/\s*(\d+))?\s*(?:mm\s?Hg|°\s?[CF]|℃|bpm|/\s?min|次/分|mg/d[lL]|g/d[lL]|mmol/L|mEq/L|breaths)"
-)
-_SAYS_NOTHING = re.compile(
-    r"(?:(?:yes|no|not|none|i'm|i|am|don't|do|really|know|couldn't|say|for|certain|sure|to|be|honest|that|of|nothing|like|"
-    r"have|noticed|hello|hi|doctor|thank|thanks|you|all|right|see|was|there|anything|else)\W*)*|医生.{0,12}|没有.{0,8}|.{0,6}不.{0,4}清楚.?|不太?确定.?",
-    re.IGNORECASE,
-)  # fmt: skip
+_PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,7 @@ def not_empty(dialogue: Dialogue) -> Iterator[GateProblem]:
     for number, message in enumerate(dialogue.spoken, 1):
         if not message.content.strip():
             yield GateProblem("not_empty", "the turn is blank", number)
-    if words[PATIENT] and all(_SAYS_NOTHING.fullmatch(text.strip()) for text in words[PATIENT]):
+    if words[PATIENT] and all(_PATTERNS["says_nothing"].fullmatch(text.strip()) for text in words[PATIENT]):
         yield GateProblem("not_empty", "the patient tells nothing of the note")
 
 
@@ -83,7 +72,7 @@ def numbers_of_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
         if message.role == PATIENT:
             stated = stated_numbers(message.content, dialogue.language)
         else:
-            values = [value for found in _MEASURED.findall(message.content) for value in found if value]
+            values = [value for found in _PATTERNS["measured"].findall(message.content) for value in found if value]
             stated = {float(value): value for value in values}
         for value, said in stated.items():
             if value not in known:
@@ -132,7 +121,7 @@ def few_questions(dialogue: Dialogue) -> Iterator[GateProblem]:
 def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
     """Nothing of the plan's or a prompt's syntax is left over."""
     for number, message in enumerate(dialogue.messages, 1):
-        for found in _PLACEHOLDER.findall(message.content):
+        for found in _PATTERNS["placeholder"].findall(message.content):
             if found not in dialogue.note:
                 yield GateProblem("no_placeholders", f"{found!r} is left over", number)
 

@@ -11,7 +11,7 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import GivenDepartment
+from cases.vocabulary import GivenDepartment, patterns
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -19,26 +19,8 @@ from nodes.reconstruction.role_setting import NoteState
 from prompts import mark
 
 _LONGEST_NAME = 90  # characters; what is longer is an account, not the name of a disease
-_NO_NAME = re.compile(
-    r"\b(?:patient|presents|no |without|discussed|unchanged|history of|status post|doing|year-old|month-old|she|he)\b",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("nodes.reconstruction", "patterns")
 _REASONS = 3
-_SAYS_LITTLE = re.compile(
-    r"normal|negative|unremarkable|within|clear|temperature|blood pressure|heart rate|pulse|respirat|saturation"
-    r"|正常|阴性|未见|体温|血压|脉搏|清楚",
-    re.IGNORECASE,
-)
-_TEST = re.compile(
-    r"\b(?:tests?|CT|MRI|x-?rays?|ultraso\w*|biops\w+|cultures?|scans?|\w*scop(?:y|ies)|levels?|panel|E[CK]G|EEG|EMG"
-    r"|echo\w*|blood count|urinalysis|imaging|\w+graph(?:y|s)?|\w+gram|serolog\w+|labs?|measurement|titers?)\b"
-    r"|检查|化验|超声|活检|培养",
-    re.IGNORECASE,
-)
-_LABEL = re.compile(
-    r"^(?:Blood Test|General Examination|Urine Test|[A-Z]\w+ Examination|血液检查|一般检查|尿液检查): ?"
-    r"|^[\u4e00-\u9fff]{2,8}检查："
-)
 
 
 class DiagnosticKnowledge(Strict):
@@ -111,7 +93,7 @@ def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
     told = read_sections(note.text, note.language)
     disease = note.diseases[0] if note.diseases else _assessed(told.get("assessment", ()))
     findings = [*told.get("test_results", ()), *told.get("physical_examination", ())]
-    telling = [re.sub(_LABEL, "", line) for line in findings if not _SAYS_LITTLE.search(line)]
+    telling = [_PATTERNS["label"].sub("", line) for line in findings if not _PATTERNS["says_little"].search(line)]
     return ClinicalKnowledge(
         diagnostic=DiagnosticKnowledge(
             most_likely_disease=disease,
@@ -119,7 +101,7 @@ def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
             basic_information="",
             department=note.department,
             differential_diagnosis=_items(told.get("differentials", ())) if disease else [],
-            confirmation_tests=[item for item in _items(told.get("plan", ())) if _TEST.search(item)],
+            confirmation_tests=[item for item in _items(told.get("plan", ())) if _PATTERNS["test"].search(item)],
         ),
         disease=DiseaseKnowledge(
             signs_and_symptoms=[],
@@ -147,7 +129,7 @@ def _assessed(lines: tuple[str, ...]) -> str:
     """The first line of an assessment, if it is the name of a disease."""
     for line in lines:
         name = phrase(re.sub(r"^\s*\d+[.)]\s*", "", line)).split(";")[0].split("；")[0].strip()
-        if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name):
+        if name and len(name) <= _LONGEST_NAME and not _PATTERNS["no_name"].search(name):
             return name
     return ""
 

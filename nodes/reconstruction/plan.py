@@ -5,10 +5,7 @@ knowledge is missing is left out, so that no placeholder can remain.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -19,7 +16,7 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import Language
+from cases.vocabulary import Language, data_file
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import SectionName
@@ -99,11 +96,9 @@ def farewell_words(language: Language) -> str:
     return str(_words(language)["farewell"])
 
 
-@cache
 def plan_sections() -> list[dict[str, Any]]:
     """The sections and their steps, without their words."""
-    plan = tomllib.loads((files("nodes.reconstruction") / "interview_plan.toml").read_text("utf-8"))
-    sections: list[dict[str, Any]] = plan["section"]
+    sections: list[dict[str, Any]] = data_file("nodes.reconstruction", "interview_plan")["section"]
     return sections
 
 

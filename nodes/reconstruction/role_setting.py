@@ -15,24 +15,13 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.demographics import demographics
 from cases.text.note_sections import read_sections
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.voice import Kin, Voice
 
 _ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
-_CHILD = re.compile(
-    r"\b(?:mom|mother|father|parents?) (?:also )?(?:states?|reports?|says?|notes?|brings|brought|indicated)|"
-    r"\b(?:infant|newborn|neonate|toddler|baby)\b(?! (?:aspirin|oil|shower))|months?-old|weeks?-old"
-    r"|days?-old|患儿|宝宝|新生儿",
-    re.IGNORECASE,
-)
-_CANNOT_SPEAK = re.compile(
-    r"unable to (?:give|provide) (?:any )?(?:history|information)|unresponsive|unconscious|obtunded|comatose|intubated"
-    r"|nonverbal|non-verbal|history (?:is|was) (?:obtained|provided) (?:from|by) (?:his|her|the) |advanced dementia"
-    r"|昏迷|意识不清|阿尔茨海默|痴呆|不能言语|家属代诉|家人代述",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
 class RoleSetting(Strict):
@@ -61,11 +50,11 @@ def roles_of(note: Note) -> RoleSetting:
     about = note.text.partition("\nFamily history")[0]
     sex = stated.sex or _sex_by_pronouns(about)
     if (stated.age_years is not None and stated.age_years < _ANSWERS_FROM) or (
-        stated.age_years is None and _CHILD.search(about)
+        stated.age_years is None and _PATTERNS["child"].search(about)
     ):
         kin: Kin = "child" if sex is None else "daughter" if sex == "female" else "son"
     else:
-        kin = "relative" if _CANNOT_SPEAK.search(about) else "self"
+        kin = "relative" if _PATTERNS["cannot_speak"].search(about) else "self"
     return RoleSetting(speaker=kin, sex=sex, age_years=stated.age_years)
 
 

@@ -14,7 +14,7 @@ from cases.notes import Note
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
 from cases.text.words import language_of, rules_of, stem
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from nodes.reconstruction.exchanges import Exchange, WrittenSection
 from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.lay_speech import spoken
@@ -27,8 +27,7 @@ from prompts import mark
 _AT_ONCE = 3  # sentences in one reply
 _LONGEST_REPLY = 60  # words; the next sentence waits
 _SAME = 0.75  # of the words of a sentence: so much was told before, and it adds nothing
-_LISTED = re.compile(r"(?:other|associated) symptoms?:", re.IGNORECASE)
-_DENIES = re.compile(r"\b(?:no|not|none|denies|denied|without|normal|negative|clear|soft)\b|无|未|没|正常|阴性", re.I)
+_PATTERNS = patterns("nodes.reconstruction", "patterns")
 _HISTORY = (
     "chief_complaint",
     "present_illness",
@@ -112,7 +111,7 @@ class Script:
         pattern = self._pattern(rule)
         for section in rule["sections"]:
             for line in self.told.get(section, ()):
-                listed = _LISTED.match(line) and not (rule.get("rest") or rule.get("listed"))
+                listed = _PATTERNS["listed"].match(line) and not (rule.get("rest") or rule.get("listed"))
                 if section in rule.get("whole", ()) or (not listed and pattern.search(self._both_ways(line))):
                     yield section, line
 
@@ -130,8 +129,8 @@ class Script:
             return any(line in self.used for section in rule["sections"] for line in self.told.get(section, ()))
         known = rule.get(f"known_{rules_of(self.voice.language)}")
         pattern = re.compile(known, re.IGNORECASE) if known else self._pattern(rule)
-        told = [*self.used, *(line for lines in self.told.values() for line in lines if not _DENIES.search(line))]
-        return any(pattern.search(self._both_ways(line)) for line in told)
+        lines = [line for lines in self.told.values() for line in lines if not _PATTERNS["denies"].search(line)]
+        return any(pattern.search(self._both_ways(line)) for line in (*self.used, *lines))
 
     def _told_before(self, words: frozenset[str]) -> bool:
         if not words:

@@ -2,13 +2,11 @@
 
 import hashlib
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from cases.notes import Note
-from cases.vocabulary import Language
+from cases.vocabulary import Language, data_file
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
 from prompts import load_words
@@ -17,10 +15,9 @@ _GROWN_UP = 18.0  # years
 _UNITS = {"": "year", "岁": "year", "个月": "month", "周": "week", "天": "day"}
 
 
-@cache
 def answer_rules() -> dict[str, Any]:
     """Where the answer to each step of the plan is found."""
-    return tomllib.loads((files("nodes.reconstruction") / "offline_answers.toml").read_text("utf-8"))
+    return data_file("nodes.reconstruction", "offline_answers")
 
 
 @cache

@@ -1,10 +1,7 @@
-"""Who answers the physician, and the data file of how charts are turned into speech."""
+"""Who answers the physician."""
 
-import tomllib
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from cases.case import Sex
 from cases.vocabulary import Language
@@ -24,9 +21,3 @@ class Voice:
     def itself(self) -> bool:
         """Whether the patient speaks."""
         return self.kin == "self"
-
-
-@cache
-def speech_data() -> dict[str, Any]:
-    """The rules of ``lay_speech.toml``."""
-    return tomllib.loads((files("nodes.reconstruction") / "lay_speech.toml").read_text("utf-8"))

@@ -4,10 +4,7 @@ The paper's table prints whole maxima and its results have decimals; it says not
 is any between 0 and its maximum, and one beyond it is refused, never cut.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
@@ -15,7 +12,7 @@ from pydantic import Field, create_model
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from cases.text.words import has_chinese
-from cases.vocabulary import Language
+from cases.vocabulary import Language, data_file
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
 
@@ -46,10 +43,9 @@ class Leaf(Strict):
         return self.zh if language == "zh" else self.en
 
 
-@cache
 def clini_eval_file() -> Mapping[str, Any]:
     """The leaves, and the words that the rules know."""
-    return tomllib.loads((files("scoring.clini_eval") / "clini_eval.toml").read_text("utf-8"))
+    return data_file("scoring.clini_eval", "clini_eval")
 
 
 LEAVES: Mapping[str, Leaf] = {entry["key"]: Leaf.model_validate(entry) for entry in clini_eval_file()["leaf"]}

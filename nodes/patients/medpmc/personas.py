@@ -1,15 +1,12 @@
 """Med-PMC's personas: who the patient is played as, and the manner of speaking that goes without a model."""
 
 import re
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from cases.case import Sex
 from cases.strict import Strict
 from cases.text.words import rules_of
-from cases.vocabulary import Language
+from cases.vocabulary import Language, data_file
 from prompts import load_words, mark
 
 Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
@@ -37,16 +34,8 @@ class Persona(Strict):
 def profession_of(occupation: str, language: Language) -> Profession:
     """The nearest of the five to an occupation; a worker where none is near or nothing is recorded."""
     start = "" if language == "zh" else r"(?<![a-z])"
-    for entry in _professions():
+    for entry in data_file("nodes.patients.medpmc", "personas")["profession"]:
         if re.search(f"{start}(?:{entry[rules_of(language)]})", occupation, re.IGNORECASE):
             found: Profession = entry["name"]
             return found
     return "worker"
-
-
-@cache
-def _professions() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tomllib.loads((files("nodes.patients.medpmc") / "personas.toml").read_text("utf-8"))[
-        "profession"
-    ]
-    return found
