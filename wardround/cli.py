@@ -1,5 +1,6 @@
 """The command line. Heavy imports are paid by the command that needs them: `wardround --help` answers at once."""
 
+import logging
 import os
 import sys
 from typing import Annotated
@@ -17,6 +18,7 @@ from wardround.commands.exits import BAD_INPUT
 from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
+from wardround.commands.printing import Plain, echo
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
 from wardround.commands.run import known_names, run
@@ -32,7 +34,7 @@ def _tell_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"wardround {version('wardround')}")
+        echo(f"wardround {version('wardround')}")
         raise typer.Exit
 
 
@@ -73,8 +75,10 @@ def main() -> None:
     try:
         read_environment_file()
     except (OSError, UnicodeDecodeError) as error:
-        typer.echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
+        echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
         sys.exit(BAD_INPUT)
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(Plain())
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.update(UNTRACED)
     if NO_EGRESS in sys.argv or os.environ.get("WARDROUND_NO_EGRESS"):  # before a plug-in is loaded

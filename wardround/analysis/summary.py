@@ -11,6 +11,7 @@ from rich.text import Text
 from scoring.case_scores import AVERAGE, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
+from wardround.commands.printing import printable
 from wardround.store.run_directory import LIMIT, Result
 
 
@@ -115,7 +116,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         score = summary["scores"][name]
         mean = "-" if score["mean"] is None else f"{score['mean']:.4f}"
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
-        table.add_row(title, mean, interval, str(score["n"]), end_section=name in last)
+        table.add_row(Text(printable(title)), mean, interval, str(score["n"]), end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes.append(f"{summary['attempted']} cases attempted: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
@@ -137,7 +138,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
-    return Group(table, *(Text(note) for note in notes))
+    return Group(table, *(Text(printable(note)) for note in notes))
 
 
 def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, list[float]]]:

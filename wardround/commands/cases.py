@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.doors import names_in_help
 from wardround.commands.exits import BAD_INPUT
-from wardround.commands.printing import printable
+from wardround.commands.printing import echo, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +54,7 @@ def import_(
         _fail(f"nothing written: {_count(len(result.errors), 'error')} in {source}")
     _save(result.cases, out, source, departments)
     warned = f", with {_count(len(result.warnings), 'warning')}" if result.warnings else ""
-    typer.echo(f"{_count(len(result.cases), 'case')} written to {out}{warned}")
+    echo(f"{_count(len(result.cases), 'case')} written to {out}{warned}")
 
 
 @cases_app.command()
@@ -107,7 +107,7 @@ def inject(
         _fail(f"no case {', '.join(sorted(unknown))} in {source}")
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
     _save(variants, out, Path(source))
-    typer.echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
+    echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
 
 
 def _read(file: str) -> "list[Case]":
@@ -230,9 +230,9 @@ def _count(number: int, thing: str) -> str:
 
 def _report(problems: "Iterable[Problem]") -> None:
     for problem in problems:
-        typer.echo(f"{problem.severity}: {printable(str(problem))}", err=True)
+        echo(f"{problem.severity}: {problem}", err=True)
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(printable(message), err=True)
+    echo(message, err=True)
     raise typer.Exit(BAD_INPUT)

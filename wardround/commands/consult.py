@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from cases import Case
@@ -40,9 +41,9 @@ def consult(
         try:
             _hold(found, seat, context, out or Path("consults") / _folder(case))
         except (EOFError, KeyboardInterrupt):
-            typer.echo("\nLeft. The same command goes on from here.")
+            echo("\nLeft. The same command goes on from here.")
         except AskError as error:
-            typer.echo(f"error: {described(error)}\nThe same command tries again.", err=True)
+            echo(f"error: {described(error)}\nThe same command tries again.", err=True)
             raise typer.Exit(SOME_FAILED) from None
 
 
@@ -71,14 +72,14 @@ def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", 
         person.show_report(state["report"], "Your report" if seat == "doctor" else "The doctor's report")
         scores = asyncio.run(score_consultation(case, state, session.context))
         person.show_scores(scores, case.language)
-        typer.echo(f"Session directory: {directory}")
+        echo(f"Session directory: {directory}")
 
 
 def _read_line(prompt: str) -> str:
     """A line of piped input, which is not a terminal's to edit."""
-    typer.echo(prompt, nl=False)
+    echo(prompt, nl=False)
     line = input()
-    typer.echo(line)
+    echo(line)
     return line
 
 

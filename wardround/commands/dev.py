@@ -8,6 +8,7 @@ import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import refuse
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from wardround.serving.allowed import Allowed
@@ -72,7 +73,7 @@ def dev(
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
-    typer.echo(
+    echo(
         "Research software: not for care. This server sends nothing anywhere by itself; Studio's page is hosted by "
         "LangChain and talks to it from your browser.",
         err=True,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exits import SOME_FAILED, exits
-from wardround.commands.printing import printable
+from wardround.commands.printing import echo
 
 
 def doctor(
@@ -26,12 +26,12 @@ def doctor(
         found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
     for findings in found:
         for told in findings.mended:
-            typer.echo(printable(f"{'found' if check else 'mended'}: {told}"))
+            echo(f"{'found' if check else 'mended'}: {told}")
         for told in findings.left:
-            typer.echo(printable(f"left: {told}"))
+            echo(f"left: {told}")
         if not findings.mended and not findings.left:
-            typer.echo(printable(f"{findings.path}: nothing is damaged"))
+            echo(f"{findings.path}: nothing is damaged")
         elif findings.mended and not check:
-            typer.echo(printable(f"{findings.path}: what was damaged is in damaged/; run the same command to go on"))
+            echo(f"{findings.path}: what was damaged is in damaged/; run the same command to go on")
     if any(findings.left or (check and findings.mended) for findings in found):
         raise typer.Exit(SOME_FAILED)

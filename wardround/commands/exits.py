@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import typer
 
-from wardround.commands.printing import printable
+from wardround.commands.printing import echo
 
 SOME_FAILED = 1
 BAD_INPUT = 2
@@ -18,7 +18,7 @@ def refuse(*messages: str) -> NoReturn:
     from llm.masking import masked
 
     for message in messages:
-        typer.echo(printable(f"error: {masked(message)}"), err=True)
+        echo(f"error: {masked(message)}", err=True)
     raise typer.Exit(BAD_INPUT)
 
 
@@ -36,7 +36,7 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on", err=True)
+        echo("interrupted; run the same command again to go on", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         # Imported now, as a command that is only asked for its help must not wait for them.
@@ -51,5 +51,5 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
             refuse(str(error))
         if not isinstance(error, RunStoppedError):
             raise
-        typer.echo(printable(f"error: {error}"), err=True)
+        echo(f"error: {error}", err=True)
         raise typer.Exit(SOME_FAILED) from None

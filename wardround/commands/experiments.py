@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exits import refuse
+from wardround.commands.printing import echo
 
 experiments_app = typer.Typer(
     help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
@@ -19,7 +20,7 @@ def list_files() -> None:
 
     for name, file in library_files().items():
         first = file.read_text("utf-8").split("\n", 1)[0].removeprefix("# ")
-        typer.echo(f"{name:32}{first}")
+        echo(f"{name:32}{first}")
 
 
 @experiments_app.command()
@@ -30,7 +31,7 @@ def show(name: Annotated[str, typer.Argument(help="Of a file that comes along.")
     files = library_files()
     if name not in files:
         refuse(f"no experiment {name!r}; there are {', '.join(files)}")
-    typer.echo(files[name].read_text("utf-8"), nl=False)
+    echo(files[name].read_text("utf-8"), nl=False)
 
 
 @experiments_app.command()
@@ -38,4 +39,4 @@ def schema() -> None:
     """Print the JSON schema of experiment files."""
     from wardround.config.schema import experiment_schema
 
-    typer.echo(json.dumps(experiment_schema(), indent=2))
+    echo(json.dumps(experiment_schema(), indent=2))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.exits import refuse
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from langchain_core.runnables.graph import Graph
@@ -36,7 +37,7 @@ def graph(
         refuse(str(error))
     drawn = whole.get_graph(xray=depth)
     if out is None:
-        typer.echo(drawn.draw_mermaid())
+        echo(drawn.draw_mermaid())
         return
     try:
         if out.suffix.lower() == ".png":

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exits import exits
+from wardround.commands.printing import echo, printable
 
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
 Embedding = Annotated[str, typer.Option(help="Sentence-transformers model, by name or path.")]
@@ -33,7 +34,7 @@ def build(
             memory = build_memory(
                 cases, out, embedding, progress=lambda done, total: bar.update(task, completed=done, total=total)
             )
-    typer.echo(f"{len(cases)} cases remembered in {memory.location}")
+    echo(f"{len(cases)} cases remembered in {memory.location}")
 
 
 @memory_app.command()
@@ -47,7 +48,6 @@ def query(
     """The nearest remembered cases."""
     from cases.vocabulary import DEPARTMENTS
     from retrieval import feature_text, open_memory
-    from wardround.commands.printing import printable
 
     try:
         where = DEPARTMENTS.require(department) if department else None
@@ -57,9 +57,9 @@ def query(
         found = open_memory(memory, embedding).recall(symptoms, where, k=k)
     for neighbour in found:
         text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
-        typer.echo(printable(text))
+        echo(text)
     if not found:
-        typer.echo("no case remembered there")
+        echo("no case remembered there")
 
 
 @memory_app.command()
@@ -67,6 +67,7 @@ def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2
     """How many cases each department has."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from retrieval import open_memory
 
@@ -74,5 +75,5 @@ def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2
         counts = open_memory(memory, embedding).stats()
     table = Table("department", "verified", "pseudo")
     for department, count in counts.items():
-        table.add_row(department or "(none)", str(count.verified), str(count.pseudo))
+        table.add_row(Text(printable(department or "(none)")), str(count.verified), str(count.pseudo))
     Console().print(table)

@@ -8,6 +8,7 @@ import typer
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
+from wardround.commands.printing import echo, printable
 
 if TYPE_CHECKING:
     from scoring.clini_eval.data_sheet import DataSheet
@@ -70,11 +71,11 @@ def reconstruct(
         left = _run(experiment, files)
         sheet = files.write()
     _print_sheet(sheet)
-    typer.echo(f"Dialogues: {out}")
+    echo(f"Dialogues: {out}")
     if sheet.failed:
-        typer.echo(f"{sum(sheet.failed.values())} notes without a dialogue: {files.failed.name}")
+        echo(f"{sum(sheet.failed.values())} notes without a dialogue: {files.failed.name}")
     if left:
-        typer.echo(f"{left} notes were not attempted: the run's limits are used up; raise them and run it again")
+        echo(f"{left} notes were not attempted: the run's limits are used up; raise them and run it again")
     if sheet.failed or left:
         raise typer.Exit(SOME_FAILED)
 
@@ -85,7 +86,6 @@ def _run(experiment: "Experiment", files: "DialogueFiles") -> int:
 
     from rich.console import Console
 
-    from wardround.commands.printing import printable
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
     from wardround.store.dialogue_files import GATES, Failure
@@ -107,6 +107,7 @@ def _run(experiment: "Experiment", files: "DialogueFiles") -> int:
 def _print_sheet(sheet: "DataSheet") -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     def shown(value: Any) -> str:
         return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
@@ -130,5 +131,5 @@ def _print_sheet(sheet: "DataSheet") -> None:
             bars = Table(title=title, title_justify="left", show_header=False)
             most = max(counts.values())
             for name, count in counts.items():
-                bars.add_row(name, str(count), "█" * max(1, round(30 * count / most)))
+                bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / most)))
             console.print(bars)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exits import exits
+from wardround.commands.printing import echo
 
 
 def report(
@@ -36,4 +37,4 @@ def report(
         if out is not None:
             written.append(write_overview(found, out))
     for file in written:
-        typer.echo(f"Report: {file}")
+        echo(f"Report: {file}")

@@ -9,6 +9,7 @@ import typer
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -122,7 +123,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
 
     failed = 0
     for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
-        typer.echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
+        echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
     root = out or default_directory(sweep)
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     check_keys([experiment.context for experiment in sweep.runs.values()])
@@ -138,13 +139,13 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
         with live_view(console, f"{name}: " if name else "") as on_result:
             summary = asyncio.run(run_experiment(experiment, directory, on_result))
         if name:
-            typer.echo(f"\n{name}")
+            echo(f"\n{name}")
         Console().print(summary_table(summary, SUITES[experiment.scored_by]))
-        typer.echo(f"Run directory: {directory}")
+        echo(f"Run directory: {directory}")
         failed += summary["failed"]
         if summary["not_attempted"]:
             left = summary["not_attempted"]
-            typer.echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
+            echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
             failed += left
     if names := sweep.tables or (() if sweep.single else ("scores",)):
         with writing(root / "tables"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exits import exits
+from wardround.commands.printing import echo
 from wardround.tables.names import TABLE_NAMES, USUAL
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path
     from wardround.tables.making import make_tables
 
     made = make_tables(find_runs(directories), names)
-    typer.echo("")
+    echo("")
     show_tables([one for one in made if one.tables], out)
     for one in made:
         if one.reason:
-            typer.echo(f"No table {one.name}: {one.reason}")
+            echo(f"No table {one.name}: {one.reason}")
 
 
 def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
@@ -71,6 +72,6 @@ def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
     for one in made:
         for table in one.tables:
             print_table(table)
-            typer.echo("")
+            echo("")
     if out is not None:
-        typer.echo(f"Tables: {out}")
+        echo(f"Tables: {out}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.exits import INTERRUPTED, SOME_FAILED, refuse
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from cases.dialogues import Dialogue
@@ -78,23 +79,23 @@ def tune(
     except TuningError as error:
         refuse(str(error))
     except TrainingStoppedError as error:
-        typer.echo(f"error: {error}", err=True)
+        echo(f"error: {error}", err=True)
         raise typer.Exit(SOME_FAILED) from None
     except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on at the last checkpoint", err=True)
+        echo("interrupted; run the same command again to go on at the last checkpoint", err=True)
         raise typer.Exit(INTERRUPTED) from None
     counts = outcome.counts
-    typer.echo(
+    echo(
         f"{counts.dialogues} dialogues, {counts.examples} examples; "
         f"{counts.shortened_sources} without their oldest turns, {counts.cut_targets} cut at the target length"
     )
     left_out = counts.openings + counts.unanswerable + counts.empty
     if left_out:
-        typer.echo(f"no examples: {counts.openings} openings, {counts.unanswerable} too long, {counts.empty} empty")
+        echo(f"no examples: {counts.openings} openings, {counts.unanswerable} too long, {counts.empty} empty")
     if outcome.model is None:
-        typer.echo("already trained")
-    typer.echo(f"{len(outcome.steps)} steps, loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
-    typer.echo(f"Model: hf:{out}")
+        echo("already trained")
+    echo(f"{len(outcome.steps)} steps, loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
+    echo(f"Model: hf:{out}")
 
 
 def _read(path: Path) -> "list[Dialogue]":
@@ -108,7 +109,7 @@ def _read(path: Path) -> "list[Dialogue]":
 
 
 def _report(step: "Step", steps: int) -> None:
-    typer.echo(f"step {step.step}/{steps}: loss {step.loss:.4f}", err=True)
+    echo(f"step {step.step}/{steps}: loss {step.loss:.4f}", err=True)
 
 
 def _quiet() -> None:
@@ -130,12 +131,12 @@ def _smoke() -> None:
 
     with tempfile.TemporaryDirectory() as temporary:
         checks = []
-        for check in smoke(Path(temporary), typer.echo):
+        for check in smoke(Path(temporary), echo):
             checks.append(check)
-            typer.echo(f"{'FAILED' if check.faults else 'ok'}: {check.name}")
+            echo(f"{'FAILED' if check.faults else 'ok'}: {check.name}")
             for fault in check.faults:
-                typer.echo(f"  {fault}")
+                echo(f"  {fault}")
     failed = sum(bool(check.faults) for check in checks)
-    typer.echo(f"{len(checks)} checks, {failed} failed")
+    echo(f"{len(checks)} checks, {failed} failed")
     if failed:
         raise typer.Exit(SOME_FAILED)

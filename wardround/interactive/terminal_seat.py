@@ -76,7 +76,7 @@ class TerminalSeat:
 
     def show_report(self, report: FinalReport, title: str) -> None:
         """The doctor's report in its five parts."""
-        table = Table(title=title, show_header=False, title_justify="left")
+        table = Table(title=Text(printable(title)), show_header=False, title_justify="left")
         for name, value in report:
             shown = "\n".join(value) if isinstance(value, list) else value
             table.add_row(name, Text(printable(shown)))
@@ -93,7 +93,9 @@ class TerminalSeat:
             table.add_row("diagnosis, by names (1 to 5)", str(scores.diagnosis.level), Text(printable(shown)))
         if scores.examinations is not None:
             items = ", ".join(label(item, language) for item in key.examination_items)
-            table.add_row("examinations asked for (overlap, 0 to 1)", f"{scores.examinations:.2f}", Text(items))
+            table.add_row(
+                "examinations asked for (overlap, 0 to 1)", f"{scores.examinations:.2f}", Text(printable(items))
+            )
         for part, grade in scores.parts:
             if grade is not None:
                 table.add_row(f"{part} (A to D)", grade.option, Text(printable(grade.analysis)))
@@ -136,7 +138,7 @@ class TerminalSeat:
         self._console.print(Text.assemble((f"{name}: ", "bold"), printable(turn.text)))
         for picture in turn.pictures:
             shown = self._session.show(picture)
-            self._console.print(Text(f"[{picture.item}: {shown}]", style="dim"), soft_wrap=True)
+            self._console.print(Text(printable(f"[{picture.item}: {shown}]"), style="dim"), soft_wrap=True)
 
     def _panel(self, title: str, lines: Sequence[str]) -> None:
         shown = "\n".join(printable(line) for line in lines if line)

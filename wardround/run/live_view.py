@@ -23,6 +23,7 @@ from wardround.store.run_directory import Result
 @contextmanager
 def live_view(console: Console, title: str = "") -> Iterator[OnResult]:
     """Show each result as it comes; on a terminal with tokens, cost, calls a second and the time left."""
+    title = printable(title)
     if console.is_terminal:
         with _bar(console) as progress:
             yield _on_terminal(console, progress, title)

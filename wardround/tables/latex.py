@@ -14,6 +14,8 @@ _ESCAPED = str.maketrans({
     '"': r"\textquotedbl{}",
     "±": r"$\pm$",
     "\n": " ",
+    "[": "{[}",  # at the start of a row LaTeX would take it for an option of the row's end
+    "*": "{*}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 })  # fmt: skip
 

@@ -12,7 +12,7 @@ from scoring.metrics.statistics import Estimate
 
 NOTHING = "-"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
-_FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet takes a cell for that begins so
+_FORMULA = tuple("=+-@\t\n＝＋－＠")  # what a spreadsheet takes a cell for that begins so
 
 
 class DoesNotFitError(ValueError):
@@ -101,7 +101,7 @@ class Table:
 
         A text that a spreadsheet would take for a formula gets an apostrophe before it.
         """
-        rows = [{name: _no_formula(value) for name, value in row.items()} for row in self.rows]
+        rows = [{_no_formula(name): _no_formula(value) for name, value in row.items()} for row in self.rows]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property

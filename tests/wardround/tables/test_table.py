@@ -2,14 +2,16 @@
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
 
 from scoring.metrics.statistics import Estimate
+from tests.support.hostile import FORMULAS, LATEX, TERMINAL, obeyed
 from wardround.tables.latex import as_latex, escape
 from wardround.tables.table import Column, Table, measured
-from wardround.tables.terminal import rich_table
+from wardround.tables.terminal import print_table, rich_table
 
 MEAN = Estimate(mean=0.5, se=0.1, ci95=(0.3, 0.64), n=8)
 LOW = Estimate(mean=0.25, n=1)
@@ -73,10 +75,31 @@ def test_a_terminal_shows_the_same_cells_and_obeys_no_control_sign() -> None:
     assert [str(cell) for cell in rich_table(evil).columns[0].cells] == ["[2J[bold]x"]
 
 
-@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t"])
-def test_no_cell_of_a_csv_file_is_a_formula_to_a_spreadsheet(sign: str) -> None:
-    table = Table("t", "t", [Column("run", "Run", key=True)], [{"run": f"{sign}1+1", "difference_mean": -0.5}])
-    assert list(csv.reader(io.StringIO(table.csv)))[1] == [f"'{sign}1+1", "-0.5"]  # a number stays a number
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_no_cell_and_no_heading_of_a_csv_file_is_a_formula_to_a_spreadsheet(formula: str) -> None:
+    table = Table("t", "t", [Column("run", "Run", key=True)], [{"run": formula, formula: formula, "mean": -0.5}])
+    heads, cells = csv.reader(io.StringIO(table.csv))
+    assert heads == ["run", f"'{formula}", "mean"]
+    assert cells == [f"'{formula}", f"'{formula}", "-0.5"]  # a number stays a number
+
+
+@pytest.mark.parametrize("words", LATEX)
+def test_a_cell_is_text_to_latex_also_where_a_row_begins_with_it(words: str) -> None:
+    table = Table("t", "t", [Column("run", "Run", key=True)], [{"run": words}, {"run": f"{words} again"}])
+    body = as_latex(table).split(r"\midrule")[1].split(r"\bottomrule")[0]
+    rows = [row for row in body.split("\\\\\n") if row.strip()]
+    assert len(rows) == 2
+    assert not any(row.lstrip().startswith(("[", "*")) for row in rows)
+    assert set(re.findall(r"\\[A-Za-z]+", body)) <= {r"\textbackslash", r"\textasciicircum"}
+
+
+@pytest.mark.parametrize("words", TERMINAL)
+def test_no_part_of_a_table_is_obeyed_by_a_terminal(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(Table("t", words, [Column("run", words, words, key=True)], [{"run": words}], [words]))
+    shown = capsys.readouterr().out
+    assert obeyed(shown) == []
+    if "[bold" in words:
+        assert words in shown  # and no markup either
 
 
 def test_the_name_of_a_run_is_text_wherever_latex_shows_it() -> None:

@@ -12,6 +12,7 @@ from scoring.metrics.comparison import holm, paired_difference, read_human_score
 from scoring.metrics.samples import Sample, Samples, case_means, mean
 from scoring.records import Reading
 from wardround.commands.exits import refuse
+from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 
 _WARNINGS_SHOWN = 20
@@ -56,9 +57,9 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     refuse_records([problem for reading in readings for problem in reading.errors])
     warnings = [problem for reading in readings for problem in reading.warnings]
     for warning in warnings[:_WARNINGS_SHOWN]:
-        typer.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     if len(warnings) > _WARNINGS_SHOWN:
-        typer.echo(f"... and {len(warnings) - _WARNINGS_SHOWN} warnings more", err=True)
+        echo(f"... and {len(warnings) - _WARNINGS_SHOWN} warnings more", err=True)
     return [reading.records for reading in readings]
 
 
