@@ -207,6 +207,11 @@ class Memory:
             counts = {name or "": Count(count(name, None), count(name, self.run)) for name in ALL_DEPARTMENTS}
         return {name: counted for name, counted in counts.items() if counted.verified or counted.pseudo}
 
+    def holds(self, ids: Sequence[str]) -> set[str]:
+        """Which of these ids are remembered as verified cases, in any department."""
+        with self._naming("read"):
+            return {case_id for name in ALL_DEPARTMENTS for case_id in self._shelves.among(ids, name)}
+
     @property
     def closed(self) -> bool:
         """Whether ``close`` was called."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chromadb.config import Settings
 
 BUILTIN = "builtin"
+_BUILTIN_SPLITS = {BUILTIN: ("train", "validation"), f"{BUILTIN}:validation": ("validation",)}
 _SERVER_SECONDS = 60.0  # for one answer; Chroma's own client waits for ever
 
 _open: dict[tuple[str, str], Memory] = {}
@@ -29,9 +30,9 @@ def open_memory(location: str | Path = BUILTIN, embedding: str = DEFAULT_MODEL) 
     """Open a case memory; the same location and embedding give the same memory, until it is closed.
 
     Args:
-        location: ``"builtin"`` (the built-in train and validation cases, in this process), the directory of a built
-            memory, or a Chroma server, ``http://host:port`` or ``http://host:port/prefix`` (the prefix of its
-            collections' names).
+        location: ``"builtin"`` (the built-in train and validation cases, in this process), ``"builtin:validation"`` (a
+            small one, of the validation cases alone), the directory of a built memory, or a Chroma server,
+            ``http://host:port`` or ``http://host:port/prefix`` (the prefix of its collections' names).
         embedding: the embedding model, see ``embed``.
 
     Raises:
@@ -59,8 +60,8 @@ def build_memory(
         CaseMemoryError: the memory cannot be opened or written.
         EmbeddingModelError: the embedding model cannot be loaded.
     """
-    if str(location) == BUILTIN:
-        raise CaseMemoryError(f"case memory {BUILTIN!r} is built when it is opened; name a directory or a server")
+    if str(location) in _BUILTIN_SPLITS:
+        raise CaseMemoryError(f"case memory {str(location)!r} is built when it is opened; name a directory or a server")
     memory = _opened(str(location), embedding, create=True)
     memory.add([remember(case) for case in cases], progress=progress)
     return memory
@@ -68,29 +69,29 @@ def build_memory(
 
 def _opened(location: str, embedding: str, *, create: bool) -> Memory:
     served = location.startswith(("http://", "https://"))
-    place = location if served or location == BUILTIN else str(Path(location).expanduser().resolve())
+    place = location if served or location in _BUILTIN_SPLITS else str(Path(location).expanduser().resolve())
     with _opening:
         memory = _open.get((place, embedding))
         if memory is None or memory.closed:
             if served:
                 memory = _on_server(place, embedding)
-            elif location == BUILTIN:
-                memory = _built_in(embedding)
+            elif location in _BUILTIN_SPLITS:
+                memory = _built_in(location, embedding)
             else:
                 memory = _in_directory(Path(place), embedding, create=create)
             _open[place, embedding] = memory
     return memory
 
 
-def _built_in(embedding: str) -> Memory:
+def _built_in(location: str, embedding: str) -> Memory:
     import chromadb
 
     try:
         client: Any = chromadb.EphemeralClient(_settings())
     except ValueError:  # all in-process clients are one, and someone has opened it with Chroma's own settings
         client = chromadb.EphemeralClient()
-    memory = Memory(client, location=BUILTIN, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
-    memory.add(remember(case) for case in load_cases() if case.split in ("train", "validation"))
+    memory = Memory(client, location=location, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
+    memory.add(remember(case) for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
     return memory
 
 

@@ -60,6 +60,11 @@ class Shelves:
         shelf = self._find(department, run)
         return shelf.count() if shelf else 0
 
+    def among(self, ids: Sequence[str], department: str | None) -> list[str]:
+        """Which of these ids a shelf of verified cases has."""
+        shelf = self._find(department, None)
+        return shelf.get(ids=list(ids), include=[])["ids"] if shelf and ids else []
+
     def put(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], run: str | None) -> None:
         """Store cases of one kind by department, and take away those that stood in another one before.
 

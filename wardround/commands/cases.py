@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show | inject``: formats in, problems named, one case to read, attacks added."""
+"""``wardround cases import | check | show | split | inject``: formats in, problems named, one case to read, ..."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, show one case, split a file, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -86,6 +86,41 @@ def show(
         hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
         _fail(f"no case {case_id!r} in {file}{hint}")
     _print_case(cases[case_id], with_key)
+
+
+@cases_app.command()
+def split(
+    file: Annotated[Path, typer.Argument(help="A JSON-lines file of cases.", show_default=False)],
+    ratio: Annotated[str, typer.Option(help="train:validation:test, or train:test.")] = "7:1:2",
+    seed: Annotated[int, typer.Option(help="Another one draws another split.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", show_default="the file")] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Also where cases have a split already.")] = False,
+) -> None:
+    """Divide cases into train, validation and test by department; records of one patient stay together."""
+    from collections import Counter
+
+    from cases import save_cases
+    from cases.splits import duplicates, split_cases
+
+    cases = _read(str(file))
+    if (known := sum(case.split is not None for case in cases)) and not anew:
+        _fail(
+            f"{_count(known, 'case')} of {file} have a split already, which a memory may rest on; --anew draws another"
+        )
+    try:
+        divided = split_cases(cases, ratio, seed)
+    except ValueError as error:
+        _fail(str(error))
+    if out is None or out.resolve() == file.resolve():
+        save_cases(divided, file)
+    else:
+        _save(divided, out)
+    together = [group for group in duplicates(cases) if len(group) > 1]
+    counts = Counter(str(case.split) for case in divided)
+    echo(f"{out or file}: " + ", ".join(f"{counts[name]} {name}" for name in ("train", "validation", "test")))
+    if together:
+        records = sum(map(len, together))
+        echo(f"{records} records are alike and were kept together, in {_count(len(together), 'group')}")
 
 
 @cases_app.command()

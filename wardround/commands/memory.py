@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import exits
+from wardround.commands.exits import exits, refuse
 from wardround.commands.printing import echo, printable
 
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
@@ -18,9 +18,14 @@ def build(
     source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
     out: Annotated[str, typer.Option("--out", "-o", help="A directory, or a Chroma server's URL.", show_default=False)],
     embedding: Embedding = "all-MiniLM-L6-v2",
-    every_split: Annotated[bool, typer.Option(help="Also remember the cases of the test split.")] = False,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Only this split; may be repeated.", show_default="train, validation")
+    ] = None,
+    every_split: Annotated[
+        bool, typer.Option(help="Remember all cases, also those of the test split and of none.")
+    ] = False,
 ) -> None:
-    """Remember the cases of a file; test cases are left out unless asked for."""
+    """Remember the train and validation cases of a file; cases without a split are refused unless asked for."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -28,7 +33,15 @@ def build(
     from retrieval import build_memory
 
     with exits():
-        cases = [case for case in load_cases(source) if every_split or case.split != "test"]
+        wanted, cases = split or ["train", "validation"], load_cases(source)
+        if unsplit := [case.id for case in cases if case.split is None and not every_split]:
+            refuse(
+                f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so that test "
+                f"cases would be remembered: `wardround cases split {source}` first, or --every-split"
+            )
+        cases = [case for case in cases if every_split or case.split in wanted]
+        if not cases:
+            refuse(f"{source} has no case of split {' or '.join(wanted)}")
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("embedding", total=len(cases))
             memory = build_memory(

@@ -70,6 +70,7 @@ class Data(Section):
     notes: str | None = Field(None, description="Notes instead of cases, for the graph `reconstruction`.")
     split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
     limit: int | None = Field(None, ge=1, description="The first so many.")
+    shuffle: int | None = Field(None, description="Seed of the order of the cases; that of the file if not set.")
     case_ids: list[str] = Field(default_factory=list, description="Only these.")
     terms: str | None = Field(
         None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."

@@ -1,6 +1,7 @@
 """What an experiment is run on: cases or notes, and the departments that a file of cases names."""
 
 import difflib
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,8 @@ def _chosen(items: Sequence[Item], data: Data, source: str, of_split: str) -> Se
         items = [by_id[case_id] for case_id in dict.fromkeys(data.case_ids)]
     if not items:
         raise ConfigurationError(f"data: {source} has no case{of_split}")
+    if data.shuffle is not None:
+        items = random.Random(data.shuffle).sample(items, len(items))
     return items[: data.limit]
 
 

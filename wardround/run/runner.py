@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cases import Case
 from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
-from retrieval import Memory, RememberedCase, open_memory
+from retrieval import BUILTIN, Memory, RememberedCase, open_memory
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -61,7 +62,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
         )
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
-    remembered = await asyncio.to_thread(_verified, memory) if memory else None
+    remembered = await asyncio.to_thread(_verified, memory, selected.items) if memory else None
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
             finished = directory.resume(growing=context.grow != "off")
@@ -110,8 +111,18 @@ async def _memory_of(context: Context) -> Memory | None:
     return await asyncio.to_thread(open_memory, context.memory, context.embedding)
 
 
-def _verified(memory: Memory) -> dict[str, int]:
-    """How many verified cases the memory holds, by department."""
+def _verified(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
+    """How many verified cases the memory holds, by department.
+
+    Raises:
+        ConfigurationError: cases of the test split, or of none, are run and remembered with their keys.
+    """
+    tested = [item.id for item in items if isinstance(item, Case) and item.split in (None, "test")]
+    if not memory.location.startswith(BUILTIN) and (known := sorted(memory.holds(tested))):
+        raise ConfigurationError(
+            f"workflow.memory: {memory.location} holds {len(known)} of the cases that are run ({known[0]}, ...) with "
+            "their answer keys; build it of the train split (`wardround cases split`, `wardround memory build`)"
+        )
     return {department: count.verified for department, count in sorted(memory.stats().items()) if count.verified}
 
 

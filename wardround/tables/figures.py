@@ -102,6 +102,23 @@ def draw_error_propagation(table: Table) -> "Figure":
     return figure
 
 
+def draw_learning_curve(table: Table) -> "Figure":
+    """The average of each fifth of the cases, and what it is above the first run's, a line per run."""
+    figure, panels = _panels(1, 2, (8.6, 3.2))
+    runs = table.frame.groupby("run", sort=False)
+    for panel, (name, title) in zip(
+        panels, {column.name: column.title for column in table.columns[-2:]}.items(), strict=True
+    ):
+        points = table.points(name)
+        for number, (run, rows) in enumerate(runs):
+            own = points.reindex(rows.index).set_axis(rows["block"]).dropna()
+            _line(panel, own, number, str(run), 0.04 * (number - (len(runs) - 1) / 2))
+        panel.set_title(title, loc="left")
+        panel.set(xlabel="Fifth of the cases")
+    panels[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
 def as_svg(figure: "Figure") -> str:
     """The figure as SVG."""
     import matplotlib

@@ -1,5 +1,6 @@
 """The names of the tables, light enough to be checked before anything is run."""
 
-TABLE_NAMES = ("scores", "icd10", "consensus", "error_propagation", "ends", "roles", "leakage")
+TABLE_NAMES = ("scores", "icd10", "consensus", "error_propagation", "learning_curve", "ends", "roles", "leakage")
 
-USUAL = tuple(name for name in TABLE_NAMES if name != "leakage")  # what opens a memory is made when it is asked for
+# What is made unless names are given: what opens a memory, or is of few runs, is made when it is asked for.
+USUAL = tuple(name for name in TABLE_NAMES if name not in ("leakage", "learning_curve"))

@@ -150,3 +150,17 @@ def test_cases_to_attack_that_are_not_there_or_would_be_overwritten_are_bad_inpu
         told = run("inject", *arguments)
         assert told.exit_code == 2 and told.stdout == "" and "Traceback" not in told.stderr
     assert file.read_bytes() == before
+
+
+def test_a_file_is_split_in_place_once_and_says_how(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    save_cases([case.model_copy(update={"split": None}) for case in load_cases() if not case.examinations.images], file)
+    done = run("split", file, "--ratio", "7:1:2", "--seed", 5)
+    assert done.exit_code == 0 and "train" in done.stdout
+    drawn = [case.split for case in load_cases(file)]
+    again = run("split", file)
+    assert again.exit_code == 2 and "have a split already" in again.stderr and "--anew" in again.stderr
+    assert [case.split for case in load_cases(file)] == drawn
+    assert run("split", file, "--seed", 6, "--anew", "-o", tmp_path / "other.jsonl").exit_code == 0
+    assert [case.split for case in load_cases(tmp_path / "other.jsonl")] != drawn
+    assert run("split", file, "--anew", "--ratio", "seven").exit_code == 2

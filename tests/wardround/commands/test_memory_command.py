@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
         case("stone", "Flank pain", "Surgery"),
         case("tooth", "Toothache [b]\x1b[31mred", "Dentistry", "validation"),
         case("hidden", "Hidden pain", "Surgery", "test"),
-        case("free", "Rash", None, None),
+        case("free", "Rash", None),
     ]
     save_cases(cases, tmp_path / "cases.jsonl")
     return tmp_path / "cases.jsonl"
@@ -62,6 +62,20 @@ def test_a_memory_is_built_without_the_test_cases(tmp_path: Path, file: Path) ->
     built = run("build", file, "-o", tmp_path / "memory")
     assert built.exit_code == 0 and f"3 cases remembered in {tmp_path / 'memory'}" in built.stdout
     assert "hidden" not in run("query", "Hidden pain", "--memory", tmp_path / "memory").stdout
+
+
+def test_cases_without_a_split_are_not_remembered_unless_all_are_asked_for(tmp_path: Path) -> None:
+    save_cases([case("one", "Rash", "Surgery", None), case("two", "Cough", "Surgery")], tmp_path / "new.jsonl")
+    refused = run("build", tmp_path / "new.jsonl", "-o", tmp_path / "memory")
+    assert refused.exit_code == 2 and "1 of 2 cases have no split (one, ...)" in refused.stderr
+    assert "wardround cases split" in refused.stderr and not (tmp_path / "memory").exists()
+    assert run("build", tmp_path / "new.jsonl", "-o", tmp_path / "memory", "--every-split").exit_code == 0
+
+
+def test_a_memory_of_the_train_split_alone_has_no_other_case(tmp_path: Path, file: Path) -> None:
+    assert "2 cases remembered" in run("build", file, "-o", tmp_path / "memory", "--split", "train").stdout
+    none = run("build", file, "-o", tmp_path / "memory", "--split", "dev")
+    assert none.exit_code == 2 and "has no case of split dev" in none.stderr
 
 
 def test_test_cases_are_remembered_when_asked_for(tmp_path: Path, file: Path) -> None:

@@ -18,7 +18,10 @@ FIXED: dict[str, frozenset[str]] = {
     "aie_table_2": SIMULATOR,
     "clinichat_table_2": frozenset(),  # the rows are ways of writing both sides
     "clinichat_table_4": frozenset({"patient"}),
-    **dict.fromkeys(("medchain_table_2", "medchain_table_3", "medchain_table_4"), frozenset({"patient", "extraction"})),
+    **dict.fromkeys(
+        ("medchain_growth", "medchain_table_2", "medchain_table_3", "medchain_table_4"),
+        frozenset({"patient", "extraction"}),
+    ),
     **dict.fromkeys(("medpmc_table_2", "medpmc_table_3"), SIMULATOR | {"technician", "actor"}),
     "mvme_table_2": frozenset({"patient", "examiner", "patient_profile", "director"}),
 }

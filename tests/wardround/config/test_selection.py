@@ -84,3 +84,11 @@ def test_a_data_set_with_departments_of_its_own_brings_its_list(tmp_path: Path) 
 
 def test_a_data_set_with_our_departments_keeps_our_list() -> None:
     assert select(Data()).sub_departments is None
+
+
+def test_a_shuffled_order_is_drawn_by_its_seed_before_the_first_so_many_are_taken() -> None:
+    as_filed = select_cases(Data())
+    one, again, other = (select_cases(Data(shuffle=seed)) for seed in (1, 1, 2))
+    assert one == again != other and one != as_filed
+    assert {case.id for case in one} == {case.id for case in as_filed}
+    assert select_cases(Data(shuffle=1, limit=5)) == one[:5]

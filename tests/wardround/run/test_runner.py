@@ -416,3 +416,14 @@ def test_a_case_that_cannot_be_of_the_wanted_sex_is_a_named_failure_and_final(tm
     assert (played.termination, refused.termination) == ("completed", "sex_bound")
     assert "cannot be played as female" in (refused.error or "") and refused.final
     assert (summary["attempted"], summary["scored"], summary["failed"]) == (2, 1, 1)
+
+
+def test_a_memory_that_holds_the_cases_that_are_tested_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    tested = next(case for case in load_cases() if case.split == "test")
+    build_memory([tested], tmp_path / "memory")
+    experiment = Experiment.model_validate(
+        {"data": {"case_ids": [tested.id]}, "workflow": {"memory": str(tmp_path / "memory"), "general_agents": 1}}
+    )
+    with pytest.raises(ConfigurationError, match=rf"holds 1 of the cases that are run \({tested.id}"):
+        asyncio.run(run_experiment(experiment, tmp_path / "run"))
+    assert not (tmp_path / "run" / "results.jsonl").exists()

@@ -8,9 +8,11 @@ from cases import load_cases, save_cases
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
+from wardround.config.experiment import Data
+from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
-from wardround.tables import consensus, ends, error_propagation, icd10, leakage, roles, scores
+from wardround.tables import consensus, ends, error_propagation, figures, icd10, leakage, learning_curve, roles, scores
 from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
 
@@ -204,3 +206,30 @@ def test_leakage_needs_a_run_that_recalls_and_is_made_only_when_asked_for(tmp_pa
     with pytest.raises(DoesNotFitError, match="no run recalls"):
         leakage.build(find_runs([path]))
     assert "leakage" not in [made.name for made in make_tables(find_runs([path]))]
+
+
+def test_a_learning_curve_is_over_the_first_run_on_the_same_cases_in_the_order_of_each_run(tmp_path: Path) -> None:
+    ids = [case.id for case in select_cases(Data(split="train", limit=10))]
+
+    def run_of(name: str, gain: float) -> Path:
+        found = [
+            Result(
+                case_id=case_id,
+                epoch=0,
+                termination="completed",
+                scores=dict.fromkeys(SUITES["medchain"].published, place / 20 + (gain if place >= 5 else 0.0)),
+            )
+            for place, case_id in reversed(list(enumerate(ids)))  # as they happened to finish
+        ]
+        return write_run(tmp_path / name, found, graph="clinical_workflow", data={"split": "train", "limit": 10})
+
+    (table,) = learning_curve.build(find_runs([run_of("fixed", 0.0), run_of("growing", 0.25)]))
+    frame = table.frame.set_index(["run", "block"])
+    assert frame.loc["fixed", "average_mean"].tolist() == pytest.approx([0.025, 0.125, 0.225, 0.325, 0.425])
+    assert frame.loc["growing", "gain_mean"].tolist() == pytest.approx([0.0, 0.0, 0.125, 0.25, 0.25])
+    assert figures.draw_learning_curve(table).axes
+
+
+def test_a_learning_curve_needs_an_average_and_a_case_for_each_block(tmp_path: Path) -> None:
+    with pytest.raises(DoesNotFitError, match="fewer than 5 cases"):
+        learning_curve.build(runs_of(tmp_path, one=[graded("a")]))

@@ -1,0 +1,102 @@
+"""Train, validation and test: drawn by department, and never between two records of one patient (MedChain, 5.1)."""
+
+import random
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.case import Case, Split
+from cases.vocabulary import normalise
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+_SHINGLE = 5  # characters
+_ALIKE = 0.7  # Jaccard index of the shingles of two records, from which on they are taken for one patient's
+_BANDS, _ROWS = 32, 4  # of the MinHash signature: a pair alike by 0.7 is missed once in 6,000
+_PRIME = (1 << 31) - 1
+
+
+def parse_ratio(text: str) -> dict[Split, float]:
+    """``7:1:2`` (train, validation, test) or ``7:3`` (train, test) as shares.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    match = re.fullmatch(r"(\d{1,6}):(?:(\d{1,6}):)?(\d{1,6})", text.strip())
+    parts = [int(part or 0) for part in match.groups()] if match else []
+    if not parts or not (parts[0] and parts[2]):
+        raise ValueError(f"ratio {text!r}: expected train:validation:test or train:test, such as 7:1:2 or 7:3")
+    return {split: part / sum(parts) for split, part in zip(SPLITS, parts, strict=True)}
+
+
+def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> list[Case]:
+    """The cases in their order, each with a split; the same cases, ratio and seed give the same.
+
+    Every department is divided in this ratio, as far as whole cases go; records that are alike go into one split.
+
+    Raises:
+        ValueError: the ratio is none.
+    """
+    shares = parse_ratio(ratio)
+    by_department: dict[str, list[list[int]]] = defaultdict(list)
+    for group in duplicates(cases):
+        first = cases[group[0]]
+        by_department[f"{first.key.department or ''}/{first.language}"].append(group)
+    chance = random.Random(seed)
+    given: dict[int, Split] = {}
+    sizes = dict.fromkeys(shares, 0)
+    for _, groups in sorted(by_department.items()):
+        chance.shuffle(groups)
+        for group in groups:  # what is left over in one department is made up for in the next
+            total = len(given) + len(group)
+            neediest = max(shares, key=lambda split: shares[split] * total - sizes[split])
+            sizes[neediest] += len(group)
+            given |= dict.fromkeys(group, neediest)
+    return [case.model_copy(update={"split": given[place]}) for place, case in enumerate(cases)]
+
+
+def duplicates(cases: Sequence[Case]) -> list[list[int]]:
+    """The places of the cases in groups of one patient: variants, and records whose histories are nearly the same."""
+    shingles = [_shingles(case) for case in cases]
+    leader = list(range(len(cases)))
+
+    def lead(place: int) -> int:
+        while leader[place] != place:
+            leader[place] = place = leader[leader[place]]
+        return place
+
+    places = {case.id: place for place, case in enumerate(cases)}
+    for place, case in enumerate(cases):
+        parent = places.setdefault(case.parent_id or case.id, place)  # of one that is not here, its first variant
+        leader[max(lead(place), lead(parent))] = min(lead(place), lead(parent))
+    for one, other in _candidates(shingles):
+        both = len(shingles[one] & shingles[other])
+        if lead(one) != lead(other) and both >= _ALIKE * (len(shingles[one]) + len(shingles[other]) - both):
+            leader[max(lead(one), lead(other))] = min(lead(one), lead(other))
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place in range(len(cases)):
+        groups[lead(place)].append(place)
+    return list(groups.values())
+
+
+def _shingles(case: Case) -> set[int]:
+    text = normalise(f"{case.patient.chief_complaint} {case.patient.present_illness}")
+    return {zlib.crc32(text[at : at + _SHINGLE].encode()) for at in range(max(1, len(text) - _SHINGLE + 1))}
+
+
+def _candidates(shingles: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
+    """Pairs that share a band of their MinHash signatures, each with the first that has it."""
+    draw = np.random.default_rng(0)  # of the hash functions, which have nothing to do with the seed of the split
+    factors = draw.integers(1, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
+    offsets = draw.integers(0, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
+    first: dict[tuple[int, bytes], int] = {}
+    for place, found in enumerate(shingles):
+        signs: NDArray[np.int64] = np.fromiter(found, np.int64, len(found)) % _PRIME
+        signature = ((factors * signs + offsets) % _PRIME).min(axis=1).reshape(_BANDS, _ROWS)
+        for band, rows in enumerate(signature):
+            if (known := first.setdefault((band, rows.tobytes()), place)) != place:
+                yield known, place

@@ -1,0 +1,56 @@
+"""The average score over the course of a run, as its memory grows (MedChain, section 4.2 and B.1)."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from scoring.case_scores import AVERAGE
+from scoring.metrics.statistics import estimate
+from wardround.analysis.summary import case_scores
+from wardround.config.selection import select_cases
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+BLOCKS = 5  # of equal size, in the order in which the cases were run
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The mean of each fifth of the cases, and how far it is above that of the first run on the same cases.
+
+    Cases are not equally hard, so that the second is what growth brings.
+
+    Raises:
+        DoesNotFitError: a run has no average, or fewer cases than blocks.
+    """
+    averages = {run.name: _averages(run) for run in runs}
+    if short := next((name for name, found in averages.items() if len(found) < BLOCKS), None):
+        raise DoesNotFitError(f"{short} has fewer than {BLOCKS} cases with an average (suite medchain)")
+    first = averages[runs[0].name]
+    rows = []
+    for run in runs:
+        order = list(averages[run.name].items())
+        for block in range(BLOCKS):
+            start, end = (len(order) * place // BLOCKS for place in (block, block + 1))
+            part = order[start:end]
+            both = [(value - first[case_id], case_id) for case_id, value in part if case_id in first]
+            found = {
+                "average": estimate([value for _, value in part], [case_id for case_id, _ in part]),
+                "gain": estimate([gain for gain, _ in both], [case_id for _, case_id in both]),
+            }
+            rows.append({"run": run.name, "block": block + 1, "cases": f"{start + 1}-{end}", **measured(found)})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("block", "Block"),
+        Column("cases", "Cases"),
+        Column("average", "Average", form=".3f", mean=True),
+        Column("gain", f"Above {runs[0].name}", form="+.3f", mean=True),
+    ]
+    notes = [f"Fifths of the cases in the order of each run; the gain is over {runs[0].name} on the same cases."]
+    caption = "Average score over the course of a run, and its gain over the first run on the same cases."
+    return [Table("learning_curve", "Learning curve", columns, rows, notes, caption)]
+
+
+def _averages(run: RecordedRun) -> dict[str, float]:
+    """The average of each case over its epochs, in the order of the run."""
+    found = case_scores(run.scored, run.suite).get(AVERAGE, {})
+    ids = [case.id for case in select_cases(run.experiment.data)]
+    return {case_id: fmean(found[case_id]) for case_id in ids if case_id in found}
