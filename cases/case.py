@@ -16,8 +16,9 @@ from cases.vocabulary import (
     TreatmentItem,
 )
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+LONGEST = 200_000  # letters of one text; a long record has some thousands, and reading by rule takes its time
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
+RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
 Split = Literal["train", "validation", "test"]
 Sex = Literal["female", "male"]
 

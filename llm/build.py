@@ -64,8 +64,11 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider in _OPENAI:
         import openai
 
+        from llm.transport import ENCODINGS, bound
+
         # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [stay_with_host_async]})
+        hooks = {"response": [stay_with_host_async, bound]}
+        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks, headers=ENCODINGS)
         options |= {"http_async_client": http, "http_socket_options": ()}
     called = _CALLED.get(spec.provider, {})
     options = {called.get(parameter, parameter): value for parameter, value in options.items()}

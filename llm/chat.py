@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
 from llm.build import build_model
-from llm.errors import ModelError
+from llm.errors import ModelError, OversizeReplyError
 from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of
 from llm.question import Question
 from llm.replies import text_of
@@ -21,6 +21,8 @@ from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
 from llm.throttle import throttle_of
 from llm.tracing import untraced
+
+_NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError)
 
 
 @dataclass
@@ -185,9 +187,13 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
         # The client's own time-out covers the gaps between bytes; this one covers the request.
         async with asyncio.timeout(seconds + 1):
             message = await runnable.ainvoke(messages, untraced())
-    except (IndexError, KeyError, TypeError) as error:
-        # What integrations raise on a body without choices.
-        raise EmptyReplyError(f"the server answered without a choice ({error})") from error
+    except Exception as error:
+        # What integrations raise on a body without choices, on a page, and on what is no JSON or no text.
+        if isinstance(error, _NO_ANSWER) or str(error).startswith("Unexpected response type"):
+            raise EmptyReplyError(f"the server answered without a choice ({error})") from error
+        if isinstance(error.__cause__, OversizeReplyError):  # the SDK takes it for a lost connection
+            raise error.__cause__ from None
+        raise
     if not isinstance(message, AIMessage):
         raise EmptyReplyError(f"the server answered with {type(message).__name__}")
     return message

@@ -43,3 +43,7 @@ class ModelSpecError(ValueError):
 
 class CacheError(ModelSpecError):
     """The response cache cannot be used."""
+
+
+class OversizeReplyError(RuntimeError):
+    """A server's answer that is not taken: too large, or packed in a way that was not asked for."""

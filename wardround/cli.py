@@ -14,7 +14,7 @@ from wardround.commands.consult import consult
 from wardround.commands.dev import UNTRACED, dev
 from wardround.commands.doctor import doctor
 from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
-from wardround.commands.exits import BAD_INPUT
+from wardround.commands.exits import BAD_INPUT, end_gently
 from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
@@ -80,6 +80,7 @@ def main() -> None:
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(Plain())
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    end_gently()
     os.environ.update(UNTRACED)
     if NO_EGRESS in sys.argv or os.environ.get("WARDROUND_NO_EGRESS"):  # before a plug-in is loaded
         from llm.egress import close_egress

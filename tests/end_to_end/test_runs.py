@@ -176,13 +176,14 @@ def test_a_killed_run_remembers_its_pseudo_cases(tmp_path: Path) -> None:
         assert prompts[0] == prompts[1], case_id
 
 
-def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path, sign: signal.Signals) -> None:
     with FakeServer() as server:
         run(short(server), tmp_path / "whole")
         whole, server.requests = len(server.requests), []
         arguments = command(server, tmp_path / "stopped", IDS[:3])
         server.hold_answers(15)
-        code, said = stopped_when(arguments, server.is_holding, signal.SIGINT)
+        code, said = stopped_when(arguments, server.is_holding, sign)
         server.release()
         assert code == 130
         assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"

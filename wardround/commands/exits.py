@@ -1,5 +1,6 @@
 """How every command ends: bad input and faults as one line, with the exit code that scripts know."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -11,6 +12,14 @@ from wardround.commands.printing import echo
 SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+def end_gently() -> None:
+    """Take the end of a session or of a machine's time (SIGTERM, SIGHUP) as Ctrl-C; what was told to ignore it does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        sign = getattr(signal, name, None)
+        if sign is not None and signal.getsignal(sign) is signal.SIG_DFL:
+            signal.signal(sign, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def refuse(*messages: str) -> NoReturn:

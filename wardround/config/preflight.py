@@ -8,13 +8,15 @@ from cases import Case
 from cases.notes import Note
 from llm.build import build_model, without_account
 from llm.cache import open_cache
-from llm.egress import stay_with_host
+from llm.egress import stay_with_host_async
 from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.specs import HUMAN, OFFLINE
 from nodes.context import Context
 from prompts import PromptError, check_language
 from wardround.config.experiment import ConfigurationError
+
+_SECONDS = 5.0  # for a list of models
 
 
 def check_languages(items: Sequence[Case | Note], context: Context) -> None:
@@ -65,7 +67,7 @@ async def check_servers(context: Context) -> None:
         if spec.base_url is None or spec.provider != "openai":
             continue
         if spec.base_url not in listed:
-            listed[spec.base_url] = await asyncio.to_thread(_served_models, spec.base_url, name, context)
+            listed[spec.base_url] = await _served_models(spec.base_url, name, context)
         served = listed[spec.base_url]
         if served and _plain(spec.name) not in map(_plain, served):
             raise ModelSpecError(
@@ -78,19 +80,22 @@ def _plain(name: str) -> str:
     return name.removeprefix("models/").removesuffix(":latest")
 
 
-def _served_models(base_url: str, name: str, context: Context) -> list[str]:
+async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
     import openai
 
-    client = openai.OpenAI(
+    from llm.transport import ENCODINGS, bound
+
+    hooks = {"response": [stay_with_host_async, bound]}
+    client = openai.AsyncOpenAI(
         base_url=base_url,
         api_key=context.key_of(name),
-        timeout=5.0,
         max_retries=0,
-        http_client=openai.DefaultHttpxClient(event_hooks={"response": [stay_with_host]}),
+        http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks, headers=ENCODINGS),
     )
     without_account(client, context.block(name).sent_headers)
     try:
-        found: list[Any] = list(client.models.list())
+        async with asyncio.timeout(_SECONDS), client:
+            found: list[Any] = [model async for model in client.models.list()]
     except Exception:  # no list, no answer, or another answer than OpenAI's
         return []
     return sorted(str(model.id) for model in found)

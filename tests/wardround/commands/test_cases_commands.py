@@ -164,3 +164,11 @@ def test_a_file_is_split_in_place_once_and_says_how(tmp_path: Path) -> None:
     assert run("split", file, "--seed", 6, "--anew", "-o", tmp_path / "other.jsonl").exit_code == 0
     assert [case.split for case in load_cases(tmp_path / "other.jsonl")] != drawn
     assert run("split", file, "--anew", "--ratio", "seven").exit_code == 2
+
+
+def test_a_text_of_megabytes_is_refused_at_once_by_its_field(tmp_path: Path) -> None:
+    case = {"id": "a", "patient": {"chief_complaint": "x" * 4_000_000}, "provenance": {"source": "a test"}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+    done = run("check", tmp_path / "cases.jsonl")
+    assert done.exit_code != 0 and len(done.output) < 500
+    assert "line 1, patient.chief_complaint: String should have at most 200000 characters" in done.output

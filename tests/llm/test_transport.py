@@ -1,0 +1,115 @@
+"""Servers gone bad: too much is not taken, what is no answer is asked for again, and nobody waits for ever."""
+
+import asyncio
+import gzip
+import json
+import time
+import tracemalloc
+import zlib
+from typing import Any
+
+import pytest
+
+from llm import ModelError
+from llm.transport import MOST
+from nodes.context import Context
+from tests.llm.examinee import GOOD, OPINION, put, served, spec
+from tests.support.fake_server import ChatRequest, FakeServer
+from wardround.config.preflight import check_servers
+
+PIECE = b"x" * 2**16
+
+
+class BadServer(FakeServer):
+    """Answers the first requests with bytes of the test's own, as often as there are any; then as ever."""
+
+    def __init__(self, *replies: tuple[str, bytes], times: int = 1, pause: float = 0.0) -> None:
+        super().__init__(answer=lambda request: GOOD)
+        self.replies, self.times, self.pause, self.sent = list(replies), times, pause, 0
+
+    async def _reply(self, request: ChatRequest, response: Any) -> None:
+        if not self.replies:
+            return await super()._reply(request, response)
+        await self.send_raw(response, *self.replies.pop(0))
+        return None
+
+    async def send_raw(self, response: Any, headers: str, body: bytes) -> None:
+        writer = response._writer
+        writer.write(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{headers}\r\n\r\n".encode())
+        for _ in range(self.times):
+            writer.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")
+            await writer.drain()
+            self.sent += len(body)
+            await asyncio.sleep(self.pause)
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+
+JSON = "Content-Type: application/json"
+NO_ANSWERS = {
+    "a page": ("Content-Type: text/html", b"<html><body>Bad gateway</body></html>"),
+    "a page that calls itself JSON": (JSON, b"<html><body>Bad gateway</body></html>"),
+    "bytes that are no text": (JSON, b'{"choices": [{"message": {"content": "\xff\xfe\x80"}}]}'),
+    "nothing": (JSON, b" "),
+    "cut JSON": (JSON, b'{"choices": [{"mess'),
+    "a list": (JSON, b"[1, 2]"),
+    "a word": (JSON, b'"busy"'),
+    "a null": (JSON, b"null"),
+    "no message": (JSON, b'{"choices": [{"message": null}]}'),
+}
+
+
+@pytest.mark.parametrize("reply", NO_ANSWERS.values(), ids=list(NO_ANSWERS))
+async def test_what_is_no_answer_is_asked_for_again(reply: tuple[str, bytes]) -> None:
+    with BadServer(reply) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.attempts == 2
+
+
+async def test_an_answer_without_an_end_is_not_taken_and_not_asked_for_again() -> None:
+    with BadServer((JSON, PIECE), times=20_000) as server:
+        with pytest.raises(ModelError, match=r"after 1 request.*larger than 16 MB"):
+            await put(served(server))
+        assert server.sent < 3 * MOST and len(server.requests) == 1
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_an_answer_that_unpacks_without_end_is_not_unpacked(encoding: str) -> None:
+    bomb = (gzip.compress if encoding == "gzip" else zlib.compress)(bytes(100 * 2**20))
+    with BadServer((f"{JSON}\r\nContent-Encoding: {encoding}", bomb)) as server:
+        tracemalloc.start()
+        with pytest.raises(ModelError, match="larger than 16 MB"):
+            await put(served(server))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most < 6 * MOST
+
+
+async def test_a_packed_answer_is_read_and_one_that_was_not_asked_for_so_is_refused() -> None:
+    message = {"role": "assistant", "content": json.dumps(GOOD)}
+    body = json.dumps({"object": "chat.completion", "choices": [{"index": 0, "message": message}]}).encode()
+    with BadServer((f"{JSON}\r\nContent-Encoding: gzip", gzip.compress(body))) as server:
+        opinion, call = await put(served(server))
+        assert (opinion, call.attempts) == (OPINION, 1)
+        assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
+    with BadServer((f"{JSON}\r\nContent-Encoding: br", body)) as server, pytest.raises(ModelError, match="'br'"):
+        await put(served(server))
+
+
+async def test_an_answer_that_comes_in_drips_is_given_up_when_its_time_is_over() -> None:
+    with BadServer((JSON, b" "), times=1_000, pause=0.05) as server:
+        began = time.monotonic()
+        with pytest.raises(ModelError, match=r"after 1 request.*TimeoutError"):
+            await put(served(server, timeout=0.5, max_attempts=1))
+        assert time.monotonic() - began < 10
+
+
+async def test_a_list_of_models_without_an_end_holds_up_nobody() -> None:
+    class Endless(BadServer):
+        async def _route(self, method: str, path: str, headers: Any, body: bytes, response: Any) -> None:
+            await self.send_raw(response, JSON, b" ")
+
+    with Endless(times=10_000, pause=0.05) as server:
+        began = time.monotonic()
+        await check_servers(Context(models={"default": spec(server)}))
+        assert time.monotonic() - began < 30
