@@ -62,8 +62,8 @@ def find_json(text: str) -> Any:
 def _objects(text: str) -> Iterator[Any]:
     end = 0
     while (start := text.find("{", end)) >= 0:
-        try:
-            value, end = json.JSONDecoder().raw_decode(text, start)
+        try:  # not strictly: llama.cpp's grammar lets a text hold line ends as they are
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
             value = whole(value)
         except RecursionError:
             raise ValueError("the JSON object is nested too deeply") from None

@@ -47,3 +47,7 @@ def test_of_a_broken_or_ambiguous_object_nothing_is_made(text: str) -> None:
 def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
     value = {"reason": '```json\n{"level": 1}\n```', "level": 3}
     assert find_json(json.dumps(value, indent=1)) == value
+
+
+def test_a_text_may_run_over_several_lines_as_some_grammars_of_servers_let_it() -> None:
+    assert find_json('{"text": "It hurts:\n\t- under the ribs"}') == {"text": "It hurts:\n\t- under the ribs"}

@@ -16,26 +16,21 @@ from wardround.config.experiment import Experiment
 pytestmark = pytest.mark.real_model
 
 CASE = "surgery-01"  # English, of the test split
-SHORT = {"max_turns": 3, "max_tokens": 300, "timeout": 600.0, "max_attempts": 2, "send_pictures": False}
+SHORT = {"max_turns": 2, "max_tokens": 160, "repairs": 2, "timeout": 900.0, "max_attempts": 2, "send_pictures": False}
 JUDGED_BY = {"medchain": "mvme", "ai_hospital": "mvme", "saps": "aie", "medpmc": "medpmc", "clinichat": "clini_eval"}
 
-COURSES: dict[str, dict[str, Any]] = {
-    "workflow": {
-        "graph": "clinical_workflow",
-        "workflow": {"general_agents": 2, "discussion_rounds": 1, "max_feedback_rounds": 1},
-    },
-    "one step": {"graph": "one_step"},
-    "dispute resolution": {
-        "graph": "dispute_resolution",
-        "workflow": {"patient": "ai_hospital", "interns": 2, "max_rounds": 1},
-    },
-}
-for patient in PATIENTS:
-    own = {"graph": "consultation", "suite": JUDGED_BY[patient], "workflow": {"patient": patient}}
-    COURSES[f"consultation, {patient}"] = own
+COURSES: dict[str, dict[str, Any]] = {}
+for patient in PATIENTS:  # one with recalled cases, whose records are most of a prompt
+    own = {"patient": patient, "retrieval": patient == "medchain"}
+    COURSES[f"consultation, {patient}"] = {"graph": "consultation", "suite": JUDGED_BY[patient], "workflow": own}
 for way in WAYS:
-    own = {"graph": "reconstruction", "suite": "clini_eval", "workflow": {"reconstruction": way}}
-    COURSES[f"reconstruction, {way}"] = own
+    own = {"reconstruction": way}
+    COURSES[f"reconstruction, {way}"] = {"graph": "reconstruction", "suite": "clini_eval", "workflow": own}
+own = {"patient": "ai_hospital", "interns": 2, "max_rounds": 1, "retrieval": False}
+COURSES["dispute resolution"] = {"graph": "dispute_resolution", "workflow": own}
+COURSES["one step"] = {"graph": "one_step", "workflow": {}}
+own = {"general_agents": 2, "discussion_rounds": 1, "max_feedback_rounds": 1}
+COURSES["workflow"] = {"graph": "clinical_workflow", "workflow": own}
 # How a course of a weak model may end. What else it ends with is ours to mend.
 ENDS = {"completed", "unparseable_answer", "context_length"}
 
@@ -44,16 +39,15 @@ ENDS = {"completed", "unparseable_answer", "context_length"}
 def test_a_course_and_its_judges_come_to_an_end_that_is_recorded(
     course: str, smollm2: Served, tmp_path: Path, record_property: Any
 ) -> None:
-    own = COURSES[course]
-    obeyed = CONTEXTS[own["graph"]].model_fields
+    obeyed = CONTEXTS[COURSES[course]["graph"]].model_fields
     short = {key: value for key, value in SHORT.items() if key in obeyed}
     experiment = Experiment.model_validate(
         {
-            **own,
+            **COURSES[course],
             "data": {"case_ids": [CASE]},
             "models": {"default": smollm2.spec},
             "judges": {"default": smollm2.spec},
-            "workflow": {**short, **own.get("workflow", {})},
+            "workflow": {**short, **COURSES[course]["workflow"]},
             "run": {"concurrency": 1, "max_connections": 1},
         }
     )
