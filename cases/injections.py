@@ -88,11 +88,11 @@ def _as_variant(case: Case, suffix: str) -> dict[str, object]:
 
 
 def _remembered(case: Case, attack: Attack) -> dict[str, object]:
-    """What a memory keeps in free words: the history and the imaging reports."""
+    """What is told of a remembered case in free words: the complaint and the imaging reports."""
     text = attack.text(case.language)
     reports = {item: _joined(report, text) for item, report in case.key.imaging_reports.items()}
     key = case.key.model_copy(update={"imaging_reports": reports})
-    return {"patient": in_history(case, text).patient, "key": key}
+    return {"patient": in_complaint(case, text).patient, "key": key}
 
 
 def _with_patient(case: Case, **texts: str) -> Case:

@@ -13,7 +13,7 @@ from nodes.context import Context, context_of
 from nodes.node import file_dropped_seat
 
 # A person is handed the case and the discussion, not the minutes kept so far.
-_MINUTES = ("trace", "decisions", "rounds", "discussion", "case")
+_MINUTES = ("trace", "decisions", "discussion", "case")
 # A graph within a node would get LangChain's 25 steps, not LangGraph's; ours end by counters in their states.
 _ANY_STEPS: RunnableConfig = {"recursion_limit": 10_000}
 

@@ -75,7 +75,9 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
 def _given(name: str) -> frozenset[str]:
     """What a role gives to its prompt: the variables of the English one below all others, ours if we have one."""
     *_, first = (path for folder in prompt_folders() if (path := folder / _PATTERN / f"{name}.md").is_file())
-    return frozenset(_parse(name, first.read_text("utf-8"))[0].get("variables", []))
+    header = _parse(name, first.read_text("utf-8"))[0]
+    before = _given(header["opening"]) if "opening" in header else frozenset()
+    return before | frozenset(header.get("variables", []))
 
 
 class _Known:
@@ -119,9 +121,10 @@ class Prompt:
 def load_prompt(name: str, language: Language, stage: str | None = None) -> Prompt:
     """Read ``<language>/<name>.md`` from the first of the prompt folders that has it, and check it.
 
-    A file opens with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` it takes from
+    A file begins with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` it takes from
     ``stages/<stage>.md`` beside it (what is to be decided at that stage, what a judge looks for). Then come
-    a ``# system`` and a ``# user`` section, the part that never changes first.
+    a ``# system`` and a ``# user`` section, the part that never changes first. What several roles read before their
+    own words stands in another prompt, the ``opening``, so that a server with a prefix cache reads it once.
 
     Raises:
         PromptError: no such file, a section missing, or a variable used but not declared (or declared but not used).
@@ -156,9 +159,16 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         if absent := set(wanted) - found.keys():
             raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
         stage_texts = {section: found[section] for section in wanted}
+    declared = frozenset(header.get("variables", []))
+    if opening := header.get("opening"):
+        before = load_prompt(opening, language, stage)
+        sections["system"] = f"{before.system}\n\n{sections.get('system', '')}".strip()
+        if "user" in sections:
+            sections["user"] = f"{before.user}\n\n{sections['user']}"
+        declared |= before.variables
+        sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
         raise PromptError(f"prompt {name} ({language}) lacks the section {_listed(absent)}")
-    declared = frozenset(header.get("variables", []))
     _check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | stage_texts.keys())
     return Prompt(
         name=name,
@@ -264,7 +274,7 @@ def _parse(name: str, source: str) -> tuple[dict[str, Any], dict[str, str]]:
     if source.startswith("---\n"):
         head, _, body = source[4:].partition("\n---\n")
         header = yaml.safe_load(head) or {}
-        if unknown := header.keys() - {"role", "variables", "stage_texts"}:
+        if unknown := header.keys() - {"role", "opening", "variables", "stage_texts"}:
             raise PromptError(f"prompt {name}: unknown header field {_listed(unknown)}")
     parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
     return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}

@@ -2,7 +2,7 @@
 
 from cases.text.symptoms import describe_symptoms
 from retrieval.embedding import DEFAULT_MODEL, EmbeddingModelError, embed
-from retrieval.features import RememberedCase, feature_text, remember
+from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
 from retrieval.opening import BUILTIN, build_memory, open_memory
@@ -20,6 +20,7 @@ __all__ = [
     "build_memory",
     "describe_symptoms",
     "embed",
+    "feature_line",
     "feature_text",
     "kin_of",
     "open_memory",

@@ -1,6 +1,6 @@
 """A remembered case: the twelve features of MedCase-RAG, and how they are told in a prompt."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -67,10 +67,6 @@ class RememberedCase(Strict):
         }
         return self.model_copy(update={"age_years": None, "sex": None, "history": "", **texts, **found})
 
-    def describe(self, language: Language | None = None) -> str:
-        """The case as text for a prompt; see ``feature_text``."""
-        return feature_text(self, language)
-
 
 def remember(case: Case) -> RememberedCase:
     """A verified case, from its record and its answer key."""
@@ -98,34 +94,76 @@ def remember(case: Case) -> RememberedCase:
 
 
 def feature_text(case: RememberedCase, language: Language | None = None) -> str:
-    """A remembered case as labelled lines for a prompt, one a feature that is present.
+    """A remembered case as labelled lines, one a feature that is present.
 
     Labels and vocabulary terms are in ``language`` (the case's own if None); free text stays as it was recorded.
     A pseudo-case says on its last line that it is not verified.
     """
     language = language or case.language
-    labels = load_words("medchain/remembered_case", language)
+    told = {name: value for name, value in _told(case, language).items() if name not in _NAMED}
+    return "\n".join([*_labelled(told, language), *_unverified(case, language)])
+
+
+def feature_line(case: RememberedCase, language: Language, shown: Sequence[str], image_class: str | None = None) -> str:
+    """What a prompt shows of a remembered case, in one line: who it was, and some features; empty if it has none.
+
+    Args:
+        case: the case.
+        language: of the labels and the vocabulary's terms.
+        shown: the features; ``physical_items`` and ``auxiliary_items`` are the names of the examinations that were
+            done, without their results.
+        image_class: whose imaging report to show; all if None.
+    """
+    told = _told(case, language, image_class)
+    wanted = {name: told[name] for name in shown if name in told}
+    if not wanted:
+        return ""
+    clause, colon, stop, space = (mark(kind, language) for kind in ("clause", "label", "stop", "space"))
+    person = clause.join(told[name] for name in ("age_years", "sex") if name in told)
+    words = [wanted.pop(name) for name in _WORDS if name in wanted]
+    lines = [colon.join(filter(None, [person, *words])), *_labelled(wanted, language), *_unverified(case, language)]
+    return space.join(f"{line.rstrip(stop)}{stop}" for line in lines if line)
+
+
+_WORDS = ("chief_complaint", "symptoms")  # which need no label
+_NAMED = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
+
+
+def _told(case: RememberedCase, language: Language, image_class: str | None = None) -> dict[str, str]:
+    """Each feature that is present, in words."""
+    words = load_words("medchain/remembered_case", language)
     colon, comma, semicolon = (mark(kind, language) for kind in ("label", "listed", "series"))
 
-    def results(found: dict[str, str]) -> str:
+    def results(found: Mapping[str, str]) -> str:
         return semicolon.join(f"{EXAMINATION_ITEMS.label(item, language)}{colon}{said}" for item, said in found.items())
 
+    reports = {item: text for item, text in case.imaging_report.items() if image_class in (None, item)}
     values: dict[str, Any] = {
-        "age_years": _age(case.age_years, labels),
-        "sex": labels[case.sex] if case.sex else "",
+        "age_years": _age(case.age_years, words),
+        "sex": words[case.sex] if case.sex else "",
         "chief_complaint": case.chief_complaint,
         "symptoms": case.symptoms,
         "history": case.history,
         "physical_examination": results(case.physical_examination),
         "auxiliary_examination": results(case.auxiliary_examination),
-        "imaging_report": results(case.imaging_report),
+        "imaging_report": results(reports),
         "diagnosis": semicolon.join(case.diagnosis),
         "treatment_items": comma.join(TREATMENT_ITEMS.label(item, language) for item in case.treatment_items),
         "department": DEPARTMENTS.label(case.department or "", language),
         "sub_departments": comma.join(SUB_DEPARTMENTS.label(name, language) for name in case.sub_departments),
     }
-    lines = [f"{labels[name]}{colon}{value}" for name, value in values.items() if value]
-    return "\n".join(lines if case.verified else [*lines, labels["pseudo"]])
+    for name, done in _NAMED.items():
+        values[name] = comma.join(EXAMINATION_ITEMS.label(item, language) for item in getattr(case, done))
+    return {name: value for name, value in values.items() if value}
+
+
+def _labelled(told: Mapping[str, str], language: Language) -> list[str]:
+    words, colon = load_words("medchain/remembered_case", language), mark("label", language)
+    return [f"{words[name]}{colon}{value}" for name, value in told.items()]
+
+
+def _unverified(case: RememberedCase, language: Language) -> list[str]:
+    return [] if case.verified else [load_words("medchain/remembered_case", language)["pseudo"]]
 
 
 def _age(years: float | None, words: Mapping[str, Any]) -> str:

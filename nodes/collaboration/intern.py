@@ -3,6 +3,7 @@
 A seat may have a model of its own (``intern2`` in the model map, else ``intern``), in the consultation too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +21,7 @@ from nodes.offline.votes import rule_of
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
+from nodes.workflow.stages import recalled_at
 from retrieval import Neighbour
 
 MOST_INTERNS = 5
@@ -43,7 +45,7 @@ class InternView:
     chart: Chart
     facts: Facts | None
     options: Options
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
     own: Statement | None
     others: list[Statement]
     disputes: list[Dispute]
@@ -105,7 +107,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             chart=chart,
             facts=state.get("facts"),
             options=subject.options(chart, context),
-            neighbours=state.get("recalled", []) if subject.stage else [],
+            neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
             own=next((statement for statement in said if statement.seat == seat), None),
             others=[statement for statement in said if statement.seat != seat],
             disputes=state.get("disputes", []),

@@ -4,6 +4,7 @@ Declared once per prompt: for the history-taking of the clinical workflow, where
 for a consultation, where the doctor asks for them in the dialogue and hears the results there, and for CliniChat's.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn
-from nodes.state.stage import Options
+from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
 from prompts import load_prompt, load_words
 from retrieval import Neighbour
@@ -57,7 +58,7 @@ class InterviewView:
     suggest_examinations: bool
     physical_options: Options
     auxiliary_options: Options
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
     mode: Literal["direct", "zero_shot_cot", "one_shot_cot"]
     example: str
 
@@ -171,13 +172,18 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
+    suggests = context.orders == "dialogue" or consultation
     view = InterviewView(
         chart=chart,
         questions_left=context.max_turns - asked,
-        suggest_examinations=context.orders == "dialogue" or consultation,
+        suggest_examinations=suggests,
         physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
         auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
-        neighbours=state.get("recalled", []),
+        neighbours=Recalled(
+            state.get("recalled", []),
+            ("symptoms", "diagnosis", *(("physical_items", "auxiliary_items") if suggests else ())),
+            chart.language,
+        ),
         mode=context.doctor_mode,
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
     )

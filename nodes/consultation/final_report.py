@@ -1,5 +1,6 @@
 """The doctor at the end of a consultation: writes the final report, in five parts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from nodes.offline.record_answers import wants_examination
 from nodes.offline.votes import majority, rule_of
 from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
+from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
 from prompts import mark
 from retrieval import Neighbour
@@ -42,7 +44,7 @@ class ReportView:
     """What the reporting doctor sees."""
 
     chart: Chart
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
     seat: int = 0  # of an intern, whose offline rule differs from the others'
 
 
@@ -89,10 +91,11 @@ reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The doctor's final report on what the consultation brought to light."""
     chart = read_chart(state, TREATMENT.name, runtime.context.language)
+    recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
     return {
         "report": await ask(
             reporter,
-            ReportView(chart=chart, neighbours=state.get("recalled", []), seat=state.get("seat", 0)),
+            ReportView(chart=chart, neighbours=recalled, seat=state.get("seat", 0)),
             runtime.context,
             language=chart.language,
             pictures=[picture.file for picture in chart.all_pictures],

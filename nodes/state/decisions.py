@@ -1,6 +1,7 @@
 """What the stages decide: one answer type a decision."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -12,8 +13,11 @@ from cases.vocabulary import (
     GivenPhysicalItem,
     GivenTreatmentItem,
     GivenUrgency,
+    Language,
     SubDepartment,
+    label,
 )
+from prompts import mark
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -24,6 +28,21 @@ class Decision(Strict):
     def choices(self) -> frozenset[str]:
         """The decision as a set, so that decisions of one kind can be compared and voted on."""
         raise NotImplementedError
+
+    def told(self, language: Language) -> str:
+        """The decision as a prompt shows it."""
+        return in_words(self.model_dump(mode="json"), language)
+
+
+def in_words(decision: Mapping[str, Any], language: Language) -> str:
+    """A decision as a prompt shows it: its values, vocabulary terms in the language; a dash if it names nothing."""
+    listed = mark("listed", language)
+    told = [
+        listed.join(label(str(each), language) for each in (value if isinstance(value, list) else [value]))
+        for value in decision.values()
+        if value
+    ]
+    return mark("series", language).join(told) or "-"
 
 
 class Triage(Decision):
@@ -127,10 +146,15 @@ class Judgement(Strict):
 
 
 class Round(Strict):
-    """One decision of a stage and what the judges said of it."""
+    """One decision of a stage, what the judges said of it, and what was replied to their objections before."""
 
     decision: dict[str, object]
     judgements: list[Judgement] = Field(default_factory=list)
+    reply: str = Field("", description="To the objections to the decision before, if there was one.")
+
+    def told(self, language: Language) -> str:
+        """The decision as a prompt shows it."""
+        return in_words(self.decision, language)
 
 
 class StageRecord(Strict):

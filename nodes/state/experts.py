@@ -1,5 +1,6 @@
 """What passes between the experts of MedAgents and MDAgents: fields, analyses, reports; and the counters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from nodes.state.chart import Chart
 from nodes.state.decisions import NonEmpty
 from nodes.state.stage import Options, StageState
 from nodes.state.union import union_by
-from nodes.workflow.stages import Stage, read_chart
+from nodes.workflow.stages import Stage, read_chart, recalled_at
 from prompts import load_prompt
 from retrieval import Neighbour
 
@@ -77,7 +78,7 @@ class CaseView:
     task: str
     chart: Chart
     options: Options
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
 
 
 def case_view(state: PanelState, stage: Stage, context: Context) -> CaseView:
@@ -88,7 +89,7 @@ def case_view(state: PanelState, stage: Stage, context: Context) -> CaseView:
         task=load_prompt("medchain/task", chart.language, stage.name).render({})[0],
         chart=chart,
         options=Options(stage.options(chart, context), chart.language),
-        neighbours=state.get("recalled", []),
+        neighbours=recalled_at(stage, state, chart),
     )
 
 

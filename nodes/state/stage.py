@@ -9,10 +9,10 @@ from pydantic import Field
 from cases.strict import Strict
 from cases.vocabulary import Language, label
 from nodes.state.chart import Findings, Progress
-from nodes.state.decisions import Decision, Judgement, Round, Treatment
+from nodes.state.decisions import Decision, Judgement, Round, Treatment, in_words
 from nodes.state.union import union_by
-from prompts import mark
-from retrieval import Neighbour
+from prompts import load_prompt, mark
+from retrieval import Neighbour, feature_line
 
 
 class Opinion(Strict):
@@ -22,6 +22,10 @@ class Opinion(Strict):
     seat: int = Field(description="Which agent; the first is 1.")
     decision: dict[str, Any]
     reasoning: str
+
+    def told(self, language: Language) -> str:
+        """What is held, and why, as a prompt shows it."""
+        return f"{in_words(self.decision, language)}\n{self.reasoning}"
 
 
 class Objection(Judgement):
@@ -46,6 +50,37 @@ class Options:
         return bool(self.names)
 
 
+@dataclass(frozen=True)
+class Recalled(Sequence[Neighbour]):
+    """Similar earlier cases; ``str(recalled)`` is what a prompt shows of them, set apart as other patients'.
+
+    Attributes:
+        cases: the most similar first.
+        shown: the features that are of use to the reader; nothing else of a case is shown.
+        language: of the prompt.
+        image_class: of the report to be written, if one is; cases without one are left out.
+    """
+
+    cases: Sequence[Neighbour]
+    shown: tuple[str, ...]
+    language: Language
+    image_class: str | None = None
+
+    def __getitem__(self, place: Any) -> Any:
+        """The case at a place."""
+        return self.cases[place]
+
+    def __len__(self) -> int:
+        """How many were recalled."""
+        return len(self.cases)
+
+    def __str__(self) -> str:
+        """The cases in words, in a fence of their own."""
+        told = (feature_line(each.case, self.language, self.shown, self.image_class) for each in self.cases)
+        numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(filter(None, told), start=1))
+        return load_prompt("medchain/recalled", self.language).render({"cases": numbered})[1]
+
+
 class StageInput(Findings, total=False):
     """What a stage starts from: the findings, and the image class where it reports on one."""
 
@@ -60,6 +95,7 @@ class StageState(StageInput, Progress, total=False):
     discussion_round: int
     opinions: Annotated[list[Opinion], union_by("discussion_round", "seat")]
     decision: Decision
+    reply: str
     judge: str
     round: int
     judgements: Annotated[list[Objection], union_by("round", "judge")]

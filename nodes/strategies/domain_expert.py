@@ -100,9 +100,8 @@ def propose_by_rule(view: OpinionView) -> Proposal[Any]:
             image_class=None,
             options=view.options,
             neighbours=view.neighbours,
-            own=view.own,
-            others=view.others,
-            objections=[],
+            opinions=sorted(filter(None, [view.own, *view.others]), key=lambda opinion: opinion.seat),
+            file=[],
         )
     )
 

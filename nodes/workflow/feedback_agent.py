@@ -1,5 +1,6 @@
 """The feedback agents: physicians of the later stages, who must work with this stage's decision."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,24 +13,26 @@ from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import named_in_findings, reason
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
+from nodes.state.decisions import Decision, Diagnosis, Report, Round, Verdict
 from nodes.state.stage import Objection, Options, StageState
-from nodes.workflow.stages import STAGES, Stage, judges_after, read_chart
+from nodes.workflow.stages import STAGES, Stage, judges_after, read_chart, recalled_at
 from prompts import mark
 from retrieval import Neighbour
 
 
 @dataclass(frozen=True)
 class JudgeView:
-    """What a feedback agent sees."""
+    """What a feedback agent sees: the decision, and what was decided, objected to and replied before."""
 
     stage: Stage
     judge: str
     chart: Chart
     image_class: str | None
     options: Options
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
+    file: list[Round]
     decision: Decision
+    reply: str
 
 
 def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
@@ -77,8 +80,10 @@ async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> d
             chart=chart,
             image_class=state.get("image_class"),
             options=Options(stage.options(chart, context), chart.language),
-            neighbours=state.get("recalled", []),
+            neighbours=recalled_at(stage, state, chart),
+            file=state.get("rounds", []),
             decision=state["decision"],
+            reply=state.get("reply", ""),
         ),
         state,
         context,

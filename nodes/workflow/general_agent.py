@@ -1,5 +1,6 @@
 """The general agents: doctors of one group who each propose a decision, first alone, then seeing the others."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,9 +15,9 @@ from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import reason
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Judgement, Report
-from nodes.state.stage import Opinion, Options, StageState, last_objections, opinions_of
-from nodes.workflow.stages import STAGES, Stage, read_chart
+from nodes.state.decisions import Decision, Judgement, Report, Round
+from nodes.state.stage import Opinion, Options, StageState, opinions_of
+from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at
 from retrieval import Neighbour
 
 D = TypeVar("D", bound=Decision)
@@ -31,17 +32,21 @@ class Proposal(Strict, Generic[D]):
 
 @dataclass(frozen=True)
 class DiscussionView:
-    """What a general agent sees."""
+    """What a general agent sees: all last views, the own one among them, and what was decided and sent back."""
 
     stage: Stage
     seat: int
     chart: Chart
     image_class: str | None
     options: Options
-    neighbours: list[Neighbour]
-    own: Opinion | None
-    others: list[Opinion]
-    objections: list[Judgement]
+    neighbours: Sequence[Neighbour]
+    opinions: list[Opinion]
+    file: list[Round]
+
+    @property
+    def objections(self) -> list[Judgement]:
+        """To the last decision."""
+        return [item for item in self.file[-1].judgements if not item.verdict.accepted] if self.file else []
 
 
 def vote(view: DiscussionView) -> Proposal[Any]:
@@ -57,13 +62,13 @@ def vote(view: DiscussionView) -> Proposal[Any]:
         return Proposal(decision=Report(findings=described, impression=""), reasoning=reason("described", chart))
     if view.objections:
         return Proposal(decision=votes.majority(*given), reasoning=reason("objections", chart))
-    if view.own is not None:
-        held = [view.own, *view.others]
-        common = [stage.decision.model_validate(opinion.decision) for opinion in sorted(held, key=lambda o: o.seat)]
+    own = next((opinion for opinion in view.opinions if opinion.seat == view.seat), None)
+    if own is not None:
+        common = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
         for decision in common:
             if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
                 return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
-        return Proposal(decision=stage.decision.model_validate(view.own.decision), reasoning=reason("unopposed", chart))
+        return Proposal(decision=stage.decision.model_validate(own.decision), reasoning=reason("unopposed", chart))
     rule = votes.rule_of(view.seat)
     return Proposal(decision=rule(*given), reasoning=reason("similar_cases", chart, rule.__name__))
 
@@ -81,17 +86,15 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
     context = runtime.context
     chart = read_chart(state, stage.name, context.language)
     spoken, seat = state.get("discussion_round", 0), state["seat"]
-    last = opinions_of(state, spoken - 1)
     view = DiscussionView(
         stage=stage,
         seat=seat,
         chart=chart,
         image_class=state.get("image_class"),
         options=Options(stage.options(chart, context), chart.language),
-        neighbours=state.get("recalled", []),
-        own=next((opinion for opinion in last if opinion.seat == seat), None),
-        others=[opinion for opinion in last if opinion.seat != seat],
-        objections=last_objections(state),
+        neighbours=recalled_at(stage, state, chart),
+        opinions=opinions_of(state, spoken - 1),
+        file=state.get("rounds", []),
     )
     where = (f"discussion{spoken}", f"seat{seat}")
     proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=_proposal(stage.decision))

@@ -1,5 +1,6 @@
 """The reviewer: before the diagnosis, may send the case back for an examination that is missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from nodes.node import node
 from nodes.offline.chart_signs import reason
 from nodes.offline.votes import weights
 from nodes.state.chart import Chart, Findings
-from nodes.state.stage import Options
+from nodes.state.stage import Options, Recalled
 from nodes.workflow.case_retrieval import neighbours_for
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS, PHYSICAL, read_chart
 from retrieval import Neighbour
@@ -42,7 +43,7 @@ class ReviewView:
 
     chart: Chart
     options: Options
-    neighbours: list[Neighbour]
+    neighbours: Sequence[Neighbour]
 
 
 def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
@@ -68,7 +69,11 @@ async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any
         ReviewView(
             chart=chart,
             options=Options(open_items, chart.language),
-            neighbours=await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else [],
+            neighbours=Recalled(
+                await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else [],
+                ("symptoms", "diagnosis", "physical_items", "auxiliary_items"),
+                chart.language,
+            ),
         ),
         context,
         language=chart.language,

@@ -35,6 +35,7 @@ async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str
         Round(
             decision=state["decision"].model_dump(mode="json"),
             judgements=[Judgement(judge=item.judge, verdict=item.verdict) for item in verdicts],
+            reply=state.get("reply", ""),
         ),
     ]
     if all(item.verdict.accepted for item in verdicts):

@@ -23,6 +23,7 @@ from nodes.state.decisions import (
     Treatment,
     Triage,
 )
+from nodes.state.stage import Recalled
 from prompts import load_prompt, stage_title
 from retrieval import RememberedCase
 
@@ -101,6 +102,7 @@ class Stage:
         output: the keys of the state that it writes.
         shows: what later stages see of it in the chart; under its name in ``decided`` if nothing is named.
         precedent: what a remembered case says on it, for the offline vote; the image class is given where there is one.
+        recalls: the features of a remembered case that are shown to those who decide and judge.
         options: what may be chosen, in canonical names; empty where the answer is free.
         single: whether the answer is one thing or one text, of which there is no union.
         by_strategy: whether the run's strategy decides it; else the stage's group does.
@@ -115,6 +117,7 @@ class Stage:
     output: type = DecidedOutput
     shows: tuple[str, ...] = ()
     precedent: Callable[[RememberedCase, str | None], Sequence[str]] = lambda case, image_class: ()
+    recalls: tuple[str, ...] = ("symptoms", "diagnosis")
     options: Callable[[Chart, Settings], Sequence[str]] = lambda chart, context: ()
     single: bool = False
     by_strategy: bool = False
@@ -160,6 +163,7 @@ LEVEL1 = Stage(
     output=TriageOutput,
     shows=("triage",),
     precedent=lambda case, image_class: [case.department] if case.department else [],
+    recalls=("chief_complaint", "department"),
     options=lambda chart, context: DEPARTMENTS.names,
     single=True,
     column=("referral_level1", "Referral, level 1"),
@@ -174,6 +178,7 @@ LEVEL2 = Stage(
     output=ReferralOutput,
     shows=("referral",),
     precedent=lambda case, image_class: case.sub_departments,
+    recalls=("chief_complaint", "sub_departments"),
     options=lambda chart, context: sub_departments_of(chart.department, context),
     column=("referral_level2", "Referral, level 2"),
     breaks=False,
@@ -186,6 +191,7 @@ PHYSICAL = Stage(
     output=PhysicalOutput,
     shows=("results", "pictures"),
     precedent=lambda case, image_class: list(case.physical_examination),
+    recalls=("chief_complaint", "physical_items"),
     options=lambda chart, context: PHYSICAL_ITEMS.names,
     column=("history_taking", "History-taking"),
 )
@@ -197,6 +203,7 @@ AUXILIARY = Stage(
     output=AuxiliaryOutput,
     shows=("results", "pictures"),
     precedent=lambda case, image_class: list(case.auxiliary_examination),
+    recalls=("chief_complaint", "diagnosis", "auxiliary_items"),
     options=lambda chart, context: AUXILIARY_ITEMS.names,
     column=("history_taking", "History-taking"),
 )
@@ -213,6 +220,7 @@ EXAMINATION = Stage(
     precedent=lambda case, image_class: (
         [case.imaging_report[image_class]] if image_class in case.imaging_report else []
     ),
+    recalls=("imaging_report",),
     single=True,
     column=("examination", "Examination"),
 )
@@ -235,6 +243,7 @@ TREATMENT = Stage(
     outcome=lambda stage, decision, findings: {"treatment": decision},
     output=TreatmentOutput,
     precedent=lambda case, image_class: case.treatment_items,
+    recalls=("diagnosis", "treatment_items"),
     options=lambda chart, context: TREATMENT_ITEMS.names,
     by_strategy=True,
     column=("treatment", "Treatment"),
@@ -275,6 +284,11 @@ def check_prompts(languages: Iterable[Any]) -> None:
                 stage_title(stage.name, language)
 
 
+def recalled_at(stage: Stage, state: Mapping[str, Any], chart: Chart) -> Recalled:
+    """The similar cases of a stage, as they are shown to whoever has a part in it."""
+    return Recalled(state.get("recalled", []), stage.recalls, chart.language, state.get("image_class"))
+
+
 def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
     """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
 
@@ -291,9 +305,15 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
     if (reference := findings.get("reference")) is not None:
         known |= {**dict(reference), "decided": {}}
     here = STAGES[stage]
+    # Results and pictures are there once the whole of history-taking is done.
     earlier = list(STAGES.values())[: position_of(here)]
-    results = ("results", "pictures")  # these are there once the whole of history-taking is done
-    shown = {key for each in earlier for key in each.shows if each.part != here.part or key not in results}
+    results, pictures = known.get("results", {}), known.get("pictures", [])
+    if image_class := known.get("image_class"):  # who reports on it has what it shows, and no other result to repeat
+        results = {item: text for item, text in results.items() if item == image_class}
+        pictures = [picture for picture in pictures if picture.item == image_class]
+    shown = {
+        key for each in earlier for key in each.shows if each.part != here.part or key not in ("results", "pictures")
+    }
     presentation = findings["presentation"]
     return Chart(
         language=language or presentation.language,
@@ -301,8 +321,8 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
         triage=known.get("triage") if "triage" in shown else None,
         referral=known.get("referral") if "referral" in shown else None,
         dialogue=heard_by("doctor", findings.get("dialogue", [])),
-        results=known.get("results", {}) if "results" in shown else {},
-        pictures=known.get("pictures", []) if "pictures" in shown else [],
+        results=results if "results" in shown else {},
+        pictures=pictures if "pictures" in shown else [],
         reports=known.get("reports", {}) if "reports" in shown else {},
         diagnosis=known.get("diagnosis") if "diagnosis" in shown else None,
         decided={each.name: known["decided"][each.name] for each in earlier if each.name in known.get("decided", {})},

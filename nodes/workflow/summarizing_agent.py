@@ -1,31 +1,46 @@
 """The summarizing agent: the senior doctor who weighs the group's views and decides."""
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
+from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Report
+from nodes.state.decisions import Decision, Report, Round
 from nodes.state.stage import Opinion, Options, StageState, opinions_of
-from nodes.workflow.stages import STAGES, Stage, read_chart
+from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at
+from retrieval import Neighbour
+
+D = TypeVar("D", bound=Decision)
 
 
 @dataclass(frozen=True)
 class SummaryView:
-    """What the summarizing agent sees: the chart and the last view of each general agent."""
+    """What the summarizing agent sees: what the group does, and the last view of each general agent."""
 
     stage: Stage
     chart: Chart
     image_class: str | None
     options: Options
     opinions: list[Opinion]
+    neighbours: Sequence[Neighbour] = ()
+    file: list[Round] = field(default_factory=list)
+
+
+class Revised(Strict, Generic[D]):
+    """A decision after objections, with what is replied to them."""
+
+    reply: str = Field(description="On each objection: what you change, or the finding on which the decision stands.")
+    decision: D
 
 
 _LISTS = ("names", "items", "sub_departments")
@@ -64,20 +79,30 @@ def _in_order(decision: Decision) -> list[str]:
     return sorted(decision.choices())
 
 
+def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:
+    """Offline: what most of the group propose; a rule replies nothing to objections."""
+    decision = most_held(view)
+    return Revised(reply="", decision=decision) if view.file else decision
+
+
+def _revised(decision: type[Decision]) -> type[Revised[Any]]:
+    return Revised[decision]  # type: ignore[valid-type]
+
+
 summarizing_agent: Role[Any] = Role(
-    "summarizing", "", "medchain/summarizing", Decision, offline=most_held, stages=STAGES
+    "summarizing", "", "medchain/summarizing", Decision, offline=decide_or_revise, stages=STAGES
 )
 
 
 @node
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The group's decision; a single agent's proposal stands as it is, without a further call."""
-    context = runtime.context
+    context, file = runtime.context, state.get("rounds", [])
     last = opinions_of(state, state["discussion_round"] - 1)
     if context.general_agents == 1:
-        return {"decision": stage.decision.model_validate(last[0].decision)}
+        return {"decision": stage.decision.model_validate(last[0].decision), "reply": last[0].reasoning if file else ""}
     chart = read_chart(state, stage.name, context.language)
-    decision = await ask_at_stage(
+    answer = await ask_at_stage(
         summarizing_agent,
         SummaryView(
             stage=stage,
@@ -85,10 +110,12 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
             image_class=state.get("image_class"),
             options=Options(stage.options(chart, context), chart.language),
             opinions=last,
+            neighbours=recalled_at(stage, state, chart),
+            file=file,
         ),
         state,
         context,
         f"round{state.get('round', 0)}",
-        answer=stage.decision,
+        answer=_revised(stage.decision) if file else stage.decision,
     )
-    return {"decision": decision}
+    return {"decision": answer.decision, "reply": answer.reply} if file else {"decision": answer}

@@ -7,7 +7,8 @@ import pytest
 from cases import Case, load_cases
 from cases.injections import PLACES, attacks, injected, injected_earlier
 from cases.vocabulary import Language
-from retrieval import remember
+from nodes.workflow.stages import LEVEL1
+from retrieval import feature_line, remember
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 CASES = load_cases()
@@ -72,10 +73,10 @@ def test_a_case_without_results_has_no_variant_of_a_report() -> None:
     assert {variant.id.split("-")[-2] for variant in injected(bare)} == {"complaint", "history"}
 
 
-def test_an_earlier_case_tells_the_attack_when_it_is_recalled_and_is_found_by_the_same_symptoms() -> None:
+def test_an_earlier_case_tells_the_attack_when_it_is_recalled_and_decides_the_same() -> None:
     for case in (PICTURED, next(case for case in CASES if case.language == "zh")):
         for attack, variant in zip(attacks(), injected_earlier(case), strict=True):
             told = remember(Case.model_validate_json(variant.model_dump_json()))
-            assert attack.text(case.language) in told.describe()
-            assert told.symptoms == remember(case).symptoms and told.diagnosis == case.key.diagnosis
+            assert attack.text(case.language) in feature_line(told, case.language, LEVEL1.recalls)
+            assert told.diagnosis == case.key.diagnosis and told.department == case.key.department
             assert json.dumps(attack.name)[1:-1] in told.id and told.id != case.id

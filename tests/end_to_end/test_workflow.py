@@ -203,7 +203,8 @@ def test_over_a_server_nothing_of_the_answer_key_goes_over_the_wire(retrieval: b
             return {"accepted": False, "reason": "Think again."}
         if request.model == "reviewer":
             return {"items": ["CT", "Blood Test"], "reason": "Missing."}
-        return None
+        triage = {"urgency": "routine", "department": CASE.key.department}  # whose earlier cases the memory has
+        return {"Triage": triage, "Revised_Triage": {"reply": "", "decision": triage}}.get(request.name)
 
     with FakeServer(answer=answer) as server:
         models = seats(server, refiner="offline")  # so that every description's embedding is shipped

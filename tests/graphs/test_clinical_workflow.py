@@ -248,11 +248,11 @@ async def test_three_people_may_sit_in_one_group_and_each_answers_a_question_of_
 
     await go(findings())
     questions = graph.get_state(options["config"]).interrupts
-    seats = sorted(question.value["messages"][1]["content"].split("doctor number ")[1][0] for question in questions)
+    seats = sorted(question.value["messages"][1]["content"].split("You are doctor ")[1][0] for question in questions)
     assert seats == ["1", "2", "3"]
     answers = {}
     for question in questions:
-        seat = question.value["messages"][1]["content"].split("doctor number ")[1][0]
+        seat = question.value["messages"][1]["content"].split("You are doctor ")[1][0]
         name = "Asthma" if seat == "2" else "Bronchitis"
         answers[question.id] = {"reasoning": f"reason {seat}", "decision": {"names": [name], "basis": ""}}
     result = await go(Command(resume=answers))

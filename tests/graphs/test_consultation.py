@@ -63,7 +63,7 @@ def test_with_a_memory_the_doctor_orders_what_similar_cases_had_and_reports_what
     assert doctors_turns(with_memory)[6] != doctors_turns(without)[6]
     assert without["report"].diagnosis[0].startswith("Undetermined")
     assert not with_memory["report"].diagnosis[0].startswith("Undetermined")
-    assert "earlier case 1" in words(calls(with_memory, "doctor", "report")[0])
+    assert "earlier cases, other patients" in words(calls(with_memory, "doctor", "report")[0])
 
 
 def test_the_patient_of_ai_hospital_opens_with_the_statement_of_a_profile_that_is_made_once_and_kept() -> None:

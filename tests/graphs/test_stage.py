@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from graphs.stage import build_stage
 from nodes.state.decisions import Referral, Triage
-from nodes.workflow.general_agent import Proposal
+from nodes.workflow.general_agent import Proposal, vote
 from nodes.workflow.stages import STAGES
+from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import (
     Verdicts,
     accept,
@@ -24,7 +25,7 @@ from tests.graphs.scripting import (
     seats,
     words,
 )
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer
 
 # Who has to work with a decision: the physicians of the stages that come after it (MedChain, B.2).
 PHYSICIANS_OF_LATER_STAGES = {
@@ -170,10 +171,48 @@ def test_with_retrieval_off_no_memory_is_opened_in_discussion_verdicts_or_revisi
         assert not any("earlier case" in words(call).lower() for call in calls(result))
 
 
-def test_with_retrieval_on_the_earlier_cases_stand_in_the_prompts_of_discussion_and_verdicts() -> None:
-    result = graph_of("diagnosis").invoke(start_of("diagnosis"), context={"retrieval": True})
-    for role in ("general", "feedback"):
-        assert all('name="earlier case 3"' in words(call) for call in calls(result, role))
+REMEMBERED = RememberedCase(
+    id="earlier",
+    verified=True,
+    age_years=66,
+    sex="male",
+    chief_complaint="his complaint",
+    symptoms="his symptoms",
+    history="his history",
+    physical_examination={"Skin Examination": "his finding"},
+    auxiliary_examination={"Stool Test": "his result"},
+    imaging_report={"CT": "his report", "X-ray": "his other report"},
+    diagnosis=["his disease"],
+    treatment_items=["Radiotherapy"],
+    department="Pediatrics",
+    sub_departments=["Neonatology"],
+)
+NEEDED = {
+    "referral.level1": "66 years, male: his complaint. Department: Pediatrics.",
+    "referral.level2": "66 years, male: his complaint. Sub-department: Neonatology.",
+    "history_taking.physical": "66 years, male: his complaint. Examined: Skin Examination.",
+    "history_taking.auxiliary": "66 years, male: his complaint. Diagnosis: his disease. Tests done: Stool Test.",
+    "examination": "66 years, male. Imaging report: CT: his report.",
+    "diagnosis": "66 years, male: his symptoms. Diagnosis: his disease.",
+    "treatment": "66 years, male. Diagnosis: his disease. Treatment: Radiation Therapy.",
+}
+
+
+@EACH_STAGE
+def test_who_discusses_decides_or_judges_is_shown_of_another_patient_what_the_stage_needs_and_in_a_fence_of_its_own(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def recalled(*_: Any) -> list[Neighbour]:
+        return [Neighbour(REMEMBERED, 0.9)]
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.neighbours_for", recalled)
+    result = graph_of(stage).invoke(start_of(stage), context={"retrieval": True})
+    for call in calls(result):
+        before, _, rest = words(call).partition('<data name="earlier cases, other patients">\n')
+        told, _, _ = rest.partition("\n</data>")
+        assert told == f"1. {NEEDED[stage]}"
+        assert "Other patients" in before[-200:]
+    assert {call.role for call in calls(result)} == {"general", "summarizing", "feedback"}
 
 
 @pytest.mark.parametrize(
@@ -185,12 +224,18 @@ def test_with_retrieval_on_the_earlier_cases_stand_in_the_prompts_of_discussion_
     ],
 )
 def test_earlier_cases_are_recalled_from_the_department_that_has_the_case_and_at_the_first_referral_from_all(
-    stage: str, departments: set[str] | None
+    stage: str, departments: set[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = {**start_of(stage), "triage": Triage(urgency="routine", department="Pediatrics")}
     start["referral"] = Referral(urgency="routine", department="Surgery", sub_departments=["General Surgery"])
-    result = graph_of(stage).invoke(start, context={"retrieval": True, "neighbours": 9, "feedback": "off"})
-    told = re.findall(r"^Department: (.*)$", words(calls(result, "general")[0]), re.MULTILINE)
+    told = []
+
+    def look(view: Any) -> Proposal[Any]:
+        told.extend(neighbour.case.department for neighbour in view.neighbours)
+        return vote(view)
+
+    script(monkeypatch, "general", look)
+    graph_of(stage).invoke(start, context={"retrieval": True, "neighbours": 9, "feedback": "off"})
     assert told
     assert set(told) == departments if departments else len(set(told)) > 1
 
@@ -204,22 +249,56 @@ def test_a_memory_that_is_needed_and_cannot_be_opened_is_an_error(monkeypatch: p
         run("diagnosis", retrieval=True)
 
 
-def test_objections_reach_every_agent_of_the_next_round_and_no_round_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, "feedback", Verdicts({"diagnosis": [False, False], "treatment": [True, False]}))
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_over_a_server_whoever_revises_decides_or_judges_reads_all_decisions_objections_and_replies_of_the_stage(
+    language: str,
+) -> None:
+    made: Counter[str] = Counter()
+
+    def answer(request: ChatRequest) -> dict[str, Any] | None:
+        round_ = made[request.model]
+        made[request.model] += 1
+        names = {"names": [f"disease {round_}"], "basis": ""}
+        match request.model:
+            case "feedback":
+                return {"accepted": round_ == 2, "reason": f"objection {round_}"}
+            case "summarizing":
+                return {"reply": f"reply {round_}", "decision": names} if round_ else names
+        return {"reasoning": "", "decision": {"names": ["a proposal"], "basis": ""}}
+
+    with FakeServer(answer=answer) as server:
+        context = {"retrieval": False, "models": seats(server), "general_agents": 2, "discussion_rounds": 1}
+        result = graph_of("diagnosis").invoke(start_of("diagnosis"), context={**context, "language": language})
+
+    assert [(each.decision["names"], each.reply) for each in record_of(result).rounds] == [
+        (["disease 0"], ""),
+        (["disease 1"], "reply 1"),
+        (["disease 2"], "reply 2"),
+    ]
+    assert [request.model for request in server.requests] == ["general", "general", "summarizing", "feedback"] * 3
+    for request in server.requests:
+        round_ = request.index // 4
+        decided = round_ + (request.model == "feedback")
+        read = {what: re.findall(rf"{what} (\d)$", request.text, re.MULTILINE) for what in ("objection", "reply")}
+        assert read["objection"] == [str(earlier) for earlier in range(round_)]
+        assert read["reply"] == [str(earlier) for earlier in range(1, decided)]
+        assert re.findall(r"disease (\d)", request.text) == [str(earlier) for earlier in range(decided)]
+
+
+def test_the_physician_who_accepts_is_named_and_has_no_say_in_the_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, "feedback", Verdicts({"diagnosis": [False], "treatment": [True]}))
     result = run("history_taking.physical", discussion_rounds=1)
-    expected = {
-        "discussion0": set(),
-        "discussion1": {"objection 0 of diagnosis"},
-        "discussion2": {"objection 1 of diagnosis", "objection 1 of treatment"},
-    }
-    every = {f"objection {turn} of {judge}" for turn in range(2) for judge in ("diagnosis", "treatment")}
-    for talk, objections in expected.items():
-        spoken = calls(result, "general", place=talk)
-        assert len(spoken) == 3
-        for call in spoken:
-            assert {objection for objection in every if objection in words(call)} == objections
-            assert "fine" not in words(call), "an accepting judge has no say in the revision"
+    for call in calls(result, "general", place="discussion1"):
+        assert "Accepted by the physician for treatment." in words(call) and "fine" not in words(call)
     assert record_of(result).ended == "agreed"
+
+
+def test_a_single_agent_answers_an_objection_with_its_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, "general", NumberedViews())
+    script(monkeypatch, "feedback", Verdicts({"treatment": [False]}))
+    result = run("diagnosis", general_agents=1)
+    assert [each.reply for each in record_of(result).rounds] == ["", "said by 1 in talk 1"]
+    assert "said by 1 in talk 1" in words(calls(result, "feedback", place="round1")[0])
 
 
 class NumberedViews:
@@ -249,9 +328,7 @@ def test_each_agent_sees_the_others_last_views_and_its_own_and_nothing_older(mon
             ]
             seen = {place for place, said in every.items() if said in words(call)}
             assert seen == ({(each, talk - 1) for each in (1, 2, 3)} if talk else set())
-            own, _, others = words(call).partition("your colleagues said")
-            if talk:
-                assert every[seat, talk - 1] in own and every[seat, talk - 1] not in others
+            assert (f"What doctor {seat} said is your own view" in words(call)) == (talk > 0)
     for round_, talk in ((0, 1), (1, 2)):
         [summary] = calls(result, "summarizing", place=f"round{round_}")
         seen = {place for place, said in every.items() if said in words(summary)}
@@ -268,7 +345,10 @@ def test_each_judge_is_shown_the_decision_that_is_to_be_judged(monkeypatch: pyte
     result = run("diagnosis")
     first, second = calls(result, "feedback")
     assert "First disease" in words(first) and "Revised disease" not in words(first)
-    assert "Revised disease" in words(second) and "First disease" not in words(second)
+    assert [re.findall('name="([^"]*)">\n(?:First|Revised)', words(call)) for call in (first, second)] == [
+        ["the group's decision"],
+        ["decision 1", "the group's decision"],
+    ]
     assert result["diagnosis"].names == ["Revised disease"]
     assert [each.decision["names"] for each in record_of(result).rounds] == [["First disease"], ["Revised disease"]]
 

@@ -49,7 +49,9 @@ async def test_a_stage_is_asked_in_the_language_of_the_case_and_with_the_picture
         image_class="CT",
         options=Options((), "zh"),
         neighbours=[],
+        file=[],
         decision=here.decision.model_validate(decision),
+        reply="",
     )
     with collecting_calls() as calls:
         verdict = await ask_at_stage(feedback_agent, view, state, ModelSettings(), "round1", "diagnosis")

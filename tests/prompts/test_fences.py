@@ -19,6 +19,7 @@ OURS = {
     "options",
     "physical_options",
     "auxiliary_options",
+    "neighbours",  # recalled.md, which fences them
     "seat",
     "most",
     "questions_left",
@@ -27,6 +28,8 @@ OURS = {
     "classes.get(image_class, image_class)",
     'judge | replace("_", " ")',
     "duties.get(judge, judge)",
+    'judgement.judge | replace("_", " ")',
+    "duties.get(judgement.judge, judgement.judge)",
     "roles.speaker",
     "record.sex",
     '{"male": "男", "female": "女"}[record.sex]',

@@ -87,7 +87,7 @@ def neighbour(similarity: float, *items: str) -> Neighbour:
 def voted(seat: int, *neighbours: Neighbour) -> set[str]:
     stage = STAGES["treatment"]
     view = DiscussionView(
-        stage, seat, CHART["treatment"], None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), None, [], []
+        stage, seat, CHART["treatment"], None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), [], []
     )
     return set(vote(view).decision.choices())
 

