@@ -6,6 +6,7 @@ Nothing is fetched: what is not on this machine is refused. One reply at a time 
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -24,6 +25,8 @@ from llm.errors import ModelSpecError
 ADAPTER_FILE = "adapter_config.json"
 LONGEST_REPLY = 512  # where neither `max_tokens` nor the training says how long one may be
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
+_PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
+_DATA = {"local_files_only": True, "trust_remote_code": False}
 _loading = threading.Lock()
 
 
@@ -105,13 +108,37 @@ class LoadedModel:
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def check_folder(folder: str) -> None:
-    """Refuse a folder that no model can be loaded from, without loading it.
+def only_data(folder: Path) -> None:
+    """Refuse a folder of a model that would run code of its own: Python files, a map to them, or pickled weights.
 
     Raises:
-        ModelSpecError: it is no model, or a package or the adapter's base is missing.
+        ModelSpecError: naming the file and what would mend it.
+    """
+    code = next(folder.rglob("*.py"), None)
+    for settings in folder.rglob("*config*.json"):
+        with suppress(OSError, ValueError):  # what cannot be read is told by who loads it
+            if json.loads(settings.read_text("utf-8")).get("auto_map"):
+                code = code or settings
+    if code is not None:
+        raise ModelSpecError(
+            f"{folder} brings code of its own ({code.relative_to(folder)}), which is not run; take a model of an "
+            "architecture that transformers knows"
+        )
+    pickled = [file for file in folder.rglob("*") if file.suffix in _PICKLED]
+    if pickled and not any(folder.rglob("*.safetensors")):
+        raise ModelSpecError(
+            f"{folder} has its weights in {pickled[0].name}, which can hold code; save them as .safetensors"
+        )
+
+
+def check_folder(folder: str) -> None:
+    """Refuse a folder that no model can be loaded from, or that would run code, without loading it.
+
+    Raises:
+        ModelSpecError: it is no model, brings code, or a package or the adapter's base is missing.
     """
     path = Path(folder)
+    only_data(path)
     if not (path / ADAPTER_FILE).is_file():
         if not (path / "config.json").is_file():
             raise ModelSpecError(f"hf:{folder} is not a model: it holds neither config.json nor {ADAPTER_FILE}")
@@ -121,6 +148,8 @@ def check_folder(folder: str) -> None:
     base = _base(path)
     if not Path(base).is_dir() and (Path(base).is_absolute() or not _is_cached(base)):
         raise ModelSpecError(f"hf:{folder} was trained on {base}, which is not on this machine")
+    if Path(base).is_dir():
+        only_data(Path(base))
 
 
 def _base(adapter: Path) -> str:
@@ -154,19 +183,19 @@ def load_model(folder: str) -> LoadedModel:
     base = _base(path) if adapted else folder
     trained = _training(path)
     precision = trained.get("precision", "auto")  # an adapter fits the numbers that it was trained on
-    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, local_files_only=True)
+    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, use_safetensors=True, **_DATA)
     prefix = 0
     if adapted:
         from peft import PeftModel
 
-        model = PeftModel.from_pretrained(model, folder, local_files_only=True)
+        model = PeftModel.from_pretrained(model, folder, local_files_only=True)  # of safetensors alone: only_data
         prefix = getattr(model.active_peft_config, "num_virtual_tokens", None) or 0
     model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     words = path if (path / "tokenizer_config.json").is_file() else base
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     return LoadedModel(
         model=model,
-        tokenizer=AutoTokenizer.from_pretrained(words, local_files_only=True),
+        tokenizer=AutoTokenizer.from_pretrained(words, **_DATA),
         longest_source=trained.get("source"),
         longest_reply=trained.get("target", LONGEST_REPLY),
         positions=None if positions is None else positions - prefix,

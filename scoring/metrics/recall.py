@@ -132,7 +132,10 @@ def _bert_scorer(model: str) -> Any:
 def _layers(folder: str) -> int:
     from transformers import AutoConfig
 
-    layers: int = AutoConfig.from_pretrained(folder).num_hidden_layers
+    from llm.local_weights import only_data
+
+    only_data(Path(folder))  # the package would ask whether to run what a model brings
+    layers: int = AutoConfig.from_pretrained(folder, trust_remote_code=False).num_hidden_layers
     return layers
 
 

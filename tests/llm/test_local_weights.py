@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -63,8 +64,8 @@ def model(folder: Path, **options: Any) -> HfChat:
 
 @pytest.mark.parametrize("spec", ["hf:", "hf:no/such/folder", "hf:Qwen/Qwen3-8B"])
 def test_a_folder_that_is_not_there_is_refused_with_the_model_map(spec: str) -> None:
-    with pytest.raises(ModelSpecError, match=r"models\.doctor: .* is not a folder on this machine"):
-        check_models({"doctor": spec})
+    with pytest.raises(ModelSpecError, match=r"models\.default: .* is not a folder on this machine"):
+        check_models({"default": spec})
 
 
 def test_a_folder_without_a_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
@@ -204,3 +205,49 @@ async def test_any_other_role_is_asked_for_json_in_text_at_once(base: Path) -> N
     assert chat_client(f"hf:{base}", settings(base)).own_forms == ("text",)
     said, call = await fail(settings(base, max_tokens=3), ModelError)
     assert "the last message alone is longer than the 509 tokens" in said and call.attempts == 1
+
+
+# Code and pickles that a folder brings
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_a_folder_that_would_run_code_of_its_own_is_refused_without_asking(
+    base: Path, tmp_path: Path, file: str
+) -> None:
+    folder, ran = tmp_path / "evil", tmp_path / "ran"
+    shutil.copytree(base, folder)
+    config = json.loads((folder / file).read_text("utf-8"))
+    config |= {"auto_map": {"AutoModelForCausalLM": "modeling.Evil", "AutoTokenizer": ["modeling.Evil", None]}}
+    (folder / file).write_text(json.dumps(config).replace("auto_map", "auto\\u005fmap"), "utf-8")
+    with pytest.raises(ModelSpecError, match=rf"brings code of its own \({file}\), which is not run"):
+        model(folder)
+    (folder / "modeling.py").write_text(f"open({str(ran)!r}, 'w')", "utf-8")
+    with pytest.raises(ModelSpecError, match="brings code of its own"):
+        model(folder)
+    with pytest.raises(ModelSpecError):
+        build_model(f"hf:{folder}", settings(folder))
+    load_model(str(folder))  # who loads it in spite of that runs none of it
+    assert not ran.exists()
+
+
+def test_pickled_weights_are_refused_before_anything_is_loaded(base: Path, adapter: Path, tmp_path: Path) -> None:
+    for source, weights in ((base, "pytorch_model.bin"), (adapter, "adapter_model.bin")):
+        folder = tmp_path / weights
+        shutil.copytree(source, folder)
+        (folder / weights).write_bytes(b"\x80\x04")
+        model(folder)  # beside others they are not looked at
+        for file in folder.glob("*.safetensors"):
+            file.unlink()
+        with pytest.raises(ModelSpecError, match=rf"{weights}, which can hold code; save them as \.safetensors"):
+            model(folder)
+
+
+def test_an_adapter_on_a_base_that_brings_code_is_refused(base: Path, adapter: Path, tmp_path: Path) -> None:
+    evil, folder = tmp_path / "base", tmp_path / "adapter"
+    shutil.copytree(base, evil)
+    (evil / "modeling.py").touch()
+    shutil.copytree(adapter, folder)
+    config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
+    (folder / "adapter_config.json").write_text(json.dumps({**config, "base_model_name_or_path": str(evil)}), "utf-8")
+    with pytest.raises(ModelSpecError, match=r"modeling\.py"):
+        model(folder)

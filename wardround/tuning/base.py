@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from llm.conversation import PLAIN_TEMPLATE
-from llm.local_weights import ADAPTER_FILE
+from llm.local_weights import ADAPTER_FILE, only_data
 from wardround.tuning.configuration import Tuning, TuningError
 
 
@@ -45,7 +45,9 @@ def load_adapted(tuning: Tuning) -> Any:
     from peft import LoraConfig, PeftConfig, PrefixTuningConfig, get_peft_model
     from transformers import AutoModelForCausalLM, set_seed
 
-    model: Any = _loaded(AutoModelForCausalLM, tuning.base, dtype=getattr(torch, tuning.precision))
+    model: Any = _loaded(
+        AutoModelForCausalLM, tuning.base, use_safetensors=True, dtype=getattr(torch, tuning.precision)
+    )
     _check_length(model, tuning)
     adapter: PeftConfig
     if tuning.method == "prefix":
@@ -81,6 +83,8 @@ def _loaded(kind: Any, base: str, **options: Any) -> Any:
     if (Path(base) / ADAPTER_FILE).is_file():
         raise TuningError(f"--base {base}: is an adapter; name the model that it was trained on, or a merged one")
     try:
+        if here:
+            only_data(Path(base))
         return kind.from_pretrained(base, local_files_only=here, trust_remote_code=False, **options)
     except Exception as error:  # each layer below has its own kinds: files, Hub, safetensors, configuration
         brief = str(error).strip().split("\n")[0]
