@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import cases.importers.agentclinic
+import cases.importers.ai_hospital
 import cases.importers.medchain
 import cases.importers.medqa  # noqa: F401  the last of those that register themselves
 from cases.importers.registry import IMPORTERS, Importer, importer

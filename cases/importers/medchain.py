@@ -45,7 +45,7 @@ def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Ca
         record.expected("", "a case object with tags and [Case Introduction]", record.value)
         return
     sections = Sections(record, record.value)
-    patient = _patient(sections)
+    patient = read_patient(sections)
     case = record.case(
         _id(title),
         {
@@ -68,7 +68,8 @@ def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Ca
         yield case
 
 
-def _patient(sections: Sections) -> dict[str, Any]:
+def read_patient(sections: Sections) -> dict[str, Any]:
+    """What the patient knows; the opening of the present illness stands for a complaint that is absent."""
     complaint, illness = sections.text("chief_complaint"), sections.text("present_illness")
     stated = demographics(*sections.listed("about"), complaint, illness)
     if not complaint and illness:

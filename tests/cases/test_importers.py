@@ -44,7 +44,9 @@ def osce(**changes: object) -> dict[str, object]:
 def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match=r"unknown format 'medchian': did you mean 'medchain'"):
         import_cases("medchian", tmp_path)
-    with pytest.raises(RegistryError, match=r"unknown format 'xml': known are agentclinic, medchain, medqa"):
+    with pytest.raises(
+        RegistryError, match=r"unknown format 'xml': known are agentclinic, ai_hospital, medchain, medqa"
+    ):
         import_cases("xml", tmp_path)
 
 

@@ -1,0 +1,171 @@
+"""AI Hospital: its medical records, or the references inside its released evaluations where there are no records.
+
+A record keeps its sections; results in running text go to the closed items that they name. A released evaluation holds
+an expert's diagnosis, basis and treatment and nothing of the record: what the patient knows and what examinations show
+is then read out of the basis, sentence by sentence, and the provenance says so. Profiles and the doctors' own answers
+are no part of a case. No closed item, department or report is stated: these stages stay unscored.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from cases.case import Case
+from cases.impersonal import impersonal_text
+from cases.importers.findings import Findings
+from cases.importers.medchain import read_patient
+from cases.importers.medchain_departments import assign_departments
+from cases.importers.medchain_sections import Sections
+from cases.importers.registry import importer
+from cases.importers.source import Record, Source
+from cases.text.demographics import demographics
+from cases.text.lexicon import GENERAL
+from cases.text.named_tests import named_tests
+from cases.text.prose import paragraph, prose
+from cases.text.sentences import clauses, sentences
+from cases.text.words import language_of
+from cases.vocabulary import PHYSICAL_ITEMS, normalise
+
+_EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
+_NUMBER = re.compile(r"^\s*[(（]?\d{1,2}\s*[.、)）．:：]\s*")
+_LABEL = re.compile(
+    r"^(?:患者)?(主诉|主要症状|临床症状|症状|现病史|病史|既往病?史|既往|个人史|家族史)\s*(?:[:：为]\s*|(?=[^，。]))"
+)
+_SEEN = re.compile(r"查体|体格检查|体检|体征|专科检查")
+_TESTED = re.compile(r"辅助检查|实验室检查|影像学|化验|结果|检查(?:提示|显示|示|发现)")
+_VERDICT = re.compile(r"诊断|支持|确诊|结果如上")
+_HEADING = re.compile(rf"(?:{_SEEN.pattern}|{_TESTED.pattern}|病史|和|及|:|：)+")
+_PERSON_ALONE = 5  # letters of "老年患者" and the like, which are no complaint
+_COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
+_OPINION = re.compile(r"考虑|提示为|符合|可能|证据|鉴别")
+
+
+@importer("ai_hospital")
+def import_ai_hospital(source: Source) -> Iterator[Case]:
+    """Read records, a JSON list, or released evaluations, JSON lines; of a patient that comes twice, the first."""
+    seen: set[str] = set()
+    read: Callable[[Record, Mapping[str, Any]], dict[str, Any] | None]
+    for record in source.records():
+        value = record.value
+        if isinstance(value, Mapping) and isinstance(value.get("medical_record"), Mapping):
+            number, read = value.get("id"), _record
+        elif isinstance(value, Mapping) and isinstance(value.get("reference_diagnosis"), Mapping):
+            number, read = value.get("patient_id", value["reference_diagnosis"].get("patient_id")), _reference
+        else:
+            record.expected(
+                "", "a record {id, medical_record} or an evaluation {patient_id, reference_diagnosis}", value
+            )
+            continue
+        if number is None:
+            record.expected("patient_id" if read is _reference else "id", "the patient's number", number)
+        elif str(number) not in seen:
+            seen.add(str(number))
+            if data := read(record, value):
+                data["provenance"] = {"source": f"AI Hospital ({source.path.name})", **data.get("provenance", {})}
+                if case := record.case(f"ai-hospital-{number}", data):
+                    yield case
+
+
+def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
+    medical = value["medical_record"]
+    findings = {
+        kind: paragraph(*(prose(medical[key]) for key in keys if key in medical)) for kind, keys in _EXAMINED.items()
+    }
+    examined = {key for keys in _EXAMINED.values() for key in keys}
+    other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
+    if "诊断结果" in medical:  # the final one, where both stand
+        other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}
+    sections = Sections(record, other)
+    patient = read_patient(sections)
+    return {
+        "language": language_of(*(text for text in patient.values() if isinstance(text, str))),
+        "patient": patient,
+        "examinations": _sorted(findings["physical"], findings["auxiliary"]),
+        "key": {
+            **assign_departments([*sections.listed("department"), *_listed(value.get("department"))], record, None),
+            "diagnosis": _names("\n".join(sections.listed("diagnosis"))),
+            "diagnosis_basis": sections.text("diagnosis_basis"),
+            "treatment_course": sections.text("treatment_course"),
+        },
+    }
+
+
+def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A case of an expert's reference alone; None, with a warning, where its basis tells of no complaint."""
+    reference = {
+        name: prose(value["reference_diagnosis"].get(name, "")) for name in ("diagnosis", "basis", "treatment")
+    }
+    raw = str(value["reference_diagnosis"].get("basis", ""))
+    names = _names(str(value["reference_diagnosis"].get("diagnosis", "")))
+    told: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
+    complaint = ""
+    for sentence in (part for line in raw.split("\n") for part in sentences(_NUMBER.sub("", line))):
+        kind, label, sorted_ = "told", _LABEL.match(sentence), dict[str, list[str]]()
+        for clause in clauses(_LABEL.sub("", sentence)):
+            kind = _kind(clause, names, kind)
+            if not _HEADING.fullmatch(clause):
+                sorted_.setdefault(kind, []).append(clause)
+        for kind, parts in sorted_.items():
+            told[kind].append("，".join(parts))
+        if label and label[1] in _COMPLAINTS:
+            complaint = complaint or "，".join(sorted_.get("told", []))
+    complaint = complaint or next(
+        (text for text in told["told"] if len(impersonal_text(text, "zh")) > _PERSON_ALONE), ""
+    )
+    illness = [text for text in told["told"] if text != complaint]
+    if not complaint:
+        record.warn("reference_diagnosis.basis", "tells of no complaint, and there is no record; left out")
+        return None
+    stated = demographics(raw)
+    return {
+        "language": language_of(raw),
+        "patient": {
+            "age_years": stated.age_years,
+            "sex": stated.sex,
+            "chief_complaint": complaint,
+            "present_illness": paragraph(*illness),
+        },
+        "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),
+        "key": {
+            "diagnosis": names,
+            "diagnosis_basis": reference["basis"],
+            "treatment_course": reference["treatment"],
+        },
+        "provenance": {"note": "Patient and examinations are read out of the reference's basis: there was no record."},
+    }
+
+
+def _kind(clause: str, diagnoses: list[str], before: str) -> str:
+    """What a clause is about, after one of another kind; what names or weighs a diagnosis is told to nobody."""
+    if _VERDICT.search(clause):
+        return "opinion"
+    if _SEEN.search(clause):
+        return "physical"
+    if _TESTED.search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
+        return "auxiliary"
+    if before in ("physical", "auxiliary"):
+        return before
+    said = normalise(clause)
+    named = any(normalise(name) in said or said in normalise(name) for name in diagnoses)
+    return "opinion" if named or _OPINION.search(clause) else "told"
+
+
+def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
+    """Results in running text by closed item: a test goes to the item it names, or to the one before it."""
+    findings, last = Findings(), GENERAL
+    if physical:
+        findings.by_item[GENERAL] = [physical]
+    for sentence in sentences(tests):
+        last = next((test.item for test in named_tests(sentence) if test.item not in PHYSICAL_ITEMS.names), last)
+        findings.by_item.setdefault(last, []).append(sentence)
+    return findings.record
+
+
+def _names(text: str) -> list[str]:
+    """The diagnoses of a text, one a line or set apart by commas, without their numbers."""
+    parts = re.split(r"[\n,，;；]|(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", text)
+    return [name for part in parts if (name := _NUMBER.sub("", part).strip(" 。.:：\t"))]
+
+
+def _listed(value: object) -> list[str]:
+    return [value] if isinstance(value, str) and value else []

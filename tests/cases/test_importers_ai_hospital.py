@@ -1,0 +1,109 @@
+"""AI Hospital: records, and the references inside its released evaluations."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from cases.importers import ImportResult, import_cases
+
+RELEASED = (
+    Path(__file__).resolve().parents[3] / "shared" / "datasets" / "ai_hospital" / "evaluation_iiyi_gpt4_onestep.jsonl"
+)
+RECORD = {
+    "主诉": "反复上腹痛3年，加重1周。",
+    "现病史": "患者3年前无明显诱因出现上腹痛。1周前加重，伴黑便。",
+    "既往史": "体健。",
+    "个人史": "吸烟20年。",
+    "一般资料": "男，52岁，工人",
+    "查体": "T 36.5℃，腹软，上腹压痛。",
+    "辅助检查": "血常规：Hb 92g/L。胃镜示十二指肠球部溃疡，可见血凝块。幽门螺杆菌阳性。",
+    "初步诊断": "上消化道出血",
+    "诊断结果": "1. 十二指肠球部溃疡\n2. 左侧大、小隐静脉曲张",
+    "诊断依据": "上腹痛病史及胃镜所见。",
+    "诊治经过": "予抑酸、止血治疗后好转。",
+}
+REFERENCE = {
+    "patient_id": 7,
+    "diagnosis": "\n慢性胃炎，2型糖尿病\n",
+    "basis": "\n1. 主诉: 上腹痛3年\n2. 查体: 上腹压痛\n3. 辅助检查: 胃镜示黏膜充血，诊断为慢性胃炎\n"
+    "4. 糖尿病史10年，考虑2型糖尿病。\n",
+    "treatment": "抑酸治疗。",
+}
+
+
+def read(folder: Path, *records: Any, lines: bool = False) -> ImportResult:
+    file = folder / "source.json"
+    texts = [json.dumps(record, ensure_ascii=False) for record in records]
+    file.write_text("\n".join(texts) if lines else f"[{', '.join(texts)}]", "utf-8")
+    return import_cases("ai_hospital", file)
+
+
+def one(folder: Path, record: Any, **how: Any) -> Case:
+    result = read(folder, record, **how)
+    assert result.errors == []
+    [case] = result.cases
+    return case
+
+
+def test_every_section_of_a_record_has_its_field(tmp_path: Path) -> None:
+    case = one(tmp_path, {"id": 12, "profile": "An invented person.", "medical_record": RECORD})
+    patient, key = case.patient, case.key
+    assert (case.id, case.language, patient.age_years, patient.sex) == ("ai-hospital-12", "zh", 52.0, "male")
+    assert patient.chief_complaint == RECORD["主诉"] and patient.present_illness == RECORD["现病史"]
+    assert (patient.past_history, patient.personal_history) == ("体健。", "吸烟20年。")
+    assert case.examinations.physical == {"General Examination": RECORD["查体"]}
+    assert set(case.examinations.auxiliary) == {"Blood Test", "Endoscopy"}
+    assert key.diagnosis == ["十二指肠球部溃疡", "左侧大、小隐静脉曲张"], "the final one, where both stand"
+    assert (key.diagnosis_basis, key.treatment_course) == (RECORD["诊断依据"], RECORD["诊治经过"])
+    assert "invented" not in case.model_dump_json()
+
+
+def test_a_record_without_a_complaint_or_a_final_diagnosis_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    record = {name: text for name, text in RECORD.items() if name not in ("主诉", "诊断结果", "辅助检查")}
+    result = read(tmp_path, {"id": 1, "medical_record": record})
+    [case] = result.cases
+    assert case.patient.chief_complaint == "患者3年前无明显诱因出现上腹痛。" and case.key.diagnosis == ["上消化道出血"]
+    assert [problem.field for problem in result.warnings] == ["Chief Complaint (主诉)"] and not result.errors
+
+
+def test_of_a_reference_the_patient_knows_the_complaint_and_nobody_is_told_a_diagnosis(tmp_path: Path) -> None:
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": REFERENCE}, lines=True)
+    assert case.patient.chief_complaint == "上腹痛3年" and case.key.diagnosis == ["慢性胃炎", "2型糖尿病"]
+    assert case.examinations.results == {"General Examination": "上腹压痛。", "Endoscopy": "胃镜示黏膜充血。"}
+    told = (case.patient.chief_complaint, case.patient.present_illness, *case.examinations.results.values())
+    assert not any(name in text for name in case.key.diagnosis for text in told)
+    assert "read out of the reference's basis" in (case.provenance.note or "")
+
+
+def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
+    bare = {**REFERENCE, "patient_id": 8, "basis": "胃镜示溃疡。"}
+    result = read(tmp_path, *({"reference_diagnosis": one} for one in (bare, REFERENCE, REFERENCE)), lines=True)
+    assert [case.id for case in result.cases] == ["ai-hospital-7"], "a patient whom two doctors saw is one case"
+    [problem] = result.warnings
+    assert (problem.record, problem.field) == ("line 1", "reference_diagnosis.basis")
+    assert problem.message == "tells of no complaint, and there is no record; left out"
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"patient_id": 1, "dialog_history": []}, "expected a record {id, medical_record} or an evaluation"),
+        ({"medical_record": RECORD}, "id: expected the patient's number, found nothing"),
+        (["no object"], "expected a record {id, medical_record} or an evaluation"),
+    ],
+)
+def test_what_is_neither_is_an_error_that_says_what_was_expected(tmp_path: Path, record: Any, message: str) -> None:
+    [problem] = read(tmp_path, record).errors
+    assert message in str(problem)
+
+
+@pytest.mark.skipif(not RELEASED.exists(), reason="the released evaluations are not here")
+def test_the_released_evaluations_become_cases_of_which_none_tells_its_diagnosis() -> None:
+    result = import_cases("ai_hospital", RELEASED)
+    assert not result.errors and len(result.cases) + len(result.warnings) == 506 and len(result.cases) > 400
+    for case in result.cases:
+        told = f"{case.patient.chief_complaint} {case.patient.present_illness}"
+        assert not any(name in told for name in case.key.diagnosis), case.id
