@@ -12,25 +12,11 @@ from functools import cache, partial
 from cases.case import Case, Sex
 from cases.text.record_sentences import HISTORIES
 from cases.text.sentences import pieces
-from cases.vocabulary import Language, word_list
+from cases.vocabulary import Language, patterns, word_list
 
 _CHILD = 10.0  # years; below this age pregnancy and birth are the mother's
-_KIN = re.compile(
-    r"\s+(?:(?:own|late|older|younger|elder|two|three|four)\s+)*"
-    r"(?:mother|father|sister|brother|parent|aunt|uncle|grand|cousin|child|son|daughter|famil|relative)"
-)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
-# "Her" is "him" before a word that no possessive stands before, and after verbs that give something to somebody.
-_HIM_BEFORE = re.compile(
-    r"\s*(?:[^\w\s'’-]|$)|\s+(?:a|an|the|and|or|but|so|to|in|into|on|at|for|with|from|by|of|as|than|that|who|which|when"
-    r"|while|because|since|until|after|before|during|every|each|this|these|those|some|any|no|not|only|up|down|out|off"
-    r"|over|again|once|twice|very|too|most|more|less|if|about|through|there|here|was|is|has|had|did|does|will|would"
-    r"|awake|asleep|together|immediately|yesterday|today|tonight)\b",
-    re.IGNORECASE,
-)
-_HIM_AFTER = re.compile(
-    r"\b(?:gave|gives?|giving|given|makes?|made|making|keeps?|kept|lets?|told|tells?|examined)\s+$", re.IGNORECASE
-)
 _MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re.IGNORECASE)
 # 他 is a sound in the names of drugs, and part of words that mean others.
 _HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
@@ -148,7 +134,7 @@ def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> 
         before, after = sentence[: found.start()], sentence[found.end() :]
         if found["others"]:
             return _pronoun(found[0], before, after, other) if spouse and spouse.end() <= found.start() else found[0]
-        if section == "family_history" and relatives.search(before) and not _KIN.match(after):
+        if section == "family_history" and relatives.search(before) and not _PATTERNS["kin"].match(after):
             return found[0]
         return _pronoun(found[0], before, after, sex)
 
@@ -171,7 +157,7 @@ def _pronoun(word: str, before: str, after: str, sex: Sex) -> str:
 
 def is_object(before: str, after: str) -> bool:
     """Whether "her" between these words is "him", and not "his"."""
-    return bool(_HIM_BEFORE.match(after) or _HIM_AFTER.search(before))
+    return bool(_PATTERNS["him_before"].match(after) or _PATTERNS["him_after"].search(before))
 
 
 def like(model: str, word: str) -> str:

@@ -20,7 +20,7 @@ from cases.text.demographics import age_phrases, demographics
 from cases.text.prose import label, paragraph, phrase, prose, sentence
 from cases.text.sentences import first_sentence
 from cases.text.words import language_of
-from cases.vocabulary import normalise
+from cases.vocabulary import normalise, patterns
 
 _ROOT = "OSCE_Examination"
 _ACTOR = f"{_ROOT}.Patient_Actor"
@@ -28,15 +28,7 @@ _READ = {"Objective_for_Doctor", "Patient_Actor", "Physical_Examination_Findings
 _ACTOR_READ = {"Demographics", "History", "Symptoms", "Past_Medical_History", "Social_History", "Review_of_Systems"}
 _TEXTS = [name for name, info in PatientRecord.model_fields.items() if info.annotation is str]
 
-_WORKS_AS = re.compile(
-    r"\b(?:works?|working|employed) as an? ([^.,;()]+?)(?= (?:and|who|at|in|for|with)\b|[.,;()]|$)", re.IGNORECASE
-)
-_SEX_WORD = re.compile(r"\b(?:female|male|woman|man|girl|boy)\b", re.IGNORECASE)
-_NO_OCCUPATION = re.compile(
-    r"\b(?:newborn|infant|neonate|baby|toddler|child|adolescent|teenager|adult|patient|person|individual"
-    r"|from|at|with|by|of|in|who|accompanied|presenting)\b|[^A-Za-z -]",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
 @importer("agentclinic")
@@ -145,12 +137,12 @@ def _headed(name: str, value: object) -> str:
 
 def _occupation(about: str, social: str) -> str:
     """The occupation, from "26-year-old female nurse" or "Works as a graphic designer"."""
-    sex = _SEX_WORD.search(about)
+    sex = _PATTERNS["sex_word"].search(about)
     ages = age_phrases(about)
     rest = about[sex.end() :] if sex else about.partition(ages[0])[2] if ages else ""
-    if (trailing := rest.strip()) and not _NO_OCCUPATION.search(trailing):
+    if (trailing := rest.strip()) and not _PATTERNS["no_occupation"].search(trailing):
         return trailing
-    match = _WORKS_AS.search(social)
+    match = _PATTERNS["works_as"].search(social)
     return match[1].strip() if match else ""
 
 
@@ -159,7 +151,7 @@ def _beyond_age_and_sex(about: str) -> str:
     rest = about
     for stated in age_phrases(about):
         rest = rest.replace(stated, "")
-    return about if re.search(r"\w", _SEX_WORD.sub("", rest)) else ""
+    return about if re.search(r"\w", _PATTERNS["sex_word"].sub("", rest)) else ""
 
 
 def _warn_of_leak(record: Record, case: Case) -> None:

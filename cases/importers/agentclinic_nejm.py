@@ -15,20 +15,9 @@ from cases.text.lexicon import first_test_in
 from cases.text.prose import paragraph, phrase
 from cases.text.sentences import first_sentence
 from cases.text.words import language_of
+from cases.vocabulary import patterns
 
-_COMPLAINT = re.compile(r"\b(?:with|for|because of|due to|after) (?P<complaint>an? .+|.+)", re.IGNORECASE | re.DOTALL)
-_PRESENTED = re.compile(r"\b(?:present|refer|admit|evaluat|seen|brought|came|visit)\w*\b", re.IGNORECASE)
-# Directions to the actor rather than facts about the patient.
-_DIRECTION = re.compile(
-    r"\b(?:remember,|your (?:knowledge|role|character)|patient actor|not aware|(?:convey|portray)\w* "
-    r"|minimal information|don't know the (?:details|outcomes|results))",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(r"^(?:(?:for|in) your role as a patient|as a patient)(?: actor)?[^,:]*[,:]\s*", re.IGNORECASE)
-_BETWEEN_RESULTS = re.compile(
-    r"(?<=[.;])\s+(?=[A-Z-])|(?<=:)\s*-\s+|\s+-\s+|\s*\b\d+\.\s+(?=[A-Z])"
-    r"|\s+(?=[A-Z][a-z]+ (?:[a-z]+ )?(?:results|findings|studies|tests|testing):\s+-\s)"
-)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
 def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,24 +63,24 @@ def _correct(record: Record, answers: object) -> list[str]:
 def _complaint(question: str) -> str:
     """What the patient came with: the end of "A 55-year-old woman presented to the clinic with ..."."""
     opening = first_sentence(question)
-    presented = _PRESENTED.search(opening)
-    match = _COMPLAINT.search(opening, presented.end()) if presented else None
+    presented = _PATTERNS["presented"].search(opening)
+    match = _PATTERNS["complaint"].search(opening, presented.end()) if presented else None
     complaint = match["complaint"] if match else opening
     return complaint[:1].upper() + complaint[1:]
 
 
 def _facts(info: str) -> str:
     """What the actor is told of the patient, without the stage directions."""
-    plain = re.sub(r"\*\*|__", "", _OPENING.sub("", info))
+    plain = re.sub(r"\*\*|__", "", _PATTERNS["opening"].sub("", info))
     parts = re.split(r"(?<=[.!?])\s+(?:-\s+|\d+\.\s+)?|:\s+-\s+|\s+-\s+(?=[A-Z])|\s+\d+\.\s+(?=[A-Z])", plain)
-    kept = paragraph(*(part for part in parts if not _DIRECTION.search(part)))
+    kept = paragraph(*(part for part in parts if not _PATTERNS["direction"].search(part)))
     return kept[:1].upper() + kept[1:]
 
 
 def _results(text: str) -> Iterator[tuple[str, str]]:
     """The results that a text lists, each with the heading above it ("Laboratory results: - ...")."""
     heading, result = "Findings", ""
-    for part in (part.strip(" -;") for part in _BETWEEN_RESULTS.split(text)):
+    for part in (part.strip(" -;") for part in _PATTERNS["between_results"].split(text)):
         if part.endswith(":") and ":" not in part[:-1]:
             if result:
                 yield heading, result

@@ -19,6 +19,7 @@ from cases.text.demographics import demographics
 from cases.text.note_sections import heading, read_sections
 from cases.text.prose import phrase
 from cases.text.sentences import sentences
+from cases.vocabulary import patterns
 
 _HISTORIES = {
     "past_history": ("past_history", "medications", "allergies", "immunizations"),
@@ -26,16 +27,7 @@ _HISTORIES = {
     "family_history": ("family_history",),
     "present_illness": ("present_illness", "review_of_systems"),
 }
-_COMES = re.compile(
-    r"\b(?:man|woman|boy|girl|infant|newborn|neonate|child|patient|male|female|teenager|primigravida|multigravida)\b"
-    r".*\b(?:comes?|came|presents?|presented|presenting|is brought|was brought|brings|is evaluated|is admitted|"
-    r"was admitted|complain\w*|reports?|has had|is found|undergoes|underwent|is seen|calls|visits)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_ASKS_DIAGNOSIS = re.compile(
-    r"\bdiagnos[ei]s\b|most likely (?:has|suffering)|which (?:condition|disorder|disease)\b", re.I
-)
-_ASKS_PLAN = re.compile(r"\b(?:treatment|management|therapy|pharmacotherapy|next step|test|study|evaluation)\b", re.I)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
 @dataclass(frozen=True)
@@ -56,12 +48,12 @@ class CaseStudy:
     @property
     def asks_diagnosis(self) -> bool:
         """Whether the answer is the diagnosis."""
-        return _ASKS_DIAGNOSIS.search(self.asked) is not None
+        return _PATTERNS["asks_diagnosis"].search(self.asked) is not None
 
     @property
     def asks_plan(self) -> bool:
         """Whether the answer is the next step."""
-        return not self.asks_diagnosis and _ASKS_PLAN.search(self.asked) is not None
+        return not self.asks_diagnosis and _PATTERNS["asks_plan"].search(self.asked) is not None
 
 
 @importer("medqa")
@@ -94,7 +86,7 @@ def case_studies(source: Source) -> Iterator[CaseStudy]:
         if (study := _study(record)) is None:
             continue
         opening = " ".join(sentences(study.told)[:2])
-        if demographics(opening).age_years is not None or _COMES.search(opening):
+        if demographics(opening).age_years is not None or _PATTERNS["comes"].search(opening):
             yield study
         else:
             left_out += 1

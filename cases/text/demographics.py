@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.case import Sex
+from cases.vocabulary import patterns
 
 _YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25, "周": 7 / 365.25, "d": 1 / 365.25,
               "天": 1 / 365.25, "日": 1 / 365.25, "h": 0.0}  # fmt: skip
@@ -31,16 +32,13 @@ _AGES = [
     ),
     re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
 ]  # fmt: skip
-_EARLIER = re.compile(r"\b(?:when|since|until|at|before|after|by|around)\b[^.,;]{0,14}$", re.IGNORECASE)
-_NOT_THE_PATIENT_NOW = re.compile(rf"\b(?:her|his|their|my|whose)\s*$|{_EARLIER.pattern}", re.IGNORECASE)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 _IN_WORDS = re.compile(
     r"\b(?:half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty(?:-[a-z]+)?)"
     r"(?:\s+and\s+a\s+half)?[\s-](?:years?|months?|weeks?)[\s-]old\b",
     re.IGNORECASE,
 )
-_NEWBORN = re.compile(r"\b(?:newborn|neonate)\b|新生儿", re.IGNORECASE)
 
-_SEX = re.compile(r"\b(?:(?P<female>female|woman|girl|lady)|(?P<male>male|man|boy|gentleman))\b", re.IGNORECASE)
 _SEX_STATED = [
     re.compile(r"\b(?:sex|gender)[\s:]+(?:is\s+)?(?:(?P<female>f(?:emale)?)|(?P<male>m(?:ale)?))\b", re.IGNORECASE),
     re.compile(r"性别[\s:为]*(?:(?P<female>女)|(?P<male>男))"),
@@ -86,7 +84,7 @@ def without_ages(text: str, age_years: float | None = None) -> str:
         folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
         for found in reversed(list(pattern.finditer(folded))):
             before, after = folded[: found.start()], folded[found.end() :]
-            if _EARLIER.search(before):
+            if _PATTERNS["earlier"].search(before):
                 continue
             is_age = re.search(r"\b(?:is|was|am|turned|be)\s+$", before)
             predicate = is_age and not re.match(r"\s+(?!and\b|but\b|now\b)[a-z]", after)
@@ -99,14 +97,14 @@ def without_ages(text: str, age_years: float | None = None) -> str:
 def _ages(text: str, brief: bool) -> Iterator[float]:
     for pattern in _AGES:
         for match in pattern.finditer(text):
-            if not brief and _NOT_THE_PATIENT_NOW.search(text[: match.start()]):
+            if not brief and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
                 continue
             groups = match.groupdict()
             years = float(groups["n"]) * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
             years += 0.5 if groups.get("half") else int(groups.get("months") or 0) / 12
             if years <= _OLDEST:
                 yield round(years, 3)
-    if _NEWBORN.search(text) and (brief or _NEWBORN.search(text[:60])):
+    if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
         yield 0.0
     if brief and (bare := re.fullmatch(r"\D*(\d{1,3})\D*", text)) and int(bare[1]) <= _OLDEST:
         yield float(bare[1])
@@ -117,11 +115,11 @@ def _sex(text: str, brief: bool) -> Sex | None:
         if match := pattern.search(text):
             return _sex_of(match)
     if brief:
-        return _sex_of(_SEX.search(text))
+        return _sex_of(_PATTERNS["sex"].search(text))
     # In running text only the words beside the age: "a 45-year-old man", not "her male partner".
     for match in _AGES[0].finditer(text):
-        if not _NOT_THE_PATIENT_NOW.search(text[: match.start()]):
-            return _sex_of(_SEX.search(text, match.end(), match.end() + 40))
+        if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+            return _sex_of(_PATTERNS["sex"].search(text, match.end(), match.end() + 40))
     return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from cases.text.numbers import NUMBER_WORDS, chinese_number
 from cases.text.statements import mentions, statements
 from cases.text.words import rules_of
-from cases.vocabulary import Language, word_list
+from cases.vocabulary import Language, patterns, word_list
 
 _MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
 
@@ -27,10 +27,7 @@ _NUMBER = re.compile(
     rf"(?:[\s-]?(?:(?P<unit>{'|'.join(_UNITS.values())})(?![A-Za-z]))?)?)",
     re.IGNORECASE,
 )
-# Chinese numerals inside words that count nothing.
-_NOT_NUMBERS = re.compile(
-    "十分|四肢|两侧|七上八下|三番[两五]次|半身|多半|大半|五官|百日咳|百白破|十二指肠|三叉|二甲|四环素"
-)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 _NEGATIONS_EN = re.compile(r"\bcannot\b", re.IGNORECASE)
 _NOTHING_EN = re.compile(r"\b(?:nothing|nobody|nowhere)\b", re.IGNORECASE)
 _NOT_YET_ZH = re.compile("没(?!有)")
@@ -88,7 +85,7 @@ def _all_facts(text: str, language: Language) -> Iterator[Any]:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    for found in _NUMBER.finditer(_NOT_NUMBERS.sub("", text)):
+    for found in _NUMBER.finditer(_PATTERNS["not_numbers"].sub("", text)):
         if found["twice"]:
             yield "2 times"
             continue

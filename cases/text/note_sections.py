@@ -11,18 +11,10 @@ from functools import cache
 
 from cases.text.sentences import sentences
 from cases.text.words import rules_of
-from cases.vocabulary import Language, word_list
+from cases.vocabulary import Language, patterns, word_list
 
 _NEVER = r"(?!)"
-_KIN = re.compile(
-    r"family (?:history|members?)|(?:father|mother|brother|sister|grand\w+|uncle|aunt|cousin|parents|sibling|son"
-    r"|daughter)s?\b"
-    r"(?! (?:and|who)? ?(?:live|is able|in the home))(?<!with )|家族|父|母|兄|弟|姐|妹",
-    re.IGNORECASE,
-)
-_EXAMINED = re.compile(r"(?:on )?(?:physical )?exam(?:ination)?\b|查体", re.IGNORECASE)
-_PATIENT_AGAIN = re.compile(r"(?:the )?patient|she|he|her|his|患者", re.IGNORECASE)
-_OF_FAMILY = re.compile(r"(?:there is )?(?:an? |no )?(?:\w+ )?family (?:or personal )?history|家族", re.IGNORECASE)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 _FINDINGS = ("physical_examination", "test_results")
 
 
@@ -78,12 +70,12 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
             found[section].append(told)
     found["present_illness"], examined = _until_examined(found["present_illness"])
     found["physical_examination"] = [*examined, *found["physical_examination"]]
-    of_family = [line for line in found["present_illness"] if _OF_FAMILY.match(line)]
+    of_family = [line for line in found["present_illness"] if _PATTERNS["of_family"].match(line)]
     found["present_illness"] = [line for line in found["present_illness"] if line not in of_family]
     found["family_history"] += of_family
     # One heading often stands over both: the family's illnesses and the patient's own habits.
     mixed, personal = found["family_history"], note_sections()["personal_history"].told[rules_of(language)]
-    own = [line for line in mixed if personal.search(line) and not _KIN.search(line)]
+    own = [line for line in mixed if personal.search(line) and not _PATTERNS["kin_in_note_sections"].search(line)]
     found["personal_history"] += own
     found["family_history"] = [line for line in mixed if line not in own]
     return {name: tuple(dict.fromkeys(lines)) for name, lines in found.items() if lines}
@@ -94,7 +86,7 @@ def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:
     told: list[str] = []
     examined: list[str] = []
     for line in lines:
-        if _EXAMINED.match(line) or (examined and not _PATIENT_AGAIN.match(line)):
+        if _PATTERNS["examined"].match(line) or (examined and not _PATTERNS["patient_again"].match(line)):
             examined.append(line)
         else:
             told.append(line)

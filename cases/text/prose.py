@@ -4,20 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from cases.text.words import has_chinese
+from cases.vocabulary import patterns
 
 # Labels that say nothing: "Chest CT: Findings: normal" reads better without.
 _BLAND = {"finding", "findings", "result", "results", "level", "value", "description", "report", "结果", "描述"}
 
-# What a writer puts where nothing was recorded. It is no finding: the entry is absent.
-_NOTHING = re.compile(
-    r"|n/?a(?: for .*)?|(?:no|not|non|none)[ -]?"
-    r"(?:information |data |results? |details? |(?:additional|further|other) \w+ )?(?:is |was |were )?"
-    r"(?:specified|provided|mentioned|available|applicable|recorded|documented|stated|given"
-    r"|indicated)(?: (?:in|for|at|due to|given) .*)?"
-    r"|(?:information|data|details?|results?) (?:is |was |were )?not (?:provided|specified|available|given)"
-    r"|pending(?: .*)?|未提供|未提及|未记录|不详",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 _ENDS_SENTENCE = tuple(".!?。！？;；:：")
 
 
@@ -42,7 +34,7 @@ def phrase(value: object) -> str:
     if isinstance(value, list):
         return _joined(phrase(content) for content in value)
     text = " ".join(str(value).split()).rstrip(" .。;；,，")
-    return "" if _NOTHING.fullmatch(text) else text
+    return "" if _PATTERNS["nothing"].fullmatch(text) else text
 
 
 def sentence(name: str, value: object) -> str:

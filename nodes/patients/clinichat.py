@@ -5,7 +5,6 @@ results are told when they are asked for, and a suspected disease, its explanati
 confirm it each draw the patient's next question; the dialogue ends when those tests were named (appendix F, figure 13).
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from typing_extensions import TypedDict
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
-from cases.vocabulary import Language, label
+from cases.vocabulary import Language, label, patterns
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -73,16 +72,7 @@ class ClinichatPatientView:
     language: Language
 
 
-_SUSPECTS = re.compile(
-    r"\bI (?:suspect|think (?:you|it|this|she|he)|believe)|(?:may|might|probably|likely) (?:have|has|be|is)\b|"
-    r"most likely|(?:preliminary|initial|working|likely) diagnosis|diagnosis is|consistent with|"
-    r"怀疑|考虑(?:是|为|您|你|患者|可能)|最可能|很可能|可能是|诊断(?:为|是)|初步诊断|患有",
-    re.IGNORECASE,
-)
-_ASKS_FOR_RESULTS = re.compile(
-    r"\b(?:results?|findings|examinations?|tests?)\b|检查|化验|结果|报告",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("nodes.patients", "patterns")
 
 
 def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
@@ -96,7 +86,7 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
         return ClinichatReply(occasion=occasion, suspected_disease="named before", text=words[occasion])
-    if not asks and _SUSPECTS.search(view.question):
+    if not asks and _PATTERNS["suspects"].search(view.question):
         return ClinichatReply(
             occasion="suspected_disease", suspected_disease=view.question, text=words["suspected_disease"]
         )
@@ -110,7 +100,7 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
 
 
 def _asks_for_all(question: str) -> bool:
-    return bool(_ASKS_FOR_RESULTS.search(question)) and not named_tests(question)
+    return bool(_PATTERNS["asks_for_results"].search(question)) and not named_tests(question)
 
 
 def in_plain_words(view: ClinichatPatientView, words: str) -> ClinichatReply:

@@ -7,22 +7,13 @@ from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs
 from cases.text.sentences import sentences
-from cases.vocabulary import normalise
+from cases.vocabulary import normalise, patterns
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
 # Items under which many tests are filed together: what is not named in the text was not done.
 _COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
-# Words that name no examination, however a request is worded.
-_VAGUE = re.compile(
-    r"\b(?:all|any|every\w*|each|the|an?|of|and|or|for|with|my|your|his|her|latest|recent|last|new|complete|full|whole|entire|"
-    r"medical|clinical|physical|laboratory|labs?|imaging|diagnostic|routine|general|other|further|relevant|available|"
-    r"check\w*|exam\w*|tests?|testing|results?|reports?|findings?|values?|data|records?|files?|stud(?:y|ies)|"
-    r"investigations?|normal|abnormal|positive|negative|done|performed|patient'?s?|levels?|panel|screen\w*)\b|"
-    r"检查|检验|化验|结果|报告|项目|数据|资料|记录|全部|所有|最近|最新|近期|一切|任何|各项|相关|辅助|体格|身体|常规|影像|"
-    r"实验室|医学|患者|病人|正常|异常|阳性|阴性|指标|情况|的"
-)
-_TEST_LIKE = re.compile(r"[抗试验功能造影镜血尿便痰酶素液培养测评分量表图片扫查检]|[a-z]{3}")
+_PATTERNS = patterns("nodes.patients", "patterns")
 
 
 @dataclass(frozen=True)
@@ -97,7 +88,7 @@ def _whole(test: NamedTest, results: dict[str, str]) -> list[str]:
 
 
 def _own_words(name: str) -> list[str]:
-    left = _VAGUE.sub(" ", normalise(name))
+    left = _PATTERNS["vague"].sub(" ", normalise(name))
     return list(re.findall(r"[a-z0-9][\w'-]{2,}|[一-鿿]{2,}", left))
 
 
@@ -106,4 +97,4 @@ def _is_test(name: str) -> bool:
     left = " ".join(_own_words(name))
     if not left:
         return False
-    return test_item(left) is not None if left.isascii() else _TEST_LIKE.search(left) is not None
+    return test_item(left) is not None if left.isascii() else _PATTERNS["test_like"].search(left) is not None

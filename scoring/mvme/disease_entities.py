@@ -9,31 +9,10 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from cases.strict import Strict
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from llm import ModelSettings, Role, ask
 
-_CIRCLED = re.compile(r"[\u2460-\u2473\u2776-\u277f\u24f5-\u24fe]")  # ① and the like: numbers of a list
-_NUMBERING = re.compile(
-    r"(?:^|(?<=[\s;,。]))(?:\(\d{1,2}\)|\d{1,2}[.、)]|[一二三四五六七八九十]{1,2}、|[-•·*])(?!\d)\s*"
-)
-_LINE = re.compile(r"[\n;。]+|\.(?=\s|$)")
-_ITEM = re.compile(r"[,、]")
-_CHINESE_COMPOUND = re.compile(r"合并|并发(?!症)|伴有|伴发|伴随|伴|以及|及其?|和|并(?!发|指|趾|殖)")
-_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
-_HEDGE = re.compile(
-    r"^(?:初步)?(?:诊断为?|考虑为?|疑似|可疑|可能[为是]?|拟诊)\s*:?|(?:可能性大|可能|待查|待排除?|待确认|不除外|\?)+$"
-    r"|^(?:and\s+)?(?:possible|probable|suspected|likely|diagnosis of)\s+|^and\s+|\s+(?:suspected|likely)$",
-    re.IGNORECASE,
-)
-_ONLY_A_GRADE = re.compile(
-    r"(?:心功能)?(?:NYHA|Killip)?(?:分级)?(?:第?[IVX]+|\d|[一二三四])?[级期]?(?:[极很中低]?高?危)?组?", re.IGNORECASE
-)
-# What may follow a comma inside one English name.
-_ENGLISH_QUALIFIER = re.compile(
-    r"(?:un)?specified|acute|chronic|recurrent|left|right|bilateral|mild|moderate|severe|initial|subsequent|not|with"
-    r"|without|due|secondary|stage|type|grade|\w+ type",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("scoring.mvme", "patterns")
 
 
 def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: False) -> list[str]:
@@ -48,10 +27,10 @@ def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: Fals
         text: the diagnosis as it was written.
         is_term: whether a name is known as a term.
     """
-    folded = unicodedata.normalize("NFKC", _CIRCLED.sub("\n", text))
+    folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text))
     found: dict[str, None] = {}
     for line in folded.split("\n"):
-        for chunk in _LINE.split(_NUMBERING.sub("\n", line.strip())):
+        for chunk in _PATTERNS["line"].split(_PATTERNS["numbering"].sub("\n", line.strip())):
             for name in _names(chunk, is_term):
                 found[name] = None
     return list(found)
@@ -62,18 +41,18 @@ def _names(chunk: str, is_term: Callable[[str], bool]) -> Iterator[str]:
     if is_term(chunk):
         yield chunk
         return
-    for item in _items(_BRACKETS.sub("", chunk)):
-        for part in [item] if is_term(item) else _CHINESE_COMPOUND.split(item):
-            name = _HEDGE.sub("", part.strip(" \t:.*#\"'")).strip()
-            if re.search(r"[^\W\d_]", name) and not _ONLY_A_GRADE.fullmatch(name.replace(" ", "")):
+    for item in _items(_PATTERNS["brackets"].sub("", chunk)):
+        for part in [item] if is_term(item) else _PATTERNS["chinese_compound"].split(item):
+            name = _PATTERNS["hedge"].sub("", part.strip(" \t:.*#\"'")).strip()
+            if re.search(r"[^\W\d_]", name) and not _PATTERNS["only_a_grade"].fullmatch(name.replace(" ", "")):
                 yield name
 
 
 def _items(chunk: str) -> Iterator[str]:
     """The parts between commas, with an English qualifier kept on what it qualifies."""
     kept = ""
-    for item in _ITEM.split(chunk):
-        if kept and _ENGLISH_QUALIFIER.match(item.strip()):
+    for item in _PATTERNS["item"].split(chunk):
+        if kept and _PATTERNS["english_qualifier"].match(item.strip()):
             kept = f"{kept},{item}"
         else:
             yield kept
