@@ -5,9 +5,7 @@ from collections.abc import Iterator, Sequence
 from cases import Case
 from cases.text.record_sentences import record_sentences
 from nodes.state.chart import Turn
-from scoring.aie.transcripts import ACTIONS, AieTranscript, AieTurn
-
-_CODES = {action: code for code, action in ACTIONS.items()}
+from scoring.aie.transcripts import CODES, AieTranscript, AieTurn
 
 
 def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
@@ -30,6 +28,6 @@ def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
 
 def _history(dialogue: Sequence[Turn]) -> Iterator[AieTurn]:
     for asked, replies in exchanges(dialogue):
-        state = _CODES.get(asked.action or "", "") if replies else _CODES["Conclusion"]
+        state = CODES.get(asked.action or "", "") if replies else CODES["Conclusion"]
         patient = "\n".join(turn.text for turn in replies) if replies else None
         yield AieTurn(doctor=asked.text, state=state, patient=patient)

@@ -23,18 +23,18 @@ from scoring.metrics.text_overlap import (
     words,
 )
 
-METRICS = (
-    "DIAGNOSIS",
-    "COVERAGE",
-    "INQUIRY_ACC",
-    "INQUIRY_SPECIFIC",
-    "INQUIRY_LOGIC",
-    "ADVICE_ACC",
-    "ADVICE_SPECIFIC",
-    "DISTINCT",
-    "AVG_TURN",
-    "AVG_LEN",
-)
+COLUMNS = {  # of a dialogue without options to choose from
+    "COVERAGE": "Coverage",
+    "INQUIRY_ACC": "Inquiry accuracy",
+    "INQUIRY_SPECIFIC": "Inquiry specificity",
+    "INQUIRY_LOGIC": "Inquiry logic",
+    "ADVICE_ACC": "Advice accuracy",
+    "ADVICE_SPECIFIC": "Advice specificity",
+    "DISTINCT": "Distinct",
+    "AVG_TURN": "Turns",
+    "AVG_LEN": "Length of a turn",
+}
+METRICS = ("DIAGNOSIS", *COLUMNS)
 _LETTER = re.compile(r"\s*[(（]?\s*([A-Z])\s*[)）]?[.。:：]?\s*")
 
 Kind = Literal["inquiry", "advice"]

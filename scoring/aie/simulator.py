@@ -13,17 +13,6 @@ from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import Definition, Sample
 from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, words
 
-METRICS = (
-    "ACCURACY",
-    "PASSIVE",
-    "CAUTIOUS",
-    "CAUTIOUS_INEFFECTIVE",
-    "CAUTIOUS_AMBIGUOUS",
-    "HONEST",
-    "GUIDANCE",
-    "FOCUS",
-    "TRACKING",
-)
 EFFECTIVE, INEFFECTIVE, AMBIGUOUS = ("A-A-A", "B-A-A"), ("A-A-B", "B-A-B"), ("A-B", "B-B")
 DEMAND, OTHER_TOPIC = "C", "D"
 
@@ -157,6 +146,7 @@ _SCORED: Mapping[str, tuple[_Metric, tuple[str, ...]]] = {
     "GUIDANCE": (guidance, AMBIGUOUS),
     "FOCUS": (focus, (DEMAND, OTHER_TOPIC)),
 }
+METRICS = (*_SCORED, "TRACKING")
 
 
 def score_simulator(tests: Iterable[SimulatorTest], definition: Definition = "sound") -> dict[str, list[Sample]]:

@@ -19,11 +19,10 @@ from cases.vocabulary import Language
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
 from scoring.aie.simulator import replies, tracking
-from scoring.aie.transcripts import ACTIONS, SimulatorTest
+from scoring.aie.transcripts import CODES, SimulatorTest
 from scoring.metrics.samples import Sample
 from scoring.records import ForeignModel, Reading, read_records
 
-CODES: Mapping[str, str] = {name: code for code, name in ACTIONS.items()}
 Part = Literal["development", "check"]
 
 

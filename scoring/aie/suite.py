@@ -3,7 +3,7 @@
 from cases import Case
 from llm import ModelSettings
 from scoring.aie.export import aie_transcript
-from scoring.aie.metrics import score_aie
+from scoring.aie.metrics import COLUMNS, score_aie
 from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
@@ -20,17 +20,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
 
 suite = Suite(
     "aie",
-    {
-        "COVERAGE": "Coverage",
-        "INQUIRY_ACC": "Inquiry accuracy",
-        "INQUIRY_SPECIFIC": "Inquiry specificity",
-        "INQUIRY_LOGIC": "Inquiry logic",
-        "ADVICE_ACC": "Advice accuracy",
-        "ADVICE_SPECIFIC": "Advice specificity",
-        "DISTINCT": "Distinct",
-        "AVG_TURN": "Turns",
-        "AVG_LEN": "Length of a turn",
-    },
+    COLUMNS,
     score,
     needs=frozenset({"dialogue", "actions"}),
     neither=("AVG_TURN", "AVG_LEN"),

@@ -22,6 +22,7 @@ ACTIONS = {
     "D": "Other Topic",
     "E": "Conclusion",
 }
+CODES = {action: code for code, action in ACTIONS.items()}
 INQUIRIES = ("A-A-A", "A-A-B", "A-B")
 ADVICE = ("B-A-A", "B-A-B", "B-B")
 TELLING = ("O", "A-A-A", "B-A-A")  # after which the patient tells what is on record

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.strict import Strict
+from scoring.metrics.samples import mean
 
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
 
@@ -50,9 +51,9 @@ def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = ()) -> Dat
         dialogues=len(turns),
         max_turns=max(turns, default=None),
         min_turns=min(turns, default=None),
-        average_turns=_mean(turns),
-        average_words_patient=_mean(words[PATIENT]),
-        average_words_physician=_mean(words[PHYSICIAN]),
+        average_turns=mean(turns),
+        average_words_patient=mean(words[PATIENT]),
+        average_words_physician=mean(words[PHYSICIAN]),
         departments=dict(departments.most_common()),
         diseases=dict(diseases.most_common()),
         languages=dict(languages),
@@ -63,7 +64,3 @@ def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = ()) -> Dat
 def count_words(text: str) -> int:
     """The words of a text; each Chinese character is one."""
     return len(_WORD.findall(text))
-
-
-def _mean(values: list[int]) -> float | None:
-    return sum(values) / len(values) if values else None

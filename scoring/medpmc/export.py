@@ -10,22 +10,12 @@ from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from prompts import load_words
+from scoring.aie import transcripts as aie
 from scoring.aie.export import exchanges
 from scoring.medpmc.transcripts import END
 
 # Med-PMC's codes of the doctor's actions; it has no demand.
-CODES = {
-    "Initialization": "0",
-    "Effective Inquiry": "A-A-A",
-    "Ineffective Inquiry": "A-A-B",
-    "Ambiguous Inquiry": "A-B",
-    "Effective Advice": "B-A-A",
-    "Ineffective Advice": "B-A-B",
-    "Ambiguous Advice": "B-B",
-    "Demand": "B-B",
-    "Other Topic": "C",
-    "Conclusion": END,
-}
+CODES = {**aie.CODES, "Initialization": "0", "Demand": "B-B", "Other Topic": "C", "Conclusion": END}
 
 
 def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport | None) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def score_medpmc(
         skipped = definition == "paper" and table == 9 and len(cases) == PUBLISHED_CASES and case is cases[LEFT_OUT]
         return None if skipped else imaging_pair(case, definition, table)
 
-    samples = {
+    return {
         "Inquiry": column(lambda case: inquiry_pair(case, definition)),
         "Examination": _samples(cases, lambda case: _percent(examination_share(case, find))),
         "MMA": column(mma),
@@ -155,7 +155,6 @@ def score_medpmc(
         "Lens": _samples(cases, lambda case: doctor_length(case, definition)),
         "Turns": _samples(cases, lambda case: float(len(case.history))),
     }
-    return {column: samples[column] for column in METRICS}
 
 
 def _info(cases: Sequence[MedPmcTranscript], measure: Recall) -> list[Sample]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from cases import Case
 from cases.vocabulary import label
-from scoring.aie.simulator_set import CODES, Played
-from scoring.medpmc.export import patient_sections
+from scoring.aie.simulator_set import Played
+from scoring.medpmc.export import CODES, patient_sections
 from scoring.medpmc.judges import PatientScores, PersonaScores
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import Sample
@@ -17,7 +17,6 @@ ASPECTS = {  # Table 4's columns
     "U": "understanding",
     "CM": "communication",
 }
-_STATES = {**CODES, "Initialization": "0", "Other Topic": "C"}  # Med-PMC's codes
 _LEFT_OUT = ("Demand", "Conclusion")  # in one room there are no demands of this kind, and a farewell gets no reply
 
 
@@ -29,7 +28,7 @@ def as_consultations(played: Sequence[Played], cases: Mapping[str, Case]) -> dic
             histories.setdefault(one.item.case_id, []).append(
                 {
                     "doctor": one.item.doctor,
-                    "state": _STATES[one.item.action],
+                    "state": CODES[one.item.action],
                     "patient": one.reply,
                     "standard_patient": one.plain or None,
                 }

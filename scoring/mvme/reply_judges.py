@@ -21,7 +21,8 @@ from llm import Role
 from nodes.offline.record_answers import wants_examination
 from prompts import load_words
 from scoring.aie.simulator import Reply, asks_back, denies, focus
-from scoring.aie.simulator_set import CODES, Played, SimulatorItem
+from scoring.aie.simulator_set import Played, SimulatorItem
+from scoring.aie.transcripts import CODES
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
 

@@ -2,6 +2,7 @@
 
 import io
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,20 +18,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which people who see few colours can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
-_STYLE: Any = {
-    "svg.hashsalt": "wardround",
-    "svg.fonttype": "none",  # text stays text
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "text.parse_math": False,
-}
+_STYLE = Path(__file__).with_name("figures.mplstyle")
 _ACROSS = 4  # panels side by side
 
 
@@ -124,7 +112,7 @@ def as_svg(figure: "Figure") -> str:
     import matplotlib
 
     text = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(fname=_STYLE):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
 
@@ -134,7 +122,7 @@ def as_png(figure: "Figure") -> bytes:
     import matplotlib
 
     picture = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(fname=_STYLE):
         figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
     return picture.getvalue()
 
@@ -143,7 +131,7 @@ def _panels(down: int, across: int, size: tuple[float, float], *, sharey: bool =
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(fname=_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(down, across, sharey=sharey, squeeze=False)
     return figure, list(panels.flat)

@@ -7,40 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
 from wardround.tuning import checks
 from wardround.tuning.configuration import Method, Tuning
 from wardround.tuning.examples import collate, examples_of
 
 _POSITIONS = 512
-_SAID: dict[str, tuple[str, ...]] = {
-    "cough": (
-        "Good morning, doctor. I have been coughing for two weeks.",
-        "I am sorry to hear that. Do you bring up any phlegm?",
-        "Yes, it is yellow, mostly in the morning.",
-        "Have you had a fever, or pain in the chest when you breathe in?",
-        "A little fever on the first days. No pain.",
-        "Do you smoke, and have you had trouble with your lungs before?",
-        "I gave it up ten years ago.",
-        "Thank you. I should like to listen to your chest and to have an X-ray taken; then we know more.",
-    ),
-    "stomach": (
-        "My stomach burns after meals.",
-        "Since when, and does it wake you at night?",
-        "For a month. Sometimes it does.",
-        "Do you take painkillers or drink alcohol?",
-        "I take ibuprofen for my knee, almost every day. " * 4,
-        "That may well be the reason. Have you seen black stools or lost weight?",
-    ),
-    "头痛": (
-        "医生您好，我头痛三天了。",
-        "您好，请问是哪个部位痛？痛的时候有恶心吗？",
-        "两边太阳穴，有点恶心。",
-        "以前有过类似的情况吗？最近睡眠怎么样？",
-        "以前没有，最近经常熬夜。",
-        "好的，我先给您量一下血压。",
-    ),
-}
 
 
 class Check(NamedTuple):
@@ -52,16 +24,7 @@ class Check(NamedTuple):
 
 def smoke_dialogues() -> list[Dialogue]:
     """A few short dialogues, in both languages."""
-    return [
-        Dialogue(
-            id=name,
-            language="zh" if name == "头痛" else "en",
-            messages=[
-                Message(role=PHYSICIAN if place % 2 else PATIENT, content=words) for place, words in enumerate(said)
-            ],
-        )
-        for name, said in _SAID.items()
-    ]
+    return read_dialogues(Path(__file__).with_name("smoke_dialogues.jsonl"))[0]
 
 
 def make_base(folder: Path) -> None:

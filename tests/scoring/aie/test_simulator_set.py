@@ -7,7 +7,6 @@ from cases import load_cases
 from nodes.patients.saps.state_tracker import Action
 from scoring.aie.simulator import confusion, score_simulator
 from scoring.aie.simulator_set import (
-    CODES,
     Played,
     SimulatorItem,
     as_tests,
@@ -16,6 +15,7 @@ from scoring.aie.simulator_set import (
     shipped_files,
     tracking_by_part,
 )
+from scoring.aie.transcripts import CODES
 
 CASES = {case.id: case for case in load_cases()}
 ITEMS = [item for file in shipped_files() for item in read_items(file).records]
