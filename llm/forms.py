@@ -104,7 +104,7 @@ class Forms:
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
-        """Whether a reply shows that the server passed over the form; what is cut off or declined shows nothing."""
+        """Whether a reply shows that the server passed over the form; JSON cut off and what is declined show nothing."""
         if form == PLAIN or form in self.took:
             return False
         text = text_of(message)
@@ -112,7 +112,8 @@ class Forms:
             self.took.add(form)
             return False
         told = {**message.additional_kwargs, **message.response_metadata}
-        if not text.strip() or told.get("refusal") or told.get("finish_reason") == "length":
+        cut = told.get("finish_reason") == "length"
+        if not text.strip() or told.get("refusal") or (cut and ("{" in text or "<think>" in text)):
             return False
         self._misfits[form] += 1 if "{" in text else _SAME_FAULT
         return self._misfits[form] >= _SAME_FAULT

@@ -150,6 +150,12 @@ async def test_a_form_that_is_passed_over_is_left_and_not_tried_again(ignores: l
     assert first.input_tokens > second.input_tokens  # what was passed over is paid too
 
 
+async def test_prose_that_was_cut_off_shows_that_the_form_is_passed_over() -> None:
+    with FakeServer(answer=lambda request: "Hello! " * 9, ignores=["json_schema"], faults=["cut_json"]) as server:
+        await fail(served(server), AnswerError)
+    assert [request.mode for request in server.requests][:2] == ["json_schema", "json_object"]
+
+
 async def test_json_of_another_kind_is_repaired_and_shows_in_the_end_that_the_form_is_passed_over() -> None:
     def other_json(request: ChatRequest) -> Any:
         return GOOD if "JSON schema" in request.messages[-1]["content"] else {"note": "It is all fine."}
