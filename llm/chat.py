@@ -102,7 +102,7 @@ class ChatClient:
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "passed over", lesser
                 continue
-            self.forms.refused |= {(refused, question.name) for refused in refusals}
+            self.forms.remember(question.name, refusals)
             return Reply(text_of(message), *counts, refused=bool(message.additional_kwargs.get("refusal")))
         raise AssertionError("the last form either answers or raises")
 

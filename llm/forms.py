@@ -27,11 +27,10 @@ PLAIN = FORMS[-1]
 _REFUSALS = (400, 404, 422, 501)
 # A failing server that speaks of the form does not fail for the moment: it will never take it.
 _OF_THE_FORM = re.compile(r"response_?format|json_?schema|json_?object|structured.?output|grammar|guided|\btool", re.I)
-_SAME_FAULT = (
-    3  # a form that never worked is given up after so many equal 500s to one question, or replies of another kind
-)
-
-
+# A form that never worked is given up after so many equal 500s to one question, or replies of another kind.
+_SAME_FAULT = 3
+# Said of one answer (Groq's `json_validate_failed`, `tool_use_failed`), and not of the form.
+_OF_THE_ANSWER = re.compile(r"validate_failed|use_failed|failed to (?:generate|validate|call)", re.I)
 # What may be left out if a server refuses it, and how it says so.
 _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
 _UNWANTED = re.compile(
@@ -103,8 +102,12 @@ class Forms:
         faults.append(fault)
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
+    def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
+        """Ask in these forms no more, by the words with which they were refused an answer type."""
+        self.refused |= {(form, answer) for form, why in refusals.items() if not _OF_THE_ANSWER.search(why)}
+
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
-        """Whether a reply shows that the server passed over the form; JSON cut off and what is declined show nothing."""
+        """Whether a reply shows that the server passed over the form; JSON cut off or declined shows nothing."""
         if form == PLAIN or form in self.took:
             return False
         text = text_of(message)
