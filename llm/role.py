@@ -11,6 +11,7 @@ from cases.dialogues import Message
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
+_SENTENCE = 40  # characters
 _declared: "list[Role[Any]]" = []
 
 
@@ -22,10 +23,12 @@ class Speech(Generic[Answer]):
         conversation: what has been said so far, of the same view that the prompt renders, for a model that was taught
             to speak and not to fill in forms; None if the role is never asked so.
         answer: the role's answer that plain words are; a ValueError if they are none.
+        heard: what was just said to the role, which is no answer if it is only said back; None if nobody looks.
     """
 
     conversation: Callable[[Any], list[Message]] | None
     answer: Callable[[Any, str], Answer]
+    heard: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,14 +77,19 @@ class Role(Generic[Answer]):
         Args:
             view: what was asked.
             given: the object, or text without one.
-            closed: whether an item outside a closed list is refused, or kept as it is.
+            closed: whether an item outside a closed list, or what was just said to the role, is refused, or kept as
+                it is.
 
         Raises:
             ValueError: there is none, or one that fails the check.
         """
         if isinstance(given, str) and self.speech is not None and given.strip():
-            return self.checked(view, self.speech.answer(view, given.strip()))
-        return self.checked(view, self.answer.model_validate(given, context={"closed": closed}))
+            answer = self.speech.answer(view, given.strip())
+        else:
+            answer = self.answer.model_validate(given, context={"closed": closed})
+        if closed and self.speech and self.speech.heard and _said_back(answer, self.speech.heard(view)):
+            raise ValueError("text: it only says back what was just said to it; it is to be answered")
+        return self.checked(view, answer)
 
     def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":
         """The role at one of its stages; the same person, not declared anew.
@@ -94,6 +102,11 @@ class Role(Generic[Answer]):
         there: Role[Any] = copy(self)
         vars(there).update(stage=stage, answer=answer or self.answer, **others)
         return there
+
+
+def _said_back(answer: Any, heard: str) -> bool:
+    """Whether the words are those that were heard; a few words may well be (yes, and goodbye)."""
+    return len(heard) >= _SENTENCE and answer.text.strip().casefold() == heard.strip().casefold()
 
 
 def known_roles() -> dict[str, set[str]]:

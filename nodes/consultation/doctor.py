@@ -132,7 +132,12 @@ def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
     return DoctorTurn(text=words.strip(), finished=leave)
 
 
-spoken = Speech(conversation, in_plain_words)
+def last_words(view: InterviewView) -> str:
+    """What was said to the doctor last; nothing before the first word."""
+    return view.chart.dialogue[-1].text if view.chart.dialogue else ""
+
+
+spoken = Speech(conversation, in_plain_words, last_words)
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken

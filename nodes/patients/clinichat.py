@@ -114,7 +114,7 @@ patient = Role(
     "clini_eval/patient",
     ClinichatReply,
     offline=reply_by_rule,
-    speech=Speech(None, in_plain_words),
+    speech=Speech(None, in_plain_words, lambda view: view.question),
 )
 
 

@@ -80,7 +80,7 @@ patient = Role(
     "medchain/patient",
     PatientReply,
     offline=quote_the_record,
-    speech=Speech(None, lambda view, words: PatientReply(text=words)),
+    speech=Speech(None, lambda view, words: PatientReply(text=words), lambda view: view.question),
 )
 
 

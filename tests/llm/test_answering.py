@@ -25,11 +25,13 @@ class Said(BaseModel):
 
 @dataclass(frozen=True)
 class View:
-    report: str = "A small left pleural effusion."
+    report: str = "Since when have you had the pain under your ribs?"
 
 
 SPEECH = Speech[Said](
-    conversation=lambda view: [Message(role=PATIENT, content="Hello.")], answer=lambda view, words: Said(text=words)
+    conversation=lambda view: [Message(role=PATIENT, content="Hello.")],
+    answer=lambda view, words: Said(text=words),
+    heard=lambda view: view.report,
 )
 SPEAKER = Role("examinee", "rehearsal", "judges/claims", Said, offline=lambda view: Said(text=SAID), speech=SPEECH)
 
@@ -75,3 +77,11 @@ async def test_a_form_that_is_always_said_back_is_no_answer() -> None:
 async def test_in_json_mode_the_words_tell_the_fields_and_the_schema_what_they_mean() -> None:
     _, _, (asked,) = await put(lambda request: {"text": SAID})
     assert '"text"' in asked.text and MEANT not in asked.text and MEANT in str(asked.schema)
+
+
+async def test_who_only_says_back_what_was_said_is_asked_once_more_and_then_taken_at_these_words() -> None:
+    back = f" {View().report.upper()} "
+    said, call, asked = await put(lambda request: {"text": back if len(request.messages) == 2 else SAID})
+    assert said.text == SAID and call.repaired and "only says back" in asked[1].messages[-1]["content"]
+    said, call, asked = await put(lambda request: {"text": back})
+    assert said.text == back and call.repaired and len(asked) == 2

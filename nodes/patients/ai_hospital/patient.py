@@ -76,7 +76,7 @@ patient = Role(
     "ai_hospital/patient",
     PatientWords,
     offline=quote_or_pass_on,
-    speech=Speech(None, in_plain_words),
+    speech=Speech(None, in_plain_words, lambda view: view.question),
 )
 
 

@@ -58,7 +58,7 @@ response_generator = Role(
     "saps/response_generator",
     SimulatedReply,
     offline=quote_what_is_released,
-    speech=Speech(None, lambda view, words: SimulatedReply(text=words)),
+    speech=Speech(None, lambda view, words: SimulatedReply(text=words), lambda view: view.words),
 )
 
 
