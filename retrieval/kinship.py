@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.case import Case
+from cases.case import AnswerKey, Case
 from retrieval.features import RememberedCase, remember
 
 NEAR = 0.5  # of the shorter record; unrelated built-in cases share at most 0.2, attacked variants 0.85 (tests)
@@ -49,7 +49,7 @@ class Kin(BaseModel):
 
 def kin_of(case: Case) -> Kin:
     """The kin of a case, by its ids and its record; the answer key plays no part."""
-    pieces = _pieces(_told(remember(case)))
+    pieces = _pieces(_told(remember(case.model_copy(update={"key": AnswerKey()}))))
     ids = frozenset(name for name in (case.id, case.parent_id) if name)
     return Kin(ids=ids, pieces=frozenset(sorted(pieces)[:_SAMPLE]), size=len(pieces))
 
