@@ -1,13 +1,23 @@
 """How a role speaks: one door, `ask`, to chat models, offline rules and people."""
 
 from llm.ask import ask
-from llm.errors import AnswerError, AskError, CacheError, LimitError, ModelError, ModelSpecError
+from llm.errors import (
+    UNANSWERED,
+    AnswerError,
+    AskError,
+    CacheError,
+    LimitError,
+    ModelError,
+    ModelSpecError,
+    RefusedError,
+)
 from llm.limits import Limits, Meter, metering
 from llm.role import Role, Speech
 from llm.settings import ModelSettings
 from llm.trace import Call, Event, Trace, merge_traces
 
 __all__ = [
+    "UNANSWERED",
     "AnswerError",
     "AskError",
     "CacheError",
@@ -19,6 +29,7 @@ __all__ = [
     "ModelError",
     "ModelSettings",
     "ModelSpecError",
+    "RefusedError",
     "Role",
     "Speech",
     "Trace",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,14 +13,26 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
 from llm.build import build_model
-from llm.errors import ModelError, OversizeReplyError
+from llm.errors import ModelError, OversizeReplyError, RefusedError
 from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of
 from llm.question import Question
 from llm.replies import text_of
-from llm.retries import EmptyReplyError, Patience, brief, is_too_many, retry_after, retrying
+from llm.retries import (
+    EmptyReplyError,
+    Patience,
+    ServerAwayError,
+    brief,
+    is_listening,
+    is_too_many,
+    refusal,
+    retry_after,
+    retrying,
+    seems_away,
+    status_of,
+)
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
-from llm.throttle import throttle_of
+from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
 
 _NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError)
@@ -74,6 +87,7 @@ class ChatClient:
 
         Raises:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
+            RefusedError: the server answers no question.
         """
         refusals: dict[str, str] = {}
         faults: list[str] = []
@@ -93,6 +107,8 @@ class ChatClient:
             except FormRefusedError as error:
                 refusals[form], forms = str(error), lesser
                 continue
+            except RefusedError:
+                raise
             except Exception as error:
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
@@ -116,12 +132,27 @@ class ChatClient:
             try:
                 message = await _one_request(runnable, messages, settings.timeout)
             except Exception as error:
+                if why := refusal(error):
+                    raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
+                if await self._is_away(error, throttle, sent, settings.max_outage):
+                    raise ServerAwayError(brief(error)) from error
                 patience.failed(error)
                 if is_too_many(error):
                     throttle.refused(sent, retry_after(error))
                 raise
             throttle.succeeded()
         return message
+
+    async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:
+        """Whether a request failed because its server is away, and it is worth waiting for."""
+        if not seems_away(error):
+            return False
+        url = self.spec.base_url
+        if url is not None and status_of(error) is None:
+            if await is_listening(url):
+                return False  # it is there, and broke off this very question
+            sent = math.inf
+        return throttle.lost(sent, longest)
 
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]

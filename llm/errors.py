@@ -23,6 +23,18 @@ class ModelError(AskError):
     reason = "model_error"
 
 
+class RefusedError(AskError):
+    """The server takes no question at all: it refuses the key or the account, knows no such model, or wants money.
+
+    What gathers answers and goes on without the missing ones must let this one through: none will come.
+    """
+
+    reason = "refused"
+
+
+UNANSWERED = (AnswerError, ModelError)  # one question got no answer; what gathers answers can go on without it
+
+
 class LimitError(AskError):
     """A limit was reached; ``reason`` says whose and which, as in `case_tokens_limit`.
 

@@ -1,8 +1,10 @@
 """When a failed request is sent again, and after what wait."""
 
+import asyncio
 import os
 import random
 import re
+from urllib.parse import urlsplit
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
@@ -16,6 +18,17 @@ _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
 # Environment variables that hold what must not be seen.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
+_SECONDS_TO_CONNECT = 5.0
+
+
+# What servers say of a model that they do not have, and of an account that is used up.
+_NO_MODEL = re.compile(
+    r"model.{0,120}(?:not found|(?:does|do) not exist|not exist|unknown)|"
+    r"(?:unknown|no such|invalid) model|model_not_found|not_found_error",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_QUOTA = re.compile(r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota", re.IGNORECASE)
+_OF_THE_PROMPT = re.compile(r"moderation|flagged|content.?policy", re.IGNORECASE)
 
 
 class EmptyReplyError(RuntimeError):
@@ -58,6 +71,42 @@ def is_transient(error: BaseException) -> bool:
     return "Timeout" in names or "Connection" in names or "TransportError" in names
 
 
+def refusal(error: BaseException) -> str | None:
+    """Why no question will be answered until somebody mends it; None if this error does not say so."""
+    status, text = status_of(error), str(error)
+    if status in (401, 402, 403) and not _OF_THE_PROMPT.search(text):
+        return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
+    if status in (400, 404) and _NO_MODEL.search(text) and (status == 404 or "nvalid model" in text):
+        return "it has no such model"
+    return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None
+
+
+def seems_away(error: BaseException) -> bool:
+    """Whether a request failed as it does while a server is down, restarts, or is behind a proxy without it."""
+    if (status := status_of(error)) is not None:
+        return status in (502, 503, 504)
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    return "Timeout" not in names and (isinstance(error, ConnectionError) or "Connection" in names)
+
+
+async def is_listening(base_url: str | None) -> bool:
+    """Whether a server named by URL takes connections; False of a provider's own, which no one needs to look for."""
+    if base_url is None:
+        return False
+    url = urlsplit(base_url)
+    try:
+        async with asyncio.timeout(_SECONDS_TO_CONNECT):
+            _, writer = await asyncio.open_connection(url.hostname, url.port or (443 if url.scheme == "https" else 80))
+    except OSError:  # a time-out too
+        return False
+    writer.close()
+    return True
+
+
+class ServerAwayError(ConnectionError):
+    """A server that has answered before is away; the question is put again when it is back."""
+
+
 def is_too_many(error: BaseException) -> bool:
     """Whether the server asks for fewer requests."""
     return status_of(error) == _TOO_MANY
@@ -66,6 +115,8 @@ def is_too_many(error: BaseException) -> bool:
 def wait(state: RetryCallState) -> float:
     """Seconds until the next attempt: what the server asked for, or an exponential with jitter."""
     error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, ServerAwayError):
+        return 0.0  # the throttle lets one at a time ask, after a pause
     asked = retry_after(error)
     if asked is not None:
         return asked

@@ -39,6 +39,9 @@ class ModelSettings(BaseModel):
         3, ge=0, le=10, description="How often an answer that cannot be read is asked for again, with what is wrong."
     )
     max_connections: int = Field(64, ge=1, description="Requests that one server gets at the same time.")
+    max_outage: float = Field(
+        1800.0, ge=0, description="Seconds that a server or database that has answered before may be away: all wait."
+    )
     max_tokens: int | None = Field(None, ge=1, description="Tokens an answer may have; the server's default if unset.")
     plain_words: bool = Field(
         False,

@@ -32,6 +32,11 @@ class ModelSpec:
     name: str
     base_url: str | None = None
 
+    @property
+    def server(self) -> str:
+        """Whom it is asked of: `provider` or `provider@base_url`."""
+        return self.provider if self.base_url is None else f"{self.provider}@{self.base_url}"
+
     @classmethod
     def parse(cls, text: str) -> "ModelSpec":
         """Parse a spec; `offline` and `human` are providers without a model name.

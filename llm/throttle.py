@@ -5,12 +5,15 @@ connections belong to: there is one throttle for each server and event loop.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from llm.specs import ModelSpec
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Snapshot:
     waiting: int
 
 
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two looks whether a server is back
 _LAST = 20  # replies that tell whether a server refuses now and then, or refuses
 _LEAST = 8  # the share of the upper bound that refusals leave: an eighth
 
@@ -29,8 +33,9 @@ _LEAST = 8  # the share of the upper bound that refusals leave: an eighth
 class Throttle:
     """The slots of one server in one event loop, given out in the order of asking."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, server: str = "the server") -> None:
         self.most = most
+        self.server = server
         self._answered: deque[bool] = deque(maxlen=_LAST)
         self.allowance = most
         self.in_flight = 0
@@ -39,6 +44,8 @@ class Throttle:
         self._shrunk = 0.0
         self._successes = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._last_answer: float | None = None
+        self._away: tuple[float, int] | None = None  # since when, and how many were allowed then
 
     @property
     def waiting(self) -> int:
@@ -66,6 +73,11 @@ class Throttle:
     def succeeded(self) -> None:
         """The server answered: after as many answers as are allowed at once, one more is allowed."""
         self._answered.append(True)
+        self._last_answer = asyncio.get_running_loop().time()
+        if self._away is not None:
+            since, self.allowance = self._away
+            self._away = None
+            _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
         self._successes += 1
         if self._successes >= self.allowance and self.allowance < self.most:
             self.allowance += 1
@@ -96,10 +108,37 @@ class Throttle:
             self.in_flight += 1
             loop.call_later(pause, self._leave)
 
+    def lost(self, sent: float, longest: float) -> bool:
+        """A request has failed as if the server were away.
+
+        If it is, all wait: one request at a time tries whether it is back, after a pause that grows with the time.
+
+        Args:
+            sent: when it was sent: a server that has answered another one since is there. Infinite if it surely is not.
+            longest: seconds that the server may be away.
+
+        Returns:
+            Whether it is worth waiting for: it has answered before, and is not away for too long.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._last_answer is None or self._last_answer > sent:
+            return False
+        if self._away is None:
+            _log.warning("%s does not answer; the run waits for it, up to %.0f s", self.server, longest)
+            self._away = now, self.allowance
+        since, before = self._away
+        if now - since > longest:
+            self.allowance = before
+            return False
+        self.allowance = 1
+        self._opens = max(self._opens, now + min(_LONGEST_PAUSE, max(_FIRST_PAUSE, (now - since) / 4)))
+        return True
+
     def set_most(self, most: int) -> None:
         """Change the upper bound; what a refusal took away still has to grow back."""
         self.most = most
-        self.allowance = min(self.allowance, most) if self._shrunk else most
+        if self._away is None:
+            self.allowance = min(self.allowance, most) if self._shrunk else most
 
     def _leave(self) -> None:
         self.in_flight -= 1
@@ -131,8 +170,7 @@ def throttle_of(spec: ModelSpec, most: int) -> Throttle:
         if loop.is_closed():
             _throttles.pop(loop, None)
     here = _throttles.setdefault(asyncio.get_running_loop(), {})
-    server = spec.provider if spec.base_url is None else f"{spec.provider}@{spec.base_url}"
-    throttle = here.setdefault(server, Throttle(most))
+    throttle = here.setdefault(spec.server, Throttle(most, spec.server))
     throttle.set_most(most)
     return throttle
 

@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import anyio
 
-from llm import AskError
+from llm import UNANSWERED
 
 AT_ONCE = 8  # questions in flight
 
@@ -38,7 +38,7 @@ async def ask_each(items: Sequence[Item], question: Callable[[Item], Awaitable[F
         async with limit:
             try:
                 answers[place] = await question(items[place])
-            except AskError as error:
+            except UNANSWERED as error:
                 failures[place] = f"{error.reason}: {error}"
 
     try:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from cases.strict import Strict
 from cases.vocabulary import Language
-from llm import AskError, ModelSettings, Role, ask
+from llm import UNANSWERED, ModelSettings, Role, ask
 from scoring.aie.pairwise_rules import Consultation, PairView, Preference, doctor_rule, patient_rule
 
 Outcome = Literal["one", "other", "tie"]
@@ -122,7 +122,7 @@ async def compare(
         where = "/".join(filter(None, (place, order)))
         try:
             answers.append((await ask(role, shown, settings, language=language, place=where)).model_dump())
-        except AskError as error:
+        except UNANSWERED as error:
             return Duel({}, {}, longer, f"{error.reason}: {error}")
     return Duel(answers[0], answers[1], longer)
 

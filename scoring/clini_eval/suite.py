@@ -1,7 +1,7 @@
 """Clini-Eval's points of an interview: of our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
 
 from cases import Case
-from llm import AskError, ModelSettings
+from llm import UNANSWERED, ModelSettings
 from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
@@ -26,7 +26,7 @@ async def score(
         found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
         return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, str(error)))
-    except AskError as error:
+    except UNANSWERED as error:
         reason = f"judge failed: {error.reason}: {error}"
         return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, reason))
     values = {**found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}

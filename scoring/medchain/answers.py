@@ -8,7 +8,7 @@ from pydantic import Field
 from cases import Case
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
-from llm import AskError, ModelSettings
+from llm import UNANSWERED, ModelSettings
 from nodes.state.decisions import Referral
 from scoring.case_scores import CaseScores
 from scoring.medchain.judges import judge_diagnosis, judge_report
@@ -93,7 +93,7 @@ async def score_clinical_workflow(
     async def judged(stage: str, score: Awaitable[float | None]) -> None:
         try:
             scores[stage] = await score
-        except AskError as error:
+        except UNANSWERED as error:
             scores[stage], unscored[stage] = None, f"judge failed: {error.reason}: {error}"
 
     await judged("examination", examination())

@@ -1,7 +1,7 @@
 """MVME: the five parts of a report, graded by the director (AI Hospital, section 3.2)."""
 
 from cases import Case
-from llm import AskError, ModelSettings
+from llm import UNANSWERED, ModelSettings
 from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import LOWEST, SCORES
@@ -26,7 +26,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
     try:
         options = (await grade(report_parts(answers.report), reference, settings, case.language)).options
-    except AskError as error:
+    except UNANSWERED as error:
         reason = f"judge failed: {error.reason}: {error}"
         return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
     for part, option in options.items():

@@ -48,8 +48,12 @@ def test_a_key_that_the_server_quotes_in_its_refusals_is_in_no_file_and_in_no_ou
         told = [run(server, tmp_path / "out", "--set", "max_attempts=1"), wardround("report", str(tmp_path / "out"))]
         sent = [f"{request.headers}{request.body}" for request in server.requests]
     assert [each.returncode for each in told] == [1, 0], told[1].stderr
-    assert {result.termination for result in results(tmp_path / "out")} == {"completed", "model_error"}
-    (error,) = [result.error for result in results(tmp_path / "out") if result.error]
+    if fault == "401":
+        error = told[0].stderr
+        assert "the key is not accepted" in error and "go on" in error
+    else:
+        assert {result.termination for result in results(tmp_path / "out")} == {"completed", "model_error"}
+        (error,) = [result.error for result in results(tmp_path / "out") if result.error]
     assert "<WARDROUND_API_KEY>" in error, "the server did quote it"
     written = {file.name for file in (tmp_path / "out").rglob("*")}
     assert written >= {"manifest.json", "results.jsonl", "summary.json", "checkpoints.sqlite", "report.html"}

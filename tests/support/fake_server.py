@@ -33,6 +33,11 @@ from tests.support.schema_sampler import sample, violate
 Mode = Literal["json_schema", "json_object", "tools", "text"]
 Fault = Literal[
     "401",  # the key is refused, and quoted in the refusal
+    "402",
+    "403",
+    "no_model",  # 404, naming the model
+    "no_quota",  # 429, for ever
+    "too_long",  # 400: the prompt is longer than the model's context
     "429",  # too many requests, with Retry-After
     "500",
     "503",
@@ -285,6 +290,9 @@ class FakeServer:
                 request.status = 401
                 refused = f"Incorrect API key provided: {request.headers.get('authorization')}"
                 await response.send(401, _error(401, refused, "AuthenticationError"))
+            case "402" | "403" | "no_model" | "no_quota" | "too_long":
+                request.status, said = _SAID[request.fault]
+                await response.send(request.status, _error(request.status, said))
             case "429" | "500" | "503":
                 request.status = int(request.fault)
                 headers = {"Retry-After": f"{self.retry_after:g}"} if request.fault == "429" else {}
@@ -359,6 +367,16 @@ _UNSUPPORTED: Mapping[Mode, str] = {
     "json_object": "response_format of type 'json_object' is not supported by this server",
     "tools": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     "text": "a plain completion is not supported by this server",
+}
+
+
+# What OpenAI and others say.
+_SAID: Mapping[str, tuple[int, str]] = {
+    "402": (402, "Insufficient credits"),
+    "403": (403, "Project does not have access"),
+    "no_model": (404, "The model `fake-model` does not exist or you do not have access to it."),
+    "no_quota": (429, "You exceeded your current quota, please check your plan and billing details."),
+    "too_long": (400, "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"),
 }
 
 

@@ -1,5 +1,6 @@
 """What a run amounts to: ``summary.json`` and the tables at its end."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,11 @@ from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
 from wardround.commands.printing import printable
 from wardround.store.run_directory import LIMIT, Result
+
+_REASONS = 5  # that a summary names
+_REASON = 300  # characters of one
+_PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
+_VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 
 
 def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
@@ -31,6 +37,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "failed": len(ordered) - len(scored),
         "limited": sum(result.limited for result in ordered),
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
+        "failures": most_frequent_failures(ordered),
         "dropped_seats": sum(result.dropped_seats for result in ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
         "unscored": count_unscored(scored, suite),
@@ -43,6 +50,23 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "seconds": sum(result.seconds for result in ordered),
         "models": models_of(ordered),
     }
+
+
+def most_frequent_failures(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """Why cases failed or were stopped, the most frequent reason first, in the words of one of them.
+
+    Reasons that differ in numbers, in what they quote and in the place of the call are one.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.termination != "completed":
+            said = _PLACE.sub(" with ", result.error or "")
+            groups.setdefault((result.termination, _VARYING.sub("", said)), []).append(said[:_REASON])
+    most = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return [
+        {"termination": termination, "cases": len(said), "reason": said[0]}
+        for (termination, _), said in most[:_REASONS]
+    ]
 
 
 def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
@@ -126,11 +150,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
-    notes += [
-        f"{count} {'stopped' if reason.endswith(LIMIT) else 'failed'}: {reason}"
-        for reason, count in summary["terminations"].items()
-        if reason != "completed"
-    ]
+    notes += failure_lines(summary)
     if summary.get("dropped_seats"):
         notes.append(f"{summary['dropped_seats']} answers of group members could not be read; the others went on.")
     offline = [role for role, names in summary["models"].items() if "offline" in names]
@@ -139,6 +159,18 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
     return Group(table, *(Text(printable(note)) for note in notes))
+
+
+def failure_lines(summary: dict[str, Any]) -> list[str]:
+    """The most frequent reasons for which cases failed or were stopped, a line each."""
+    lines = [
+        f"{each['cases']} {'stopped' if each['termination'].endswith(LIMIT) else 'failed'}: {each['termination']}"
+        + (f": {each['reason']}" if each["reason"] else "")
+        for each in summary.get("failures", [])
+    ]
+    ended = sum(count for reason, count in summary["terminations"].items() if reason != "completed")
+    others = ended - sum(each["cases"] for each in summary.get("failures", []))
+    return [*lines, f"{others} more for other reasons"] if others else lines
 
 
 def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, list[float]]]:

@@ -40,7 +40,7 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
 
     Raises:
         typer.Exit: 2 if the input or the configuration is bad and nothing was run; 1 if a run could not be kept on the
-            disk any more; 130 if it was interrupted. The same command goes on after both.
+            disk any more, or a server takes no question; 130 if it was interrupted. The same command goes on.
     """
     try:
         yield
@@ -50,7 +50,7 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
     except Exception as error:
         # Imported now, as a command that is only asked for its help must not wait for them.
         from cases import CaseFileError
-        from llm import ModelSpecError
+        from llm import ModelSpecError, RefusedError
         from retrieval import CaseMemoryError, EmbeddingModelError
         from wardround.config.experiment import ConfigurationError
         from wardround.store.durable_lines import RunStoppedError
@@ -58,7 +58,7 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
         bad = (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
         if isinstance(error, (*bad, *refused)):
             refuse(str(error))
-        if not isinstance(error, RunStoppedError):
+        if not isinstance(error, RunStoppedError | RefusedError):
             raise
         echo(f"error: {error}", err=True)
         raise typer.Exit(SOME_FAILED) from None

@@ -44,6 +44,10 @@ def run(
         bool,
         typer.Option(help="Post what models are asked and answer to LangSmith; no answer key."),
     ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also run cases again that have failed for good.")
+    ] = False,
+    fail_on_error: Annotated[bool, typer.Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
@@ -60,6 +64,8 @@ def run(
         "run.concurrency": concurrency,
         "run.engine": engine or ("ray" if address else None),
         "run.address": address,
+        "run.retry_failed": retry_failed or None,
+        "run.fail_on_error": fail_on_error or None,
         "epochs": epochs,
         "prompts": prompts,
     }

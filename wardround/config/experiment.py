@@ -111,6 +111,8 @@ class Run(Section):
         None, description="`postgresql://...` to keep checkpoints there; SQLite in the run directory if not set."
     )
     engine: Literal["local", "ray"] = "local"
+    fail_on_error: bool = Field(False, description="Stop at the first case that fails.")
+    retry_failed: bool = Field(False, description="Run cases again that have failed for good, such as unreadable ones.")
     address: str | None = Field(None, description="Of a Ray cluster; one is started on this machine if not set.")
 
 

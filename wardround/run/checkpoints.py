@@ -21,6 +21,7 @@ from llm.specs import OFFLINE
 from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
+from wardround.run.outages import outlasting
 from wardround.run.postgres import check_postgres, open_postgres
 from wardround.store.durable_lines import DAMAGED, RunStoppedError, writing
 
@@ -256,7 +257,7 @@ async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> 
         RunStoppedError: they cannot be reached any more.
     """
     try:
-        await checkpointer.adelete_thread(thread)
+        await outlasting(lambda: checkpointer.adelete_thread(thread))
     except Exception as error:  # each database has errors of its own
         raise RunStoppedError(
             f"checkpoints can no longer be written: {type(error).__name__}: {error}; mend that and run the same "

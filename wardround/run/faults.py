@@ -6,10 +6,13 @@ from pathlib import Path
 from llm import AskError
 from llm.masking import masked
 
+_OF_LANGGRAPH = "During task with name"
+
 
 def described(error: AskError) -> str:
     """Why a question got no answer, and where it was asked."""
-    return " ".join([str(error), *getattr(error, "__notes__", [])])
+    notes = (note for note in getattr(error, "__notes__", []) if not note.startswith(_OF_LANGGRAPH))
+    return " ".join([str(error), *notes])
 
 
 def fault(error: Exception) -> str:

@@ -29,10 +29,14 @@ def live_view(console: Console, title: str = "") -> Iterator[OnResult]:
             yield _on_terminal(console, progress, title)
     else:
         yield lambda result, done, total: console.print(
-            printable(f"{title}{done}/{total} {result.case_id} epoch {result.epoch}: {result.termination}"),
+            printable(f"{title}{done}/{total} {result.case_id} epoch {result.epoch}: {_ending(result)}"),
             markup=False,
             soft_wrap=True,
         )
+
+
+def _ending(result: Result) -> str:
+    return result.termination if result.error is None else f"{result.termination}: {result.error}"
 
 
 def _bar(console: Console) -> Progress:
@@ -63,6 +67,6 @@ def _on_terminal(console: Console, progress: Progress, title: str) -> OnResult:
         parts.append(f"{calls / max(time.monotonic() - began, 1e-9):.1f} calls/s")
         progress.update(task, description=title + ", ".join(filter(None, parts)), completed=done, total=total)
         if not result.scored:
-            console.print(printable(f"{result.case_id}: {result.termination}: {result.error}"), markup=False)
+            console.print(printable(f"{result.case_id}: {_ending(result)}"), markup=False)
 
     return show

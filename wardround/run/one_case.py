@@ -12,7 +12,7 @@ from cases.sexes import SexBoundError
 from graphs.catalogue import Graph
 from graphs.contexts import JUDGING
 from llm import AskError
-from llm.errors import LimitError
+from llm.errors import LimitError, RefusedError
 from llm.journal import journal
 from llm.limits import Meter, metering
 from llm.trace import Trace
@@ -25,7 +25,9 @@ from wardround.config.experiment import Experiment
 from wardround.config.selection import Item
 from wardround.run.checkpoints import is_database_error, run_thread
 from wardround.run.faults import described, fault
+from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
+from wardround.store.durable_lines import RunStoppedError
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
 
@@ -66,6 +68,9 @@ async def run_case(
         context: what the cases of the run have in common.
         trace_file: of this case.
         meter: of the run, which all cases share.
+
+    Raises:
+        RunStoppedError: a server refuses every question: no other case would fare better.
     """
     started = time.perf_counter()
     limits = experiment.limits
@@ -81,7 +86,9 @@ async def run_case(
             stopped = None
             try:
                 with metering(of_case, meter):
-                    final = await _run_graph(experiment, graph, attempt, thread, context)
+                    final = await outlasting(
+                        lambda: _run_graph(experiment, graph, attempt, thread, context), context.max_outage
+                    )
             except LimitError as error:
                 stopped = error  # what the case had come to is scored
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
@@ -91,6 +98,8 @@ async def run_case(
             outcome |= {"termination": stopped.reason, "error": described(stopped)}
         elif context.grow != "off":
             course = final["follow_up"].course
+    except RefusedError as error:
+        raise RunStoppedError(f"{error}; mend that and run the same command again to go on") from error
     except AskError as error:
         outcome = {"termination": error.reason, "error": described(error)}
     except SexBoundError as error:

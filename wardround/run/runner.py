@@ -21,6 +21,7 @@ from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
 from wardround.run.one_case import Attempt, Outcome
+from wardround.store.durable_lines import RunStoppedError
 from wardround.store.run_directory import Result, RunDirectory
 
 OnResult = Callable[[Result, int, int], None]
@@ -43,7 +44,8 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
         ModelSpecError: a model cannot be used.
         CaseMemoryError: the case memory cannot be opened.
         EmbeddingModelError: the embedding model cannot be loaded.
-        RunStoppedError: the run directory could no longer be written; run it again to go on.
+        RunStoppedError: the run directory could no longer be written, a server takes no question, or a case failed that
+            was not to (``run.fail_on_error``); run it again to go on.
     """
     with laid_over(experiment.prompts):
         return await _run(experiment, out, on_result)
@@ -65,7 +67,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     remembered = await asyncio.to_thread(_verified, memory, selected.items) if memory else None
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
-            finished = directory.resume(growing=context.grow != "off")
+            finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
             if memory and context.grow != "off":
                 await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)
@@ -81,11 +83,23 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
                 done += 1
                 if on_result:
                     on_result(outcome.result, done, total)
+                if experiment.run.fail_on_error and not outcome.result.scored:
+                    failed = outcome.result
+                    raise RunStoppedError(
+                        f"{failed.case_id} failed ({failed.termination}: {failed.error}), and no case is to fail; mend "
+                        "that and run the same command again to go on"
+                    )
 
-            await run_cases(directory, context, left, finish)
+            stopped: RunStoppedError | None = None
+            try:
+                await run_cases(directory, context, left, finish)
+            except RunStoppedError as error:
+                stopped = error  # what was done is summarised, if that can still be written
             summary = summarise_results(directory.results(answers=False), SUITES[experiment.scored_by])
             summary["not_attempted"] = total - summary["attempted"]
             directory.write_summary(summary)
+            if stopped is not None:
+                raise stopped
     return summary
 
 

@@ -177,14 +177,15 @@ class RunDirectory:
         """
         return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
-    def resume(self, *, growing: bool = False) -> set[tuple[str, int]]:
+    def resume(self, *, growing: bool = False, retry_failed: bool = False) -> set[tuple[str, int]]:
         """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out.
 
         Args:
+            retry_failed: whether cases that failed for good are tried again too.
             growing: whether each case leaves a pseudo-case: one whose own is lost is run again, from its trace.
         """
         results = self.results(answers=False)
-        finished = {result.key for result in results if result.final}
+        finished = {result.key for result in results if result.final and (result.scored or not retry_failed)}
         if growing:
             completed = Counter(result.case_id for result in results if result.termination == "completed")
             forgotten = completed - Counter(json.loads(course)["id"] for course in self.remembered())

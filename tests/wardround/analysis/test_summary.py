@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from scoring.suite import SUITES
-from wardround.analysis.summary import summarise_results, summary_table
+from wardround.analysis.summary import most_frequent_failures, summarise_results, summary_table
 from wardround.store.run_directory import Result
 
 SUITE = SUITES["medchain"]
@@ -151,3 +151,20 @@ def test_a_run_without_offline_roles_names_none() -> None:
 def test_brackets_in_a_reason_are_no_markup() -> None:
     summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)
+
+
+def test_the_most_frequent_reasons_are_named_whatever_call_number_and_quotation_they_differ_in() -> None:
+    said = "no answer after {} requests ('{}') at diagnosis/general/seat 1, model openai:a@http://b/v1"
+    failed = [
+        Result(case_id=f"c{number}", epoch=0, termination="model_error", error=said.format(number, number))
+        for number in range(3)
+    ]
+    other = Result(case_id="d", epoch=0, termination="sex_bound", error="pregnant")
+    assert most_frequent_failures([other, *failed, Result(case_id="e", epoch=0, termination="completed")]) == [
+        {
+            "termination": "model_error",
+            "cases": 3,
+            "reason": "no answer after 0 requests ('0') with openai:a@http://b/v1",
+        },
+        {"termination": "sex_bound", "cases": 1, "reason": "pregnant"},
+    ]

@@ -1,0 +1,92 @@
+"""Servers that take no question at all, and servers that go away for a while."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from llm import ModelError, RefusedError, ask
+from llm.throttle import throttles
+from tests.llm.examinee import EXAMINEE, View, put, served
+from tests.support.fake_server import FakeServer
+
+
+@pytest.fixture(autouse=True)
+def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm.throttle._FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("llm.throttle._LONGEST_PAUSE", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("401", "the key is not accepted"),
+        ("402", "it wants to be paid"),
+        ("403", "access is denied"),
+        ("no_model", "it has no such model"),
+        ("no_quota", "the quota is used up"),
+    ],
+)
+async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault: Any, why: str) -> None:
+    with FakeServer(faults=[fault] * 9) as server, pytest.raises(RefusedError, match=f"answers no question: {why}"):
+        await put(served(server))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["429", "500"])
+async def test_a_busy_or_failing_server_may_answer_the_next_question(fault: Any) -> None:
+    with FakeServer(faults=[fault] * 90) as server, pytest.raises(ModelError):
+        await put(served(server, max_attempts=2))
+
+
+async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    server = FakeServer(latency=0.05)
+    server.start()
+    settings = served(server, max_attempts=3, timeout=1, max_connections=8)
+    await put(settings)
+    several = [ask(EXAMINEE, View(f"report {number}"), settings, language="en") for number in range(20)]
+    asked = asyncio.gather(*several)
+    await asyncio.sleep(0.02)  # eight are under way
+    with caplog.at_level(logging.WARNING):
+        await asyncio.to_thread(server.stop)
+        await asyncio.sleep(0.3)
+        (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
+        assert snapshot.allowance == 1 and not asked.done()
+        again = FakeServer(port=server.port)
+        with again:
+            assert len(await asked) == 20
+    assert "does not answer; the run waits for it" in caplog.text and "answers again after" in caplog.text
+    (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
+    assert snapshot.allowance == 8, "all may ask again at once"
+
+
+async def test_a_server_that_is_away_for_too_long_is_given_up() -> None:
+    with FakeServer() as server:
+        settings = served(server, max_attempts=2, max_outage=0.1)
+        await put(settings)
+    with pytest.raises(ModelError, match="Connection"):
+        await put(settings)
+
+
+async def test_a_proxy_without_its_server_is_waited_for_too() -> None:
+    with FakeServer(faults=[None, *["503"] * 5]) as server:
+        settings = served(server, max_attempts=1)
+        await put(settings)
+        _, call = await put(settings)
+    assert call.attempts == 6
+
+
+async def test_a_server_that_has_never_answered_is_not_waited_for() -> None:
+    with FakeServer() as server:
+        settings = served(server, max_attempts=2)
+    with pytest.raises(ModelError, match="after 2 requests"):
+        await put(settings)
+
+
+async def test_a_question_that_breaks_its_connection_while_the_server_is_there_is_not_asked_for_ever() -> None:
+    with FakeServer(faults=[None, *["disconnect"] * 9]) as server:
+        settings = served(server, max_attempts=3)
+        await put(settings)
+        with pytest.raises(ModelError, match="after 3 requests"):
+            await put(settings)
