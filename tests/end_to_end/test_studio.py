@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -209,6 +210,23 @@ def test_without_the_studio_extra_one_line_says_what_to_install(monkeypatch: pyt
     refused = CliRunner().invoke(app, ["dev"])
     assert refused.exit_code == 2
     assert refused.stderr == "error: the development server is not installed: pip install 'wardround[studio]'\n"
+
+
+def test_pickled_runs_that_somebody_else_has_put_here_are_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda _, command: started.append(command))
+    monkeypatch.setattr("os.environ", {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")})
+    for place in ("downloaded", "own"):
+        (tmp_path / place / ".langgraph_api").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / place)
+        if place == "own":
+            CliRunner().invoke(app, ["dev", "--port", "0"])
+        Path(".langgraph_api", "store.pckl").write_bytes(b"cos\nsystem\n")
+        answer = CliRunner().invoke(app, ["dev", "--port", "0"])
+        assert (answer.exit_code, len(started)) == ((2, 0) if place == "downloaded" else (0, 2))
+        assert (".langgraph_api/ holds runs" in answer.stderr) is (place == "downloaded")
 
 
 def test_a_port_in_use_is_refused() -> None:

@@ -178,6 +178,38 @@ def _may_unshare() -> bool:
     return tool is not None and subprocess.run([tool, "-rn", "true"], capture_output=True).returncode == 0
 
 
+# Brings the loopback interface up, which a new namespace has and leaves down, and asks a model server on it.
+IN_A_NAMESPACE = """
+import fcntl, socket, struct, sys
+request = struct.pack("16sh14x", b"lo", 0x1 | 0x40)
+fcntl.ioctl(socket.socket(), 0x8914, request)
+from tests.support.fake_server import FakeServer
+from wardround.cli import main
+with FakeServer() as server:
+    sys.argv = [part.replace("SERVER", server.base_url) for part in sys.argv[1:]]
+    try:
+        main()
+    except SystemExit as end:
+        print("exit", end.code, "asked", len(server.requests))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _may_unshare(), reason="network namespaces are not permitted here")
+def test_a_run_with_a_server_of_this_machine_needs_no_other(tmp_path: Path) -> None:
+    options = ["--limit", "1", "--set", "retrieval=false", "--set", "general_agents=1", "--set", "max_turns=2"]
+    command = ["wardround", "run", "--no-egress", "--models", "default=openai:fake-model@SERVER", *options]
+    done = subprocess.run(
+        ["unshare", "-rn", sys.executable, "-c", IN_A_NAMESPACE, *command, "--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "exit" in done.stdout, done.stderr[-3000:]
+    assert int(done.stdout.split("asked ")[1].split()[0]) > 5
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not _may_unshare(), reason="network namespaces are not permitted here")
 def test_a_run_is_the_same_where_there_is_no_network_at_all(tmp_path: Path) -> None:

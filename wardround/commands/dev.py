@@ -67,6 +67,7 @@ def dev(
     from wardround.serving.allowed import VARIABLE as SERVER
 
     allowed = _allowed(allow or [], allow_origin or [], browser)
+    _own_state()
     free = _free(port)
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
@@ -159,6 +160,24 @@ def _configuration(origins: list[str]) -> Path:
     except OSError as error:
         refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
     return file
+
+
+def _own_state() -> None:
+    """Refuse runs kept here by somebody else: the server would load them, and a pickle can hold code."""
+    from retrieval.vector_cache import cache_folder
+
+    here, known = str(Path.cwd()), cache_folder() / "served_folders.txt"
+    folders = known.read_text("utf-8").splitlines() if known.is_file() else []
+    if here in folders:
+        return
+    if any(Path(".langgraph_api").glob("*.pckl")):
+        refuse(".langgraph_api/ holds runs that no server of yours has kept here, as pickles: delete the folder")
+    try:
+        known.parent.mkdir(parents=True, exist_ok=True)
+        with known.open("a", encoding="utf-8") as out:
+            out.write(f"{here}\n")
+    except OSError as error:
+        refuse(f"{known} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
 
 
 def _free(port: int) -> int:
