@@ -15,7 +15,7 @@ from llm import AskError
 from llm.errors import LimitError, RefusedError
 from llm.journal import journal
 from llm.limits import Meter, metering
-from llm.trace import Trace
+from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.workflow.case_retrieval import add_to_memory
@@ -80,6 +80,7 @@ async def run_case(
     thread = thread_of(attempt, context.run)
     outcome: dict[str, Any]
     course = None
+    outline = Trace()
     try:
         with journal(trace_file):
             of_case = Meter.of([_without_judges(read_trace(trace_file))], "case", limits.case, limits.roles)
@@ -92,6 +93,7 @@ async def run_case(
             except LimitError as error:
                 stopped = error  # what the case had come to is scored
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
+            outline = final.get("trace") or outline
             with metering(meter.without_limits()):
                 outcome = await _scored(experiment, attempt.item, final, context)
         if stopped is not None:
@@ -109,12 +111,12 @@ async def run_case(
     except Exception as error:
         reason = "checkpoint_error" if is_database_error(error) else "internal_error"
         outcome = {"termination": reason, "error": fault(error)}
-    return Outcome(result_of(attempt, trace_file, seconds=time.perf_counter() - started, **outcome), course)
+    return Outcome(result_of(attempt, trace_file, outline, seconds=time.perf_counter() - started, **outcome), course)
 
 
-def result_of(attempt: Attempt, trace_file: Path, **outcome: Any) -> Result:
+def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, **outcome: Any) -> Result:
     """The result line of a case: how it ended, with what its trace says that it took."""
-    trace = read_trace(trace_file)
+    trace = merge_traces(outline, read_trace(trace_file))  # a line may have been damaged since
     return Result(
         case_id=attempt.item.id,
         epoch=attempt.epoch,

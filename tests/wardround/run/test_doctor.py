@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cases import load_cases, save_cases
+from tests.support.damages import DAMAGES, damage
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, outcomes, results, run, short
 from tests.support.schema_sampler import sample
@@ -329,35 +330,6 @@ def test_a_pseudo_case_that_is_lost_is_learnt_again(tmp_path: Path) -> None:
     run(experiment, tmp_path / "run")
     assert outcomes(tmp_path / "run") == outcomes(tmp_path / "whole")
     assert len(RunDirectory(tmp_path / "run").remembered()) == 2
-
-
-DAMAGES = ("flip", "cut", "double", "garbage", "unlink", "folder", "swap", "empty")
-
-
-def damage(out: Path, kind: str, draw: random.Random) -> None:
-    """Damage a file of a run directory, its manifest's copy excepted."""
-    files = sorted(file for file in out.rglob("*") if file.is_file() and file.name not in (".manifest.json", ".lock"))
-    if not files:
-        return
-    file = draw.choice(files)
-    content = file.read_bytes()
-    place = draw.randrange(len(content)) if content else 0
-    if kind in ("unlink", "folder"):
-        file.unlink()
-        if kind == "folder":
-            file.mkdir()
-        return
-    other = draw.choice(files)
-    file.write_bytes(
-        {
-            "flip": content[:place] + bytes([draw.randrange(256)]) + content[place + 1 :],
-            "cut": content[:place],
-            "double": content + b"".join(content.splitlines(keepends=True)[:1]),
-            "garbage": content[:place] + draw.randbytes(40) + content[place:],
-            "swap": other.read_bytes(),
-            "empty": b"",
-        }[kind]
-    )
 
 
 @pytest.mark.slow
