@@ -7,7 +7,7 @@ English names are canonical; names in other languages and aliases map to them. T
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -160,6 +160,14 @@ def label(name: str, language: Language) -> str:
         if name in vocabulary.names:
             return vocabulary.label(name, language)
     return name
+
+
+def labels(names: Sequence[str], language: Language) -> list[str]:
+    """Several terms of one vocabulary in a language: `Surgery` is a department, and among treatments an operation."""
+    for vocabulary in (TREATMENT_ITEMS, DEPARTMENTS):
+        if set(names) <= set(vocabulary.names):
+            return [vocabulary.label(name, language) for name in names]
+    return [label(name, language) for name in names]
 
 
 def canonical_sub_department(text: str) -> str:

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import label
+from cases.vocabulary import label, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -67,7 +67,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
         examinations="\n".join([*results, *found]),
         diagnosis=diagnosis.names,
         basis=diagnosis.basis,
-        treatment=mark("listed", language).join(label(item, language) for item in treatment.items),
+        treatment=mark("listed", language).join(labels(treatment.items, language)),
     )
 
 

@@ -16,6 +16,7 @@ from cases.vocabulary import (
     Language,
     SubDepartment,
     label,
+    labels,
 )
 from prompts import mark
 
@@ -38,7 +39,7 @@ def in_words(decision: Mapping[str, Any], language: Language) -> str:
     """A decision as a prompt shows it: its values, vocabulary terms in the language; a dash if it names nothing."""
     listed = mark("listed", language)
     told = [
-        listed.join(label(str(each), language) for each in (value if isinstance(value, list) else [value]))
+        listed.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
         for value in decision.values()
         if value
     ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import Language, label
+from cases.vocabulary import Language, labels
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment, in_words
 from nodes.state.union import union_by
@@ -43,7 +43,7 @@ class Options:
 
     def __str__(self) -> str:
         """The names as a prompt shows them."""
-        return mark("series", self.language).join(label(name, self.language) for name in self.names)
+        return mark("series", self.language).join(labels(self.names, self.language))
 
     def __bool__(self) -> bool:
         """Whether the choice is closed at all."""

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.vocabulary import IMAGE_CLASSES, label
+from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, IMAGE_CLASSES, TREATMENT_ITEMS, Vocabulary, label
 from nodes.state.decisions import Judgement, PhysicalOrders, Report, Round, Verdict
-from nodes.state.stage import Opinion
+from nodes.state.stage import Opinion, Options
 from prompts import Prompt, PromptError, check_language, folders, languages, load_prompt, loading
 from prompts.loading import Language, fence
 
@@ -289,10 +289,18 @@ def test_a_decision_is_shown_in_the_words_of_the_language_like_what_it_was_chose
     for decision, told in (
         ({"names": ["急性阑尾炎", "腹膜炎"], "basis": "右下腹压痛。"}, "急性阑尾炎、腹膜炎；右下腹压痛。"),
         ({"items": ["Blood Test", "X-ray"]}, "血液学检查、X-ray"),
+        ({"urgency": "urgent", "department": "Surgery"}, "urgent；外科"),
+        ({"items": ["Surgery"], "plan": "阑尾切除。"}, "手术；阑尾切除。"),
         ({"items": []}, "-"),
     ):
         values = NOTHING | {"chart": "", "opinions": [opinion(1, **decision)]}
         assert f">\n{told}\n" in load_prompt("medchain/summarizing", "zh", "diagnosis").render(values)[1]
+
+
+@pytest.mark.parametrize("vocabulary", [DEPARTMENTS, TREATMENT_ITEMS, AUXILIARY_ITEMS])
+def test_what_may_be_chosen_is_listed_in_words_that_are_read_as_the_same_choice(vocabulary: Vocabulary) -> None:
+    shown = str(Options(vocabulary.names, "zh")).split("；")
+    assert [vocabulary.canonical(name) for name in shown] == list(vocabulary.names)
 
 
 JUDGES = {
