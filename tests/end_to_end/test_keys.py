@@ -10,7 +10,12 @@ import pytest
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, IDS, results, spec
 
-OWN = {"WARDROUND_API_KEY": "wardcanary-5b1f07c2e9", "OPENAI_API_KEY": "sk-openaicanary-8d33a1"}
+OWN = {
+    "WARDROUND_API_KEY": "wardcanary-5b1f07c2e9",
+    "OPENAI_API_KEY": "sk-openaicanary-8d33a1",
+    "FIRST_KEY": "firstcanary-77aa01",
+    "SECOND_TOKEN": "secondcanary-c0ffee",
+}
 SETTINGS = ["retrieval=false", "general_agents=1", "discussion_rounds=1", "feedback=same_stage", "max_turns=2"]
 
 
@@ -60,6 +65,35 @@ def test_a_key_that_the_server_quotes_in_its_refusals_is_in_no_file_and_in_no_ou
     assert holding(tmp_path) == []
     assert not any(key in each.stdout + each.stderr for each in told for key in OWN.values())
     assert all(OWN["WARDROUND_API_KEY"] in text and OWN["OPENAI_API_KEY"] not in text for text in sent)
+
+
+BLOCKS = """
+models = {{default = "first", general = "second"}}
+[model.first]
+spec = "openai:fake-model"
+base_url = "{first}"
+api_key_env = "FIRST_KEY"
+[model.second]
+spec = "openai:fake-model@{second}"
+api_key_env = ""
+headers = {{X-Gateway-Key = "$SECOND_TOKEN"}}
+temperature = "default"
+"""
+
+
+@pytest.mark.slow
+def test_two_servers_of_a_run_are_each_sent_their_own_key_and_no_file_has_one(tmp_path: Path) -> None:
+    with FakeServer() as first, FakeServer() as second:
+        file = tmp_path / "blocks.toml"
+        file.write_text(BLOCKS.format(first=first.base_url, second=second.base_url), "utf-8")
+        switches = [part for setting in SETTINGS for part in ("--set", setting)]
+        told = wardround("run", str(file), "--limit", "1", *switches, "--out", str(tmp_path / "out"))
+        sent = [[f"{request.headers}{request.body}" for request in server.requests] for server in (first, second)]
+    assert told.returncode == 0, told.stderr
+    assert sent[0] and all(OWN["FIRST_KEY"] in text and text.count("canary") == 1 for text in sent[0])
+    assert sent[1] and all(OWN["SECOND_TOKEN"] in text and text.count("canary") == 1 for text in sent[1])
+    assert all("temperature" in text for text in sent[0]) and not any("'temperature'" in text for text in sent[1])
+    assert holding(tmp_path) == [] and "canary" not in told.stdout + told.stderr
 
 
 def test_that_search_finds_a_key_in_a_binary_file(tmp_path: Path) -> None:
