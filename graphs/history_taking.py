@@ -27,8 +27,19 @@ def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> lis
 
 
 def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """The groups for physical and auxiliary orders work side by side; or the orders are read off the dialogue."""
-    return ["physical", "auxiliary"] if context_of(runtime).orders == "group" else ["orders from the dialogue"]
+    """The group for physical orders, and with it the one for auxiliary orders if they work side by side.
+
+    Or the orders are read off the dialogue.
+    """
+    context = context_of(runtime)
+    if context.orders == "dialogue":
+        return ["orders from the dialogue"]
+    return ["physical", "auxiliary"] if context.order_groups == "side_by_side" else ["physical"]
+
+
+def auxiliary_in_turn(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
+    """Auxiliary examinations are ordered in view of the physical ones (MedChain, B.1)."""
+    return ["in turn"] if context_of(runtime).order_groups == "in_turn" else []
 
 
 builder = StateGraph(
@@ -49,6 +60,7 @@ orders: dict[Hashable, str] = {**groups, "orders from the dialogue": "extract_or
 builder.add_conditional_edges(START, ask_or_order, {"interactive": "interview", **groups})
 builder.add_conditional_edges("interview", refine_or_order, {"with retrieval": "refine", **orders})
 builder.add_conditional_edges("refine", order, orders)
+builder.add_conditional_edges("physical", auxiliary_in_turn, {"in turn": "auxiliary"})
 builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
 builder.add_edge("extract_orders", "examine")
 builder.add_edge("examine", END)

@@ -33,6 +33,7 @@ async def ask_at_stage(
     settings: ModelSettings,
     *parts: str,
     answer: type[BaseModel] | None = None,
+    seat: int | None = None,
 ) -> Any:
     """Put the question of a stage, with the pictures that belong to the report being written.
 
@@ -45,12 +46,14 @@ async def ask_at_stage(
         settings: the model map and the limits of a call.
         parts: what tells the call from others of the role in this visit to the stage.
         answer: the type of the answer at this stage, if each stage has another.
+        seat: which of the role's numbered seats is asked.
     """
     chart, pictures = view.chart, []
     if view.stage.decision is Report:
         pictures = [picture.file for picture in chart.pictures if picture.item == state.get("image_class")]
     there = role.at(view.stage.name, answer)
-    return await ask(there, view, settings, language=chart.language, place=place(state, *parts), pictures=pictures)
+    where = place(state, *parts)
+    return await ask(there, view, settings, language=chart.language, place=where, pictures=pictures, seat=seat)
 
 
 async def ask_in_turn(

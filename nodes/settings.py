@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from cases.registry import NameIn
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
+from nodes.state.decisions import NonEmpty
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import parts
 
@@ -94,6 +95,11 @@ class CourseSettings(Settings):
         description="Examinations as the group orders them, or as extracted from the dialogue.",
         json_schema_extra=_at("history_taking"),
     )
+    order_groups: Literal["in_turn", "side_by_side"] = Field(
+        "in_turn",
+        description="Physical examinations are ordered first and auxiliary ones in view of them, or both at once.",
+        json_schema_extra=_at("history_taking"),
+    )
     sequential: bool = Field(
         True,
         description="Stages build on each other; if off, each gets the reference of earlier ones.",
@@ -142,6 +148,12 @@ class GroupSettings(SeatSettings):
 
     general_agents: int = Field(
         3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.", json_schema_extra=_STAGES
+    )
+    specialties: Literal["by_case", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = Field(
+        "by_case",
+        description="What the doctors of a group are: specialists of the second-level departments of the case, first "
+        "those it is referred to; nothing in particular; or the named specialties, seat by seat.",
+        json_schema_extra=_STAGES,
     )
     discussion_rounds: int = Field(
         2, ge=1, le=5, description="How often they speak: alone, then seeing each other.", json_schema_extra=_STAGES

@@ -140,6 +140,7 @@ class Chart:
     reports: dict[str, str]
     diagnosis: Diagnosis | None
     decided: dict[str, dict[str, Any]]
+    orders: Sequence[str] = ()  # physical examinations, for who orders auxiliary ones after them
 
     def __str__(self) -> str:
         """The chart in words, in the language of the prompt."""

@@ -85,6 +85,7 @@ class StageInput(Findings, total=False):
     """What a stage starts from: the findings, and the image class where it reports on one."""
 
     image_class: str
+    physical_orders: list[str]
 
 
 class StageState(StageInput, Progress, total=False):
@@ -102,7 +103,6 @@ class StageState(StageInput, Progress, total=False):
     rounds: list[Round]
     ended: str
     strategy: str
-    physical_orders: list[str]
     auxiliary_orders: list[str]
     treatment: Treatment
 

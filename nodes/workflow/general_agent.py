@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.vocabulary import label
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -17,10 +18,11 @@ from nodes.offline.chart_signs import reason
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Judgement, Report, Round
 from nodes.state.stage import Opinion, Options, StageState, opinions_of
-from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at
+from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at, sub_departments_of
 from retrieval import Neighbour
 
 D = TypeVar("D", bound=Decision)
+MOST_AGENTS = 9  # in one group
 
 
 class Proposal(Strict, Generic[D]):
@@ -42,6 +44,7 @@ class DiscussionView:
     neighbours: Sequence[Neighbour]
     opinions: list[Opinion]
     file: list[Round]
+    specialty: str = ""
 
     @property
     def objections(self) -> list[Judgement]:
@@ -77,7 +80,20 @@ def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
     return Proposal[decision]  # type: ignore[valid-type]
 
 
-general_agent: Role[Any] = Role("general", "", "medchain/general", Proposal, offline=vote, stages=STAGES)
+general_agent: Role[Any] = Role(
+    "general", "", "medchain/general", Proposal, offline=vote, seats=MOST_AGENTS, stages=STAGES
+)
+
+
+def specialty_of(seat: int, chart: Chart, context: Context) -> str:
+    """What a seat of the group is (MedChain, B.1: specialists of the department); nothing before there is one."""
+    if isinstance(context.specialties, list):
+        return context.specialties[(seat - 1) % len(context.specialties)]
+    if context.specialties == "plain":
+        return ""
+    referred = chart.referral.sub_departments if chart.referral else []
+    here = list(dict.fromkeys([*referred, *sub_departments_of(chart.department, context)]))
+    return label(here[(seat - 1) % len(here)], chart.language) if here else ""
 
 
 @member()
@@ -95,9 +111,11 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         neighbours=recalled_at(stage, state, chart),
         opinions=opinions_of(state, spoken - 1),
         file=state.get("rounds", []),
+        specialty=specialty_of(seat, chart, context),
     )
     where = (f"discussion{spoken}", f"seat{seat}")
-    proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=_proposal(stage.decision))
+    answer = _proposal(stage.decision)
+    proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=answer, seat=seat)
     opinion = Opinion(
         discussion_round=spoken,
         seat=seat,

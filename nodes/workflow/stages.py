@@ -189,7 +189,7 @@ PHYSICAL = Stage(
     without_model=lambda chosen, chart, options: {"items": list(chosen) or ["General Examination"]},
     outcome=lambda stage, decision, findings: {"physical_orders": decision.items},
     output=PhysicalOutput,
-    shows=("results", "pictures"),
+    shows=("orders", "results", "pictures"),
     precedent=lambda case, image_class: list(case.physical_examination),
     recalls=("chief_complaint", "physical_items"),
     options=lambda chart, context: PHYSICAL_ITEMS.names,
@@ -303,7 +303,7 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
     """
     known: dict[str, Any] = dict(findings)
     if (reference := findings.get("reference")) is not None:
-        known |= {**dict(reference), "decided": {}}
+        known |= {**dict(reference), "decided": {}, "physical_orders": []}
     here = STAGES[stage]
     # Results and pictures are there once the whole of history-taking is done.
     earlier = list(STAGES.values())[: position_of(here)]
@@ -325,5 +325,6 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
         pictures=pictures if "pictures" in shown else [],
         reports=known.get("reports", {}) if "reports" in shown else {},
         diagnosis=known.get("diagnosis") if "diagnosis" in shown else None,
+        orders=known.get("physical_orders", []) if "orders" in shown and here.part == PHYSICAL.part else [],
         decided={each.name: known["decided"][each.name] for each in earlier if each.name in known.get("decided", {})},
     )

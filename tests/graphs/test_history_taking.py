@@ -140,8 +140,9 @@ def test_orders_from_a_dialogue_that_is_not_held_are_refused_before_the_first_ca
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_the_groups_for_physical_and_auxiliary_orders_work_side_by_side(how: str) -> None:
+async def test_the_groups_for_physical_and_auxiliary_orders_work_side_by_side_if_asked_to(how: str) -> None:
     context: Any = {"retrieval": False, "interactive": False, "discussion_rounds": 1, "feedback": "off"}
+    context["order_groups"] = "side_by_side"
     with FakeServer(latency=0.4) as server:
         context["models"] = seats(server)
         if how == "invoke":

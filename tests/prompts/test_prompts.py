@@ -219,7 +219,7 @@ def test_fenced_text_has_exactly_one_closing_tag_and_it_stands_at_the_end(text: 
 
 
 def chart(**known: Any) -> SimpleNamespace:
-    nothing = dict.fromkeys(("referral", "triage", "dialogue", "results", "pictures", "reports", "diagnosis"))
+    nothing = dict.fromkeys(("referral", "triage", "dialogue", "orders", "results", "pictures", "reports", "diagnosis"))
     return SimpleNamespace(**nothing | {"decided": {}} | known)
 
 
@@ -272,7 +272,14 @@ def opinion(seat: int, **decision: Any) -> Opinion:
     return Opinion(discussion_round=0, seat=seat, decision=given, reasoning="Not urgent.")
 
 
-NOTHING: dict[str, Any] = {"image_class": None, "options": "", "neighbours": "", "file": [], "reply": ""}
+NOTHING: dict[str, Any] = {
+    "image_class": None,
+    "options": "",
+    "neighbours": "",
+    "file": [],
+    "reply": "",
+    "specialty": "",
+}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
