@@ -2,14 +2,14 @@
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from cases import Case
 from cases.registry import Registry
-from llm import ModelSettings
+from llm import AskError, ModelSettings
 
 # What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
 # a patient took the doctor's words, and a dialogue that was written from a note.
@@ -25,6 +25,13 @@ class CaseScores:
 
     values: Mapping[str, float | None]
     unscored: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def none_of(cls, names: Iterable[str], why: str | AskError) -> Self:
+        """No score of any name, for one reason: in words, or because a judge failed."""
+        names = list(names)
+        reason = why if isinstance(why, str) else f"judge failed: {why.reason}: {why}"
+        return cls(dict.fromkeys(names), dict.fromkeys(names, reason))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,9 @@ def record_sentences(
 def _person(patient: PatientRecord, language: Language) -> list[str]:
     language, lines = rules_of(language), []
     if (years := patient.age_years) is not None:
-        lines.append(f"Age: {_age(years, 'en')}." if language == "en" else f"年龄：{_age(years, 'zh')}。")
+        lines.append(
+            f"Age: {age_in_words(years, 'en')}." if language == "en" else f"年龄：{age_in_words(years, 'zh')}。"
+        )
     if patient.sex:
         sex = _SEX[language].get(patient.sex, patient.sex)
         lines.append(f"Sex: {sex}." if language == "en" else f"性别：{sex}。")
@@ -51,7 +53,8 @@ def _person(patient: PatientRecord, language: Language) -> list[str]:
     return lines
 
 
-def _age(years: float, language: Language) -> str:
+def age_in_words(years: float, language: Language) -> str:
+    """An age in years; in months or days where there are not two of the longer."""
     units = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
     for count, unit in ((years, units[0]), (years * 12, units[1])):
         if count >= 2:

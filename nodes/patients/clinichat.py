@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
@@ -22,7 +21,8 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
-from nodes.state.chart import Presentation, Turn
+from nodes.state.chart import Turn
+from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release
 from prompts import load_words
 
@@ -38,14 +38,12 @@ Occasion = Literal[
 DIAGNOSING: tuple[Occasion, ...] = ("suspected_disease", "disease_explained", "differential", "confirmatory_tests")
 
 
-class ClinichatPatientState(TypedDict, total=False):
+class ClinichatPatientState(HeardState, total=False):
     """The patient's view of the state: the whole clinical note, both records, and what has been said."""
 
-    presentation: Presentation
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
-    dialogue: list[Turn]
 
 
 class ClinichatReply(Strict):

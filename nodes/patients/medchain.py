@@ -6,7 +6,6 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from cases.strict import Strict
@@ -16,16 +15,15 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.chart import Presentation, Turn
+from nodes.state.chart import Turn
+from nodes.state.patient_side import HeardState
 from prompts import load_words
 
 
-class PatientState(TypedDict, total=False):
+class PatientState(HeardState, total=False):
     """The patient's view of the state: the own record and what has been said."""
 
-    presentation: Presentation
     patient_record: PatientRecord
-    dialogue: list[Turn]
 
 
 class PatientReply(Strict):

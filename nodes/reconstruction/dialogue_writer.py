@@ -46,21 +46,6 @@ class DirectDialogue(Strict):
 
 
 @dataclass(frozen=True)
-class SectionView:
-    """What the author sees when a section is due."""
-
-    note: Note
-    roles: RoleSetting
-    knowledge: ClinicalKnowledge
-    plan: list[PlannedSection]
-    section: PlannedSection
-    before: list[Exchange]
-    draft: list[Exchange]
-    objections: list[str]
-    language: Language
-
-
-@dataclass(frozen=True)
 class WholeView:
     """What the author sees when all is written at once."""
 
@@ -69,6 +54,16 @@ class WholeView:
     knowledge: ClinicalKnowledge
     plan: list[PlannedSection]
     language: Language
+
+
+@dataclass(frozen=True)
+class SectionView(WholeView):
+    """What the author sees when a section is due."""
+
+    section: PlannedSection
+    before: list[Exchange]
+    draft: list[Exchange]
+    objections: list[str]
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def short_script(note: Note, language: Language) -> list[Exchange]:
     ]
 
 
-def _script(view: SectionView | WholeView) -> list[WrittenSection]:
+def _script(view: WholeView) -> list[WrittenSection]:
     return script(view.note, view.roles, view.plan, view.knowledge.diagnostic.most_likely_disease)
 
 

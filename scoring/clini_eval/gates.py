@@ -11,7 +11,7 @@ async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSetti
     """For each gate 1 if the dialogue passes it, else 0; None for all if no dialogue was written."""
     dialogue = answers.reconstructed
     if dialogue is None:
-        return CaseScores(dict.fromkeys(GATES), dict.fromkeys(GATES, "no dialogue was written"))
+        return CaseScores.none_of(GATES, "no dialogue was written")
     return CaseScores({name: 0.0 if any(gate(dialogue)) else 1.0 for name, gate in GATES.items()})
 
 

@@ -21,14 +21,13 @@ async def score(
     elif answers.reconstructed is not None:
         dialogue = answers.reconstructed
     else:
-        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, "no dialogue was written"))
+        return CaseScores.none_of(suite.published, "no dialogue was written")
     try:
         found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
-        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, str(error)))
+        return CaseScores.none_of(suite.published, str(error))
     except UNANSWERED as error:
-        reason = f"judge failed: {error.reason}: {error}"
-        return CaseScores(dict.fromkeys(suite.published), dict.fromkeys(suite.published, reason))
+        return CaseScores.none_of(suite.published, error)
     values = {**found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}
     return CaseScores(values, {name: _PARTLY for name, value in values.items() if value is None})
 

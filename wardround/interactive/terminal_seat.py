@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cases.case import PatientRecord
+from cases.text.record_sentences import age_in_words
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Presentation, Turn
@@ -161,7 +162,4 @@ def _record_lines(record: PatientRecord) -> list[str]:
 
 
 def _age(years: float | None) -> str:
-    if years is None:
-        return ""
-    units = ((years, "years"), (years * 12, "months"), (years * 365, "days"))
-    return next(f"{count:.0f} {unit}" for count, unit in units if count >= 2 or unit == "days")
+    return "" if years is None else age_in_words(years, "en")

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from cases.strict import Strict
@@ -16,18 +15,16 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Presentation, Turn, heard_by
-from nodes.state.patient_side import last_words
+from nodes.state.chart import Turn, heard_by
+from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words
 
 
-class AiHospitalPatientState(TypedDict, total=False):
+class AiHospitalPatientState(HeardState, total=False):
     """The patient's view of the state: the own record, the own profile and what has been said."""
 
-    presentation: Presentation
     patient_record: PatientRecord
     profile: Profile
-    dialogue: list[Turn]
 
 
 class PatientWords(Strict):

@@ -9,7 +9,6 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.strict import Strict
 from cases.text.fact_preservation import changes
@@ -20,14 +19,12 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import Persona, profession_of
-from nodes.state.chart import Presentation, Turn
+from nodes.state.chart import Presentation
+from nodes.state.patient_side import HeardState
 
 
-class ActorState(TypedDict, total=False):
+class ActorState(HeardState, total=False):
     """The actor's view of the state: who the patient is, and the plain words; no record, so nothing to add from."""
-
-    presentation: Presentation
-    dialogue: list[Turn]
 
 
 class Rewriting(Strict):

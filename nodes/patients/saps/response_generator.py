@@ -5,7 +5,6 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.strict import Strict
 from cases.vocabulary import Language
@@ -14,15 +13,14 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.saps.state_tracker import Action
-from nodes.state.chart import Presentation, Turn
+from nodes.state.chart import Turn
+from nodes.state.patient_side import HeardState
 from prompts import load_words, mark
 
 
-class GeneratorState(TypedDict, total=False):
+class GeneratorState(HeardState, total=False):
     """The generator's view of the state: neither of the records is in it."""
 
-    presentation: Presentation
-    dialogue: list[Turn]
     action: Action
     released: list[str]
     requirement: str

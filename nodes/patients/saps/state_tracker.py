@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
@@ -21,8 +20,8 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
 from nodes.offline.relevance import released_for
-from nodes.state.chart import Presentation, Turn
-from nodes.state.patient_side import turn_number
+from nodes.state.chart import Turn
+from nodes.state.patient_side import HeardState, turn_number
 
 Action = Literal[
     "Initialization",
@@ -43,13 +42,11 @@ EFFECTIVE: dict[str, Action] = {"inquiry": "Effective Inquiry", "advice": "Effec
 INEFFECTIVE: dict[str, Action] = {"inquiry": "Ineffective Inquiry", "advice": "Ineffective Advice"}
 
 
-class TrackerState(TypedDict, total=False):
+class TrackerState(HeardState, total=False):
     """The tracker's view of the state: what was said, what is on record, and what the steps have found."""
 
-    presentation: Presentation
     patient_record: PatientRecord
     examination_record: ExaminationRecord
-    dialogue: list[Turn]
     kind: Kind
     action: Action
 
@@ -93,14 +90,10 @@ class KindView:
 
 
 @dataclass(frozen=True)
-class RecordView:
+class RecordView(KindView):
     """What step 3 sees: the record too."""
 
-    words: str
-    dialogue: list[Turn]
-    kind: Kind
     facts: list[RecordSentence]
-    language: Language
 
 
 def kind_by_rule(view: WordsView) -> ActionKind:

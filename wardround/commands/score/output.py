@@ -3,7 +3,6 @@
 import functools
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,6 +23,7 @@ from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import RunStoppedError
+from wardround.store.provenance import write_whole
 
 
 class Mode(StrEnum):
@@ -104,32 +104,20 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 def show(scores: Scores, json_file: Path | None = None) -> None:
     """Write the scores to ``json_file``, if one is named, and print them.
 
+    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all.
+
     Raises:
         typer.Exit: with code 2 if the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
+        found = {name: one.model_dump(mode="json") for name, one in scores.metrics.items()}
+        content = {"suite": scores.suite, "mode": scores.mode.value, "n": scores.n, "metrics": found}
         try:
-            write_json(scores, json_file)
+            json_file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         except OSError as error:
             refuse(f"cannot write {json_file}: {error.strerror or error}")
     _print(scores)
-
-
-def write_json(scores: Scores, path: Path) -> None:
-    """Write ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all."""
-    content = {
-        "suite": scores.suite,
-        "mode": scores.mode.value,
-        "n": scores.n,
-        "metrics": {name: found.model_dump(mode="json") for name, found in scores.metrics.items()},
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def refuse_records(problems: Iterable[object]) -> None:

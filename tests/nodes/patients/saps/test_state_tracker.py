@@ -65,8 +65,8 @@ def test_the_steps_by_rule_read_words_kind_and_record() -> None:
     assert kind_by_rule(WordsView("Please cough for me.", [], FACTS, "en")).kind == "demand"
     assert specificity_by_rule(KindView("How are you?", [], "inquiry", "en")).specificity == "ambiguous"
     assert specificity_by_rule(KindView("An X-ray is needed.", [], "advice", "en")).specificity == "specific"
-    assert coverage_by_rule(RecordView("Is there blood?", [], "inquiry", FACTS, "en")).coverage == "on_record"
-    assert coverage_by_rule(RecordView("An MRI, please.", [], "advice", FACTS, "en")).coverage == "not_on_record"
+    assert coverage_by_rule(RecordView("Is there blood?", [], "inquiry", "en", FACTS)).coverage == "on_record"
+    assert coverage_by_rule(RecordView("An MRI, please.", [], "advice", "en", FACTS)).coverage == "not_on_record"
 
 
 def test_no_step_but_the_last_shows_the_record_to_a_model() -> None:
