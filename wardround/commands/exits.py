@@ -51,6 +51,7 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
         # Imported now, as a command that is only asked for its help must not wait for them.
         from cases import CaseFileError
         from llm import ModelSpecError, RefusedError
+        from llm.masking import masked
         from retrieval import CaseMemoryError, EmbeddingModelError
         from wardround.config.experiment import ConfigurationError
         from wardround.store.durable_lines import RunStoppedError
@@ -60,5 +61,5 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
             refuse(str(error))
         if not isinstance(error, RunStoppedError | RefusedError):
             raise
-        echo(f"error: {error}", err=True)
+        echo(f"error: {masked(str(error))}", err=True)
         raise typer.Exit(SOME_FAILED) from None
