@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
 from llm.build import build_model
-from llm.errors import ModelError, OversizeReplyError, RefusedError
+from llm.errors import ContextLengthError, ModelError, OversizeReplyError, RefusedError
 from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of
 from llm.question import Question
 from llm.replies import text_of
@@ -23,6 +23,7 @@ from llm.retries import (
     ServerAwayError,
     brief,
     is_listening,
+    is_too_long,
     is_too_many,
     refusal,
     retry_after,
@@ -107,7 +108,7 @@ class ChatClient:
             except FormRefusedError as error:
                 refusals[form], forms = str(error), lesser
                 continue
-            except RefusedError:
+            except (RefusedError, ContextLengthError):
                 raise
             except Exception as error:
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
@@ -134,6 +135,8 @@ class ChatClient:
             except Exception as error:
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
+                if is_too_long(error):
+                    raise ContextLengthError(f"{self.spec.name}: the prompt is too long ({brief(error)})") from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
                 patience.failed(error)

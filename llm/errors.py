@@ -23,6 +23,12 @@ class ModelError(AskError):
     reason = "model_error"
 
 
+class ContextLengthError(ModelError):
+    """The prompt is longer than the model can read, which no other form of the question changes."""
+
+    reason = "context_length"
+
+
 class RefusedError(AskError):
     """The server takes no question at all: it refuses the key or the account, knows no such model, or wants money.
 

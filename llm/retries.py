@@ -28,6 +28,12 @@ _NO_MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NO_QUOTA = re.compile(r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|exceed context window|prompt is too long|"
+    r"(?:exceeds?|longer than) the (?:model's |available |maximum )?context|"
+    r"input (?:length|token count).{0,40} exceed",
+    re.IGNORECASE,
+)
 _OF_THE_PROMPT = re.compile(r"moderation|flagged|content.?policy", re.IGNORECASE)
 
 
@@ -79,6 +85,12 @@ def refusal(error: BaseException) -> str | None:
     if status in (400, 404) and _NO_MODEL.search(text) and (status == 404 or "nvalid model" in text):
         return "it has no such model"
     return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None
+
+
+def is_too_long(error: BaseException) -> bool:
+    """Whether the prompt is longer than the model's context, in the words of several servers."""
+    status = status_of(error)
+    return status is not None and (status in (400, 413, 422) or status >= 500) and bool(_TOO_LONG.search(str(error)))
 
 
 def seems_away(error: BaseException) -> bool:

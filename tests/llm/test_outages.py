@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from llm import ModelError, RefusedError, ask
+from llm.errors import ContextLengthError
+from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
 from tests.llm.examinee import EXAMINEE, View, put, served
 from tests.support.fake_server import FakeServer
@@ -32,6 +34,29 @@ async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault:
     with FakeServer(faults=[fault] * 9) as server, pytest.raises(RefusedError, match=f"answers no question: {why}"):
         await put(served(server))
     assert len(server.requests) == 1
+
+
+async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_own() -> None:
+    with FakeServer(faults=["too_long"] * 9) as server, pytest.raises(ContextLengthError) as raised:
+        await put(served(server))
+    assert len(server.requests) == 1 and raised.value.reason == "context_length"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
+        (400, "the request exceeds the available context size. try increasing the context size"),
+        (500, "Requested tokens (2603) exceed context window of 2048"),
+        (400, "the input length exceeds the context length"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."),
+    ],
+)
+def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: str) -> None:
+    error = RuntimeError(said)
+    error.status_code = status  # type: ignore[attr-defined]
+    assert is_too_long(error) and not is_too_long(RuntimeError(said)) and refusal(error) is None
 
 
 @pytest.mark.parametrize("fault", ["429", "500"])
