@@ -51,3 +51,18 @@ def test_a_split_is_drawn_by_its_seed_alone_and_leaves_the_cases_else_as_they_ar
 def test_what_is_no_ratio_is_refused(ratio: str) -> None:
     with pytest.raises(ValueError, match=r"expected train:validation:test"):
         split_cases(CASES, ratio)
+
+
+def test_variants_of_one_case_go_with_it_whatever_their_words() -> None:
+    variants = [
+        case.model_copy(
+            update={
+                "id": f"{case.id}+attack",
+                "parent_id": case.id,
+                "patient": case.patient.model_copy(update={"chief_complaint": case.id, "present_illness": ""}),
+            }
+        )
+        for case in CASES
+    ]
+    divided = {case.id: case.split for case in split_cases([*CASES, *variants])}
+    assert all(divided[case.id] == divided[f"{case.id}+attack"] for case in CASES)
