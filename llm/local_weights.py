@@ -78,9 +78,10 @@ class LoadedModel:
         import torch
 
         longest = how.max_tokens or self.longest_reply
-        limits = [self.longest_source, None if self.positions is None else self.positions - longest]
-        limit = min((limit for limit in limits if limit is not None), default=2**31)
-        source = source_tokens(self.tokenizer, conversation, limit)
+        limit = 2**31 if self.positions is None else self.positions - longest
+        source = source_tokens(self.tokenizer, conversation, min(self.longest_source or limit, limit))
+        if source is None:  # one message alone is longer than what it was trained on, which is no reason to be silent
+            source = source_tokens(self.tokenizer, conversation, limit)
         if source is None:
             raise ValueError(f"the last message alone is longer than the {limit} tokens that {how.folder} can read")
         sampling: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}

@@ -201,6 +201,15 @@ async def test_words_that_are_no_answer_are_a_recorded_failure_and_not_asked_for
     assert calls[0].attempts == 1
 
 
+async def test_a_message_longer_than_what_it_was_trained_on_is_read_all_the_same(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_model(str(base)), "longest_source", 3)
+    with collecting_calls() as calls:
+        await ask(SPEAKER, View(), settings(base, max_tokens=6), language="en")
+    assert calls[0].error is None and calls[0].input_tokens > 3
+
+
 async def test_any_other_role_is_asked_for_json_in_text_at_once(base: Path) -> None:
     assert chat_client(f"hf:{base}", settings(base)).own_forms == ("text",)
     said, call = await fail(settings(base, max_tokens=3), ModelError)
