@@ -61,7 +61,8 @@ def test_a_key_that_the_server_quotes_in_its_refusals_is_in_no_file_and_in_no_ou
         (error,) = [result.error for result in results(tmp_path / "out") if result.error]
     assert "<WARDROUND_API_KEY>" in error, "the server did quote it"
     written = {file.name for file in (tmp_path / "out").rglob("*")}
-    assert written >= {"manifest.json", "results.jsonl", "summary.json", "checkpoints.sqlite", "report.html"}
+    finished = {"results.jsonl"} if fault == "500" else set()  # the run stopped before a case was
+    assert written >= {"manifest.json", "summary.json", "checkpoints.sqlite", "report.html", *finished}
     assert holding(tmp_path) == []
     assert not any(key in each.stdout + each.stderr for each in told for key in OWN.values())
     assert all(OWN["WARDROUND_API_KEY"] in text and OWN["OPENAI_API_KEY"] not in text for text in sent)
