@@ -20,6 +20,7 @@ import pytest
 
 from graphs.catalogue import SERVED
 from tests.support.fake_server import FakeServer
+from tests.support.studio import TOKEN
 from tests.test_architecture import FLOOR
 
 pytestmark = pytest.mark.slow
@@ -140,7 +141,7 @@ def test_the_development_server_starts_from_what_is_installed(installed: Environ
     log = elsewhere / "log"
     with log.open("wb") as out:
         server = subprocess.Popen(
-            command, cwd=elsewhere, env=installed.variables(), stdout=out, stderr=subprocess.STDOUT
+            command, cwd=elsewhere, env=installed.variables(WARDROUND_TOKEN=TOKEN), stdout=out, stderr=subprocess.STDOUT
         )
     try:
         assert {assistant["graph_id"] for assistant in assistants(server, port, log)} == set(SERVED)
@@ -154,7 +155,7 @@ def test_the_development_server_starts_from_what_is_installed(installed: Environ
 def assistants(server: "subprocess.Popen[bytes]", port: int, log: Path) -> list[dict[str, str]]:
     """What the server lists, as soon as it listens."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/assistants/search", b'{"limit": 100}', {"Content-Type": "application/json"}
+        f"http://127.0.0.1:{port}/{TOKEN}/assistants/search", b'{"limit": 100}', {"Content-Type": "application/json"}
     )
     deadline = time.monotonic() + SECONDS
     while server.poll() is None and time.monotonic() < deadline:

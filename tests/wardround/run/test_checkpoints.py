@@ -169,7 +169,7 @@ def test_a_database_that_goes_away_fails_each_case_with_its_reason_and_the_run_g
     async def gone(*_: Any) -> None:
         raise OperationalError("the connection is lost")
 
-    experiment = kept_in(database, short())
+    experiment = kept_in(database, short(max_outage=0))  # nobody waits for it
     with monkeypatch.context() as patched:
         patched.setattr(AsyncPostgresSaver, "aput", gone)
         summary = run(experiment, tmp_path)
