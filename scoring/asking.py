@@ -25,7 +25,7 @@ async def ask_each(items: Sequence[Item], question: Callable[[Item], Awaitable[F
 
     Args:
         items: what is asked about.
-        question: asks about one; an AskError is a failure of this item alone.
+        question: asks about one; an answer that does not come is a failure of this item alone.
 
     Raises:
         Exception: whatever else the first question that went wrong raised.

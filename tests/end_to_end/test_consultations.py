@@ -30,9 +30,9 @@ pytestmark = pytest.mark.slow
 
 GRAPH: Any = consultation
 SYSTEMS = sorted(PATIENTS)
-BUILT_IN = [case.id for case in load_cases() if case.split == "test"][:20]
+BUILT_IN = [case.id for case in load_cases() if case.split == "test"][:10]
 AGENTCLINIC = Path(__file__).resolve().parents[3] / "shared" / "datasets" / "agentclinic" / "agentclinic_medqa.jsonl"
-IMPORTED = range(20)
+IMPORTED = range(10)
 ENDS = {"concluded", "turn_limit", "patient_ended"}
 
 

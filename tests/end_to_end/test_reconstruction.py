@@ -115,5 +115,5 @@ def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_wit
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
 @pytest.mark.parametrize("name", ["agentclinic/agentclinic_medqa.jsonl", "mts_dialog/MTS-Dialog-TestSet-1.csv"])
 def test_real_notes_become_dialogues_that_pass_the_gates_offline(tmp_path: Path, name: str) -> None:
-    ended = to_its_end(command(tmp_path / "d.jsonl", "--limit", 30, source=DATASETS / name))
-    assert len(lines(tmp_path / "d.jsonl")) >= 28 and "Traceback" not in ended.stderr
+    ended = to_its_end(command(tmp_path / "d.jsonl", "--limit", 20, source=DATASETS / name))
+    assert len(lines(tmp_path / "d.jsonl")) >= 18 and "Traceback" not in ended.stderr

@@ -63,7 +63,16 @@ def test_under_mixed_faults_every_case_ends_scored_or_failed_with_its_reason(tmp
         "empty_choice": 0.04,
     }
     with FakeServer(faults=FaultPlan(11, shares), retry_after=0.1, hold=30) as server:
-        limits = ("--set", "timeout=1.5", "--set", "max_attempts=4")
+        limits = (
+            "--set",
+            "timeout=1.5",
+            "--set",
+            "max_attempts=4",
+            "--set",
+            "repairs=1",
+            "--set",
+            "on_unreadable=fail_case",
+        )
         arguments = command(server, tmp_path, IDS, "--concurrency", 8, *limits)
         ended = to_its_end(arguments)
         requests = list(server.requests)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from llm import ModelError, ModelSettings, ModelSpecError
+from llm import ModelSettings, ModelSpecError
+from llm.errors import RefusedError
 from llm.keys import key_of
 from tests.llm.examinee import fail, put
 from tests.support.fake_server import FakeServer
@@ -110,5 +111,5 @@ async def test_a_key_under_any_name_that_a_server_quotes_is_not_recorded(
     first, second = servers
     first.faults = ["401"]
     context = settings(first, second, {"api_key_env": "SECOND_TOKEN"}, {"api_key_env": ""})
-    error, call = await fail(context, ModelError)
+    error, call = await fail(context, RefusedError)
     assert "<SECOND_TOKEN>" in error and "key-of" not in error + (call.error or "")

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from llm import AskError
+from llm.errors import ModelError
 from scoring.asking import AT_ONCE, ask_each
 
 
@@ -10,12 +10,12 @@ def test_answers_and_failures_stand_in_the_order_of_the_items_however_they_come_
     async def question(item: int) -> str:
         await asyncio.sleep(0.001 * (5 - item))
         if item % 2:
-            raise AskError(f"no {item}")
+            raise ModelError(f"no {item}")
         return f"yes {item}"
 
     asked = asyncio.run(ask_each([0, 1, 2, 3, 4], question))
     assert asked.answers == [(0, "yes 0"), (2, "yes 2"), (4, "yes 4")]
-    assert asked.failures == [(1, f"{AskError.reason}: no 1"), (3, f"{AskError.reason}: no 3")]
+    assert asked.failures == [(1, f"{ModelError.reason}: no 1"), (3, f"{ModelError.reason}: no 3")]
 
 
 def test_no_more_than_eight_questions_are_in_flight() -> None:

@@ -103,11 +103,11 @@ def test_a_judge_that_is_no_model_is_bad_input(write: Any) -> None:
 
 
 def test_a_judge_that_cannot_be_reached_leaves_cases_out_and_says_so(write: Any, terms: Path, monkeypatch: Any) -> None:
-    from llm import AskError
+    from llm.errors import ModelError
 
     async def fail(text: str, *_: object) -> list[str]:
         if text == "胃炎":
-            raise AskError("gone")
+            raise ModelError("gone")
         return [text]
 
     monkeypatch.setattr("scoring.mvme.disease_entities.ask_for_diseases", fail)
