@@ -125,7 +125,7 @@ async def _answer(
         account.check()
         taken.repaired = True
         if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
-            question = replace(question, instruction=question.bare)
+            question = replace(question, instruction=question.bare())
             messages = [*question.messages]
             continue
         shown = without_loops(reply.text)[:_SHOWN] or "{}"

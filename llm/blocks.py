@@ -4,8 +4,9 @@ import os
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from cases.strict import Strict
 from llm.errors import ModelSpecError
 from llm.objects import OBJECT
 from llm.retries import SECRET_NAME
@@ -19,14 +20,12 @@ _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r"api_?key|secret|password|credential|authorization", re.IGNORECASE)
 
 
-class ModelBlock(BaseModel):
+class ModelBlock(Strict):
     """A model with parameters of its own; what is left out is as in the run's settings.
 
     Two roles that share a model and differ in its parameters have two blocks. Keys stand in the environment: a block
     is part of every record.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     spec: str = Field(description="`provider:model[@base_url]` or `hf:FOLDER`.")
     base_url: str | None = Field(None, description="Of the server, if it does not stand in the spec.")

@@ -150,8 +150,7 @@ class ChatClient:
         """Whether a request failed because its server is away, and it is worth waiting for."""
         if not seems_away(error):
             return False
-        url = self.spec.base_url
-        if url is not None and status_of(error) is None:
+        if (url := self.spec.base_url) and status_of(error) is None:
             if await is_listening(url):
                 return False  # it is there, and broke off this very question
             sent = math.inf
@@ -163,7 +162,7 @@ class ChatClient:
         messages = question.messages
         # In JSON mode the schema goes along as a parameter; its descriptions are left to it, as in the strictest form.
         bare = form in TOLD and form != PLAIN
-        if (instruction := question.bare if bare else question.instruction) and (form in TOLD or question.told):
+        if (instruction := question.bare() if bare else question.instruction) and (form in TOLD or question.told):
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles:
             messages = [in_one(messages)]

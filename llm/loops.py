@@ -50,6 +50,8 @@ def undescribed(schema: Any) -> Any:
 
 
 def _cut(text: str) -> str:
+    if len(text) <= LONGEST_ECHO:
+        return text
     said: set[str] = set()
     end = start = 0
     for piece in pieces(text):

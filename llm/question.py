@@ -32,7 +32,8 @@ class Question(Generic[Answer]):
         name: the answer type's name.
         schema: the answer's strict JSON schema.
         instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
-        bare: the same without what the schema says of its fields, which a small model would say back as its answer.
+        bare: gives the same without what the schema says of its fields, which a small model would say back as its
+            answer; rendered where it is needed alone.
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
             item outside a closed list is refused, or kept as it is.
@@ -46,7 +47,7 @@ class Question(Generic[Answer]):
     name: str
     schema: dict[str, Any]
     instruction: str
-    bare: str
+    bare: Callable[[], str]
     checked: Callable[[Answer], Answer]
     read: Callable[[str, bool], Answer]
     repair: Callable[[ValueError], str] | None = None
@@ -68,7 +69,7 @@ async def typed_question(
         name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
         schema=schema,
         instruction=_answer_format(schema, language),
-        bare=_answer_format(undescribed(schema), language),
+        bare=lambda: _answer_format(undescribed(schema), language),
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
@@ -85,7 +86,7 @@ def spoken_question(
         name=role.name,
         schema={},
         instruction="",
-        bare="",
+        bare=str,
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, text)),
     )

@@ -101,10 +101,8 @@ def seems_away(error: BaseException) -> bool:
     return "Timeout" not in names and (isinstance(error, ConnectionError) or "Connection" in names)
 
 
-async def is_listening(base_url: str | None) -> bool:
-    """Whether a server named by URL takes connections; False of a provider's own, which no one needs to look for."""
-    if base_url is None:
-        return False
+async def is_listening(base_url: str) -> bool:
+    """Whether a server takes connections."""
     url = urlsplit(base_url)
     try:
         async with asyncio.timeout(_SECONDS_TO_CONNECT):

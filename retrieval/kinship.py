@@ -8,9 +8,10 @@ import re
 import zlib
 from functools import lru_cache
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cases.case import AnswerKey, Case
+from cases.strict import Strict
 from retrieval.features import RememberedCase, remember
 
 NEAR = 0.5  # of the shorter record; unrelated built-in cases share at most 0.2, attacked variants 0.85 (tests)
@@ -18,13 +19,11 @@ _LETTERS = 8  # of a piece of text
 _SAMPLE = 256  # pieces: at most so many stand in a state that is written at every step
 
 
-class Kin(BaseModel):
+class Kin(Strict):
     """What tells a case's kin, without telling anything that the case says.
 
     ``pieces`` are hashes of pieces of the record's text: all, or the least of them, which are a random sample.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ids: frozenset[str] = Field(description="Of the case, and of the one that it is a variant of.")
     pieces: frozenset[int] = frozenset()
