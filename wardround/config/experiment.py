@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
+from cases.strict import Strict
 from graphs.contexts import CONTEXTS, JUDGING
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
@@ -57,13 +58,7 @@ class ConfigurationError(ValueError):
     """An experiment that cannot be run as it is written; says where and what would mend it."""
 
 
-class Section(BaseModel):
-    """Base of the sections: strict about their keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Data(Section):
+class Data(Strict):
     """Which cases are run."""
 
     cases: str = Field(BUILTIN, description="`builtin`, or a JSON-lines file of cases.")
@@ -77,7 +72,7 @@ class Data(Section):
     )
 
 
-class AllLimits(Section):
+class AllLimits(Strict):
     """What may be spent; a case that reaches a limit is scored with what it has, and marked.
 
     The turns of a dialogue are limited by ``workflow.max_turns``; to reach that is an ordinary end.
@@ -101,7 +96,7 @@ class AllLimits(Section):
         return roles
 
 
-class Run(Section):
+class Run(Strict):
     """How the cases are run; nothing here changes a result."""
 
     concurrency: int = Field(4, ge=1, description="Cases at once.")
@@ -120,7 +115,7 @@ def _loaded(names: list[str]) -> list[str]:
     return list(dict.fromkeys(plugin.source for plugin in load_plugins(names)))
 
 
-class Experiment(Section):
+class Experiment(Strict):
     """One experiment: a graph over cases, with a model for each role, scored by one suite."""
 
     # These two are read first: what they bring may be named by what follows.

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from cases.registry import nearest
+from cases.strict import Strict
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
@@ -23,7 +24,6 @@ from wardround.config.experiment import (
     NOT_OF_THE_WORKFLOW,
     ConfigurationError,
     Experiment,
-    Section,
     judging_roles,
 )
 from wardround.library import library_files
@@ -51,7 +51,7 @@ class Sweep:
         return list(self.runs) == [""]
 
 
-class Sweeping(Section):
+class Sweeping(Strict):
     """What stands in a file beside the experiment."""
 
     extends: str = Field("", description="An experiment file that holds where this one says nothing.")
