@@ -199,6 +199,11 @@ class DialogueSettings(TurnSettings):
         description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    list_examinations: bool = Field(
+        True,
+        description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor"] = Field(
         "record",
         description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set.",

@@ -49,6 +49,7 @@ class InternView:
     own: Statement | None
     others: list[Statement]
     disputes: list[Dispute]
+    earlier: Sequence[Statement] = ()  # what own and others stand for no longer, in the order in which it was said
 
 
 def give_way(view: InternView) -> Revision[Any]:
@@ -91,7 +92,7 @@ def last_report_stands(state: ConferenceState) -> dict[str, Any]:
 
 @member(last_report_stands)
 async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """One intern's report of this round: in view of what each of the others said last, and of the disputes.
+    """One intern's report of this round: in view of all that was said so far, and of the disputes.
 
     Before the first round of a decision there is nothing to look back on: the intern proposes.
     """
@@ -110,6 +111,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
             own=next((statement for statement in said if statement.seat == seat), None),
             others=[statement for statement in said if statement.seat != seat],
+            earlier=[statement for statement in state.get("statements", []) if statement not in said],
             disputes=state.get("disputes", []),
         ),
         context,

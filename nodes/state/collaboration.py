@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cases.strict import Strict
-from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Findings, Picture, Progress, Turn
 from nodes.state.decisions import NonEmpty
 from nodes.state.union import union_by
@@ -55,7 +54,6 @@ class Consultation(Strict):
     dialogue: list[Turn]
     results: dict[str, str]
     pictures: list[Picture]
-    profile: Profile | None = None
 
 
 class Statement(Strict):
