@@ -194,6 +194,12 @@ class DialogueSettings(TurnSettings):
         description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    doctor_knows: Literal["nothing", "complaint"] = Field(
+        "nothing",
+        description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "
+        "sex, occupation and the complaint.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(
         "direct",
         description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
@@ -304,6 +310,17 @@ class ReconstructionSettings(Settings):
         False,
         description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
         json_schema_extra=_at("plan_interview"),
+    )
+    answer_key: Literal["withheld", "told"] = Field(
+        "withheld",
+        description="Whether who writes sees what the source's answer key says, or has to infer it, as in the paper.",
+        json_schema_extra=_at("take_note"),
+    )
+    departments: Literal["clinichat", "medchain"] = Field(
+        "clinichat",
+        description="Whose departments a model files a note under: CliniChat's 19 or MedChain's; one that a note names "
+        "is kept as it is.",
+        json_schema_extra=_at("prepare_knowledge"),
     )
     section_revisions: int = Field(
         1,

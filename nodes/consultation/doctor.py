@@ -5,7 +5,7 @@ for a consultation, where the doctor asks for them in the dialogue and hears the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -22,7 +22,7 @@ from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn
+from nodes.state.chart import Chart, Findings, Presentation, Turn
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
 from prompts import load_prompt, load_words, mark
@@ -133,7 +133,8 @@ def conversation(view: InterviewView) -> list[Message]:
         for turn in view.chart.dialogue
     ]
     opened = bool(said) and said[0].role == PATIENT
-    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint)
+    greeting = load_words("clini_eval/words", view.chart.language)["greeting"]
+    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint or greeting)
     return said if opened else [complaint, *said]
 
 
@@ -190,6 +191,10 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations
+    stage = stage_of_doctor(context, consultation)
+    if stage == clinichat_doctor.stage and context.doctor_knows == "nothing":
+        told = next((turn.text for turn in dialogue if turn.speaker == "patient"), "")
+        chart = replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
     view = InterviewView(
         chart=chart,
         questions_left=context.max_turns - asked,
@@ -206,7 +211,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         tells=consultation and PATIENTS[context.patient].told,
         seat=state.get("seat", 0),
     )
-    role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
+    role: Role[Any] = DOCTORS[stage]
     if context.doctor_mode != "direct":
         role = thinking(role)
     turn = await ask(
