@@ -75,6 +75,11 @@ class Data(Strict):
     terms: str | None = Field(
         None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."
     )
+    splitter: Literal["rule", "standard", "model"] = Field(
+        "rule",
+        description="Who finds the diseases of a report for ICD-10: a rule, the rule and the nearest term's name, or "
+        "the judge `entity_splitter`.",
+    )
 
 
 class AllLimits(Strict):
