@@ -59,7 +59,7 @@ actor = Role(
     "medpmc/actor",
     Rewriting,
     offline=with_manners,
-    speech=Speech.of_text(Rewriting),
+    speech=Speech(None, lambda view, words: Rewriting(text=words)),
     check=keeps_the_facts,
 )
 
