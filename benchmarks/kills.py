@@ -7,17 +7,17 @@ Each round starts ``wardround run`` as a process of its own in the same director
 that is drawn: of an uninterrupted run's length, of its judges' calls, or of the first moments of the run directory. A
 run that came to its end is checked, also by ``wardround doctor``, and the next one starts in a new directory. Printed:
 the kills, the finished runs, the differences found (none is expected), and how many requests a kill costs: those that
-were under way.
+were under way. Processes are forked from one that has imported everything, which is most of what a start takes.
 """
 
 import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -26,12 +26,15 @@ import typer
 
 from cases import load_cases
 from tests.support.fake_server import FakeServer, FaultPlan
+from wardround.run.doctor import examine, find_damaged_runs
 
 SETTINGS = ("retrieval=false", "general_agents=2", "discussion_rounds=1", "feedback=same_stage", "max_turns=2")
 JUDGES = ("claim_extractor", "claim_judge", "diagnosis_judge")
 SWEEP = "[grid]\nseed = [1, 2, 3]\n"
 Aim = Literal["run", "scoring", "manifest", "sweep"]
 Moment = Callable[[], bool]
+_fork = get_context("forkserver")
+_fork.set_forkserver_preload(["wardround.cli", "wardround.run.runner", "wardround.commands.tables", "langchain_openai"])
 
 
 def main(
@@ -51,10 +54,12 @@ def kill_runs(
     """Kill runs until there were so many kills, then let the last one come to its end."""
     ids = [case.id for case in load_cases()][:cases]
     command = command_of(server, ids, concurrency, folder if aim == "sweep" else None)
+    killed([*command, "--limit", "1"], folder / "warm", None)  # the one that all are forked from imports
+    already = len(server.requests)
     began = time.monotonic()
-    subprocess.run([*command, "--out", str(folder / "whole")], check=True, capture_output=True)
-    length, whole = time.monotonic() - began, len(server.requests)
-    judged = sum(request.model == "judge" for request in server.requests)
+    killed(command, folder / "whole", None)
+    length, whole = time.monotonic() - began, len(server.requests) - already
+    judged = sum(request.model == "judge" for request in server.requests[already:])
     expected = outcome(folder / "whole")
     draw = random.Random(seed)
     done, finished, differences, number = 0, 0, [], 1
@@ -67,7 +72,7 @@ def kill_runs(
         finished += 1
         differences += [f"run {number}: {told}" for told in compared(expected, outcome(out), ids)]
         number = number + 1 if done < kills else 0
-    more = len(server.requests) - whole * (finished + 1)
+    more = len(server.requests) - already - whole * (finished + 1)
     return {
         "aim": aim,
         "kills": done,
@@ -81,7 +86,7 @@ def kill_runs(
 
 def command_of(server: FakeServer, ids: list[str], concurrency: int, sweep: Path | None) -> list[str]:
     """The command line of the run, or of a sweep whose file is put into a folder."""
-    command = [sys.executable, "-c", "from wardround.cli import main; main()", "run"]
+    command = ["run"]
     if sweep is not None:
         (sweep / "sweep.toml").write_text(SWEEP, "utf-8")
         command.append(str(sweep / "sweep.toml"))
@@ -100,9 +105,8 @@ def moment_of(
 ) -> Moment | None:
     """When to kill: asked again and again, it tells whether the moment has come; None lets the run come to its end."""
     if aim == "scoring":
-        already = sum(request.model == "judge" for request in server.requests)
-        last = already + draw.randrange(max(1, judged // 4))
-        return lambda: sum(request.model == "judge" for request in list(server.requests)) > last
+        already, last = len(server.requests), draw.randrange(max(1, judged // 4))
+        return lambda: sum(request.model == "judge" for request in server.requests[already:]) > last
     if aim == "manifest":
         if out.exists():  # each directory is killed once while it is begun
             return None
@@ -120,25 +124,34 @@ def moment_of(
 
 def killed(command: list[str], out: Path, moment: Moment | None) -> bool:
     """Start the run and kill it at a moment; False if it came to its end before."""
-    process = subprocess.Popen(
-        [*command, "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    while process.poll() is None:
+    process = _fork.Process(target=wardround, args=([*command, "--out", str(out)],))
+    process.start()
+    while process.is_alive():
         if moment is not None and moment():
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            os.kill(process.pid or 0, signal.SIGKILL)
+            process.join()
             return True
         time.sleep(0.001)
-    if process.returncode not in (0, 1):
-        raise RuntimeError(f"the run ended with {process.returncode}: {' '.join(command)} --out {out}")
+    if process.exitcode not in (0, 1):
+        raise RuntimeError(f"the run ended with {process.exitcode}: {' '.join(command)} --out {out}")
     return False
+
+
+def wardround(arguments: list[str]) -> None:
+    """The command line, quietly, in a process of its own."""
+    from wardround.cli import main as command_line
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sys.argv = ["wardround", *arguments]
+    command_line()
 
 
 def outcome(out: Path) -> dict[str, Any]:
     """By run: the summary's scores and every result line without its seconds; and what a doctor finds."""
-    looked = [sys.executable, "-c", "from wardround.cli import main; main()", "doctor", "--check", str(out)]
-    doctor = subprocess.run(looked, capture_output=True, text=True)
-    found: dict[str, Any] = {"doctor": doctor.returncode}
+    looked = [examine(directory, mend=False) for directory in find_damaged_runs(out)]
+    found: dict[str, Any] = {"doctor": [told for findings in looked for told in (*findings.mended, *findings.left)]}
     for file in sorted(out.rglob("results.jsonl")):
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         scores = json.loads(file.with_name("summary.json").read_text("utf-8"))["scores"]
@@ -149,8 +162,8 @@ def outcome(out: Path) -> dict[str, Any]:
 
 def compared(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -> list[str]:
     """What differs from the uninterrupted run."""
-    if found.pop("doctor") != 0:
-        return ["the doctor finds damage"]
+    if damage := found.pop("doctor"):
+        return [f"the doctor finds damage: {damage}"]
     runs = expected.keys() - {"doctor"}
     if found.keys() != runs:
         return [f"other runs: {sorted(found)}"]

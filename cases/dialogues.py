@@ -29,6 +29,8 @@ class Dialogue(Strict):
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list)
+    inferred: str = Field("", description="The disease that its writer came to.")
+    source: str = Field("", description="The file that the note was read from.")
     strategy: str = Field("", description="How the dialogue was made.")
     models: list[str] = Field(default_factory=list, description="The models that wrote it.")
     sections: dict[str, int] = Field(

@@ -2,14 +2,14 @@
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from cases.case import Case
-from cases.files import BUILTIN, CaseFileError, load_cases
+from cases.files import BUILTIN, CaseFileError, Problem, load_cases
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
@@ -29,12 +29,23 @@ _MTS_HEADINGS = {
 }
 
 
-def read_notes(source: str | Path) -> list[Note]:
+def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem] | None = None) -> list[Note]:
     """The notes of a folder of texts, of a file in any format that is known, or of the built-in cases (``builtin``).
+
+    Args:
+        source: one of these, or several that are read one after the other.
+        warnings: what is to be known of what was read, such as how many questions are no notes, is added to it.
 
     Raises:
         CaseFileError: it cannot be read, or any note is faulty (all faults are listed).
     """
+    if not isinstance(source, str | Path):
+        sources = list(dict.fromkeys(map(str, source)))
+        notes = [note for one in sources for note in read_notes(one, warnings)]
+        if doubled := _doubled(notes):
+            faults = [f"{name!r} is the id of notes of several sources; expected unique ids" for name in doubled]
+            raise CaseFileError([Problem(", ".join(sources), "", "id", fault) for fault in faults])
+        return notes
     path = Path(source)
     if str(source) == BUILTIN:
         return [note_of(case) for case in load_cases(BUILTIN)]
@@ -48,12 +59,17 @@ def read_notes(source: str | Path) -> list[Note]:
         notes = list(_texts([path], opened) if path.suffix == ".txt" else _records(opened))
         if not (notes or opened.problems):
             opened.error(f"holds no note; expected {_KNOWN}")
-    for note_id, count in Counter(note.id for note in notes).items():
-        if count > 1:
-            opened.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
+    for note_id, count in _doubled(notes).items():
+        opened.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
+    if warnings is not None:
+        warnings += [problem for problem in opened.problems if problem.severity != "error"]
     if errors := [problem for problem in opened.problems if problem.severity == "error"]:
         raise CaseFileError(errors)
-    return notes
+    return [note.model_copy(update={"source": path.name}) for note in notes]
+
+
+def _doubled(notes: Iterable[Note]) -> dict[str, int]:
+    return {name: count for name, count in Counter(note.id for note in notes).items() if count > 1}
 
 
 def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:

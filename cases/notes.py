@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from cases.case import Case, PatientRecord
 from cases.strict import Strict
-from cases.text.note_sections import heading
+from cases.text.note_sections import heading, read_sections
 from cases.vocabulary import Language, label
 
 
@@ -20,10 +20,41 @@ class Note(Strict):
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list, description="As diagnosed, the principal one first.")
+    answer: str = Field("", description="What an answer key adds to the text, under its heading.")
+
+    source: str = Field("", description="The file it was read from, so that what is for tests stays out of training.")
+
+    def shown(self, with_answer: bool) -> "Note":
+        """The note as a model or a rule may see it: nothing of the answer key, or all of it in the text."""
+        if not with_answer:
+            return self.model_copy(update={"answer": "", "diseases": []})
+        return self.model_copy(update={"text": "\n".join(filter(None, (self.text, self.answer))), "answer": ""})
+
+
+# What a note must tell of for an interview to be tried on it (CliniChat, section 4.3), each in any of these sections.
+_PARTS = {
+    "complaint": ("chief_complaint",),
+    "history": (
+        "present_illness",
+        "past_history",
+        "medications",
+        "allergies",
+        "personal_history",
+        "family_history",
+        "review_of_systems",
+    ),
+    "results": ("physical_examination", "test_results"),
+}
+
+
+def lacking(note: Note) -> list[str]:
+    """Which of complaint, history and results a note does not tell."""
+    told = read_sections(note.text, note.language)
+    return [part for part, sections in _PARTS.items() if not any(told.get(section) for section in sections)]
 
 
 def note_of(case: Case) -> Note:
-    """A case as the note that its doctor would have written: history, findings and diagnosis under their headings."""
+    """A case as the note that its doctor would have written under headings: history and findings; the answer apart."""
     patient, key, language = case.patient, case.key, case.language
     stop = "。" if language == "zh" else "."
     findings = {
@@ -41,15 +72,16 @@ def note_of(case: Case) -> Note:
         "personal_history": patient.personal_history,
         "family_history": patient.family_history,
         **findings,
-        "assessment": ("；" if language == "zh" else "; ").join(key.diagnosis),
     }
     lines = [_headed(heading(name, language), text, language) for name, text in told.items() if text]
+    diagnosis = ("；" if language == "zh" else "; ").join(key.diagnosis)
     return Note(
         id=case.id,
         text="\n".join(line if line.endswith((".", "。", "!", "?")) else line + stop for line in lines),
         language=language,
         department=key.department,
         diseases=key.diagnosis,
+        answer=f"{_headed(heading('assessment', language), diagnosis, language)}{stop}" if diagnosis else "",
     )
 
 

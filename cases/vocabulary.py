@@ -138,6 +138,7 @@ _departments = word_list("departments")["department"]
 _examinations = word_list("examinations")
 
 DEPARTMENTS = Vocabulary("first-level departments", _terms(_departments))
+CLINICHAT_DEPARTMENTS = Vocabulary("CliniChat's departments", _terms(word_list("departments")["clinichat"]))
 SECOND_LEVEL = {
     entry["en"]: Vocabulary(
         f"second-level departments of {entry['en']}", tuple(Term(en, {"zh": zh}) for en, zh in entry["second_level"])
@@ -223,6 +224,7 @@ URGENCIES = Vocabulary(
 # The same lists as the types of answers.
 GivenUrgency = Annotated[str, *given(URGENCIES.require, URGENCIES.names)]
 GivenDepartment = Annotated[str, *given(DEPARTMENTS.require, DEPARTMENTS.names)]
+GivenClinichatDepartment = Annotated[str, *given(CLINICHAT_DEPARTMENTS.require, CLINICHAT_DEPARTMENTS.names)]
 GivenPhysicalItem = Annotated[str, *given(PHYSICAL_ITEMS.require, PHYSICAL_ITEMS.names)]
 GivenAuxiliaryItem = Annotated[str, *given(AUXILIARY_ITEMS.require, AUXILIARY_ITEMS.names)]
 GivenExaminationItem = Annotated[str, *given(EXAMINATION_ITEMS.require, EXAMINATION_ITEMS.names)]

@@ -14,16 +14,24 @@ from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
 from graphs.contexts import DisputeResolutionContext
 from graphs.inquiry import graph as inquiry
+from graphs.interview import patients_side
 from graphs.seats import seated, send
 from llm.tracing import UNTRACED
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor
 from nodes.collaboration.topic import REPORT
 from nodes.context import Context, context_of
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from nodes.state.collaboration import Confirmation, Consultation, Statement
 from nodes.state.graph_states import ClinicalInput, DisputeResolutionState
+from nodes.state.patient_side import PatientSideState
 from nodes.workflow.admission import admit
+
+
+def open_first(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send] | Literal["patient opens"]:
+    """A patient who speaks first says the same to every intern: it is one person."""
+    return "patient opens" if PATIENTS[context_of(runtime).patient].opens else each_intern(state, runtime)
 
 
 def each_intern(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send]:
@@ -40,11 +48,10 @@ def exchange_or_alone(
 
 def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
     """Patient and examiner are asked about every conflict; without one the merged facts stand."""
-    profile = {key: value for key in ("profile",) if (value := state["consultations"][0].profile)}
     return [
         send(
             "confirm",
-            {**state, **profile},
+            state,
             number=number,
             conflict=conflict,
             asked=conflict.ask,
@@ -62,7 +69,6 @@ def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
         dialogue=result["dialogue"],
         results=result.get("results", {}),
         pictures=result.get("pictures", []),
-        profile=result.get("profile"),
     )
     report = result["report"].model_dump(mode="json")
     statement = Statement(round=0, seat=seat, report=report)
@@ -89,6 +95,7 @@ confirm = seated(
 
 builder = StateGraph(DisputeResolutionState, context_schema=DisputeResolutionContext, input_schema=ClinicalInput)
 builder.add_node(admit.at(consultation=True))
+builder.add_node("opening", patients_side, input_schema=PatientSideState)  # the patient's first words
 builder.add_node("consult", consult)  # one intern; fans out
 builder.add_node(merge_facts)  # the director
 builder.add_node("confirm", confirm)  # the patient or the examiner; fans out
@@ -96,7 +103,8 @@ builder.add_node(agree_on_facts)  # the director
 builder.add_node("discuss", build_discussion(REPORT).compile(name="Discussion"))  # interns and director
 
 builder.add_edge(START, "admit")
-builder.add_conditional_edges("admit", each_intern, {"each intern": "consult"})
+builder.add_conditional_edges("admit", open_first, {"patient opens": "opening", "each intern": "consult"})
+builder.add_conditional_edges("opening", each_intern, {"each intern": "consult"})
 builder.add_conditional_edges("consult", exchange_or_alone, {"several doctors": "merge_facts", "one doctor": "discuss"})
 builder.add_conditional_edges("merge_facts", each_conflict, {"each conflict": "confirm", "no conflict": "discuss"})
 builder.add_edge("confirm", "agree_on_facts")

@@ -19,8 +19,9 @@ patients_side = chosen(lambda context: PATIENTS[context.patient].graph)
 
 
 def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """Some patients speak first."""
-    return "patient opens" if PATIENTS[context_of(runtime).patient].opens else recall_first(state, runtime)
+    """Some patients speak first, unless they have done so to several doctors at once."""
+    opens = PATIENTS[context_of(runtime).patient].opens and not state.get("dialogue")
+    return "patient opens" if opens else recall_first(state, runtime)
 
 
 def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:

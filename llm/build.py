@@ -1,12 +1,14 @@
 """The LangChain chat model behind an entry of the model map, with its parameters, its key and nobody else's."""
 
+import logging
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
 from llm.blocks import OWN, ModelBlock
-from llm.egress import stay_with_host_async, stays
+from llm.egress import stays
 from llm.errors import ModelSpecError
 from llm.objects import OBJECT, object_of
 from llm.retries import brief
@@ -24,6 +26,8 @@ _CALLED: dict[str, dict[str, str]] = {
     "ollama": {"max_tokens": "num_predict", "reasoning_effort": "reasoning", "context_length": "num_ctx"},
 }
 _EXTRAS = {"anthropic": "anthropic", "google_genai": "google", "ollama": "ollama"}
+
+_log = logging.getLogger(__name__)
 
 
 def build_model(name: str, settings: ModelSettings, without: Collection[str] = ()) -> BaseChatModel:
@@ -56,6 +60,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         raise ModelSpecError(f"{block.text}: --no-egress lets nothing leave; name a local server")
     from langchain.chat_models import init_chat_model
 
+    from llm.transport import hold
+
     options |= {"timeout": settings.timeout, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key
@@ -64,12 +70,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider in _OPENAI:
         import openai
 
-        from llm.transport import ENCODINGS, bound
-
         # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        hooks = {"response": [stay_with_host_async, bound]}
-        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks, headers=ENCODINGS)
-        options |= {"http_async_client": http, "http_socket_options": ()}
+        options |= {"http_async_client": openai.DefaultAsyncHttpxClient(), "http_socket_options": ()}
     called = _CALLED.get(spec.provider, {})
     options = {called.get(parameter, parameter): value for parameter, value in options.items()}
     try:
@@ -81,11 +83,23 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     except Exception as error:  # each integration raises its own kind when a key is missing
         raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
     _check_parameters(name, block, type(model))
+    if not hold(spec.provider, model):
+        _tell_unheld(spec.provider)
     if spec.base_url is not None or spec.provider not in _OPENAI:
         for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
             if client is not None:
                 without_account(client, getattr(model, "default_headers", None) or {})
     return model
+
+
+@cache
+def _tell_unheld(provider: str) -> None:
+    """Say once, before the first call, what the integration of a provider cannot be held to."""
+    _log.warning(
+        "%s: its integration brings an HTTP client of its own, which cannot be held: it may follow redirects, and "
+        "takes answers of any size",
+        provider,
+    )
 
 
 def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[str]) -> dict[str, Any]:

@@ -224,8 +224,11 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
         # What integrations raise on a body without choices, on a page, and on what is no JSON or no text.
         if isinstance(error, _NO_ANSWER) or str(error).startswith("Unexpected response type"):
             raise EmptyReplyError(f"the server answered without a choice ({error})") from error
-        if isinstance(error.__cause__, OversizeReplyError):  # the SDK takes it for a lost connection
-            raise error.__cause__ from None
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, OversizeReplyError):
+            cause = cause.__cause__  # SDKs take it for a lost connection
+        if cause is not None:
+            raise cause from None
         raise
     if not isinstance(message, AIMessage):
         raise EmptyReplyError(f"the server answered with {type(message).__name__}")

@@ -75,8 +75,3 @@ def stay_with_host(response: Any) -> None:
         here, there = response.url, response.url.join(response.headers["location"])
         if (here.host, here.port) != (there.host, there.port) or here.scheme != there.scheme:
             del response.headers["location"]
-
-
-async def stay_with_host_async(response: Any) -> None:
-    """The same for an asynchronous client."""
-    stay_with_host(response)

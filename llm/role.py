@@ -30,6 +30,11 @@ class Speech(Generic[Answer]):
     answer: Callable[[Any, str], Answer]
     heard: Callable[[Any], str] | None = None
 
+    @classmethod
+    def of_text(cls, answer: type[Answer], heard: Callable[[Any], str] | None = None) -> "Speech[Answer]":
+        """Of a role whose answer is its ``text`` and nothing else."""
+        return cls(None, lambda view, words: answer.model_validate({"text": words}), heard)
+
 
 @dataclass(frozen=True)
 class Role(Generic[Answer]):

@@ -119,8 +119,8 @@ class CourseSettings(Settings):
     )
     strategy: Annotated[str, NameIn(STRATEGIES)] = Field(
         "group",
-        description="How every stage is decided: by MedChain's group, or as another paper does it.",
-        json_schema_extra=_STAGES,
+        description="How diagnosis and treatment are decided: by the stage's group, or as another paper does it.",
+        json_schema_extra=_at("diagnosis", "treatment"),
     )
 
     @model_validator(mode="after")
@@ -194,9 +194,20 @@ class DialogueSettings(TurnSettings):
         description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    doctor_knows: Literal["nothing", "complaint"] = Field(
+        "nothing",
+        description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "
+        "sex, occupation and the complaint.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(
         "direct",
         description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    list_examinations: bool = Field(
+        True,
+        description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor"] = Field(
@@ -240,13 +251,6 @@ class CollaborationSettings(SeatSettings):
         le=20,
         description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents.",
         json_schema_extra=_at("discuss", "diagnosis", "treatment"),
-    )
-    talk_turns: int = Field(
-        5,
-        ge=0,
-        le=20,
-        description="MDAgents: turns at most in which the members of a group talk one to one, in each round.",
-        json_schema_extra=_STAGES,
     )
     dispute_resolution: bool = Field(
         True,
@@ -306,6 +310,17 @@ class ReconstructionSettings(Settings):
         False,
         description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
         json_schema_extra=_at("plan_interview"),
+    )
+    answer_key: Literal["withheld", "told"] = Field(
+        "withheld",
+        description="Whether who writes sees what the source's answer key says, or has to infer it, as in the paper.",
+        json_schema_extra=_at("take_note"),
+    )
+    departments: Literal["clinichat", "medchain"] = Field(
+        "clinichat",
+        description="Whose departments a model files a note under: CliniChat's 19 or MedChain's; one that a note names "
+        "is kept as it is.",
+        json_schema_extra=_at("prepare_knowledge"),
     )
     section_revisions: int = Field(
         1,

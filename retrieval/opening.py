@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 BUILTIN = "builtin"
 _BUILTIN_SPLITS = {BUILTIN: ("train", "validation"), f"{BUILTIN}:validation": ("validation",)}
-_SERVER_SECONDS = 60.0  # for one answer; Chroma's own client waits for ever
 
 _open: dict[tuple[str, str], Memory] = {}
 _opening = threading.Lock()
@@ -119,7 +118,8 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
 
 def _on_server(url: str, embedding: str) -> Memory:
     import chromadb
-    import httpx
+
+    from retrieval.chroma_server import bounded
 
     if re.search("[@?#]", url):  # it stands in every record of a run
         raise CaseMemoryError(
@@ -138,10 +138,9 @@ def _on_server(url: str, embedding: str) -> Memory:
             f"case memory {url!r} is no address ({error}); write http://host:port or http://host:port/prefix"
         ) from error
     try:
-        httpx.get(f"{address.scheme}://{host}:{port}/api/v2/heartbeat", timeout=10).raise_for_status()
-        client: Any = chromadb.HttpClient(host, port, encrypted, settings=_settings())
-        client._server._session.timeout = _SERVER_SECONDS
-    except Exception as error:  # httpx's errors, Chroma's own, bare ValueError
+        with bounded():
+            client: Any = chromadb.HttpClient(host, port, encrypted, settings=_settings())
+    except Exception as error:  # Chroma's own, httpx's, bare ValueError
         raise CaseMemoryError(
             f"case memory {url!r} does not answer ({error}); start a server (`chroma run --path DIRECTORY "
             "--port PORT`) or correct the address"

@@ -1,4 +1,4 @@
-"""Hypothesis without deadlines: a time limit tests the load of the machine and not the code."""
+"""Hypothesis without deadlines, since a time limit tests the load of the machine and not the code; slow files first."""
 
 import os
 
@@ -9,6 +9,12 @@ settings.register_profile("local", settings.get_profile("default"), deadline=Non
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that none is begun when the other processes have nothing left to do."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from typing import Annotated
 
@@ -27,6 +28,10 @@ from wardround.commands.tables import tables
 from wardround.commands.tune import tune
 
 ENVIRONMENT_FILE = ".env"
+# The file may have come with somebody else's folder: it gives keys, and says neither whom they are sent to nor what
+# is loaded. The token of our own server is no key of that kind.
+_KEY = re.compile(r"(?!WARDROUND_TOKEN$)(?:.*_)?(?:KEY|TOKEN|SECRET|PASSWORD)(?:_.*)?")
+_STEERING = re.compile(r"WARDROUND_.*|OLLAMA_HOST|.*_(?:BASE_URL|API_BASE|API_URL|ENDPOINT|PROXY)", re.IGNORECASE)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -71,10 +76,10 @@ open_doors(app)
 
 
 def main() -> None:
-    """Run the command line, with what a ``.env`` of the working directory sets beside the environment."""
+    """Run the command line, with the keys that a ``.env`` of the working directory sets beside the environment."""
     try:
         read_environment_file()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
         sys.exit(BAD_INPUT)
     if logging.lastResort is not None:
@@ -90,7 +95,15 @@ def main() -> None:
 
 
 def read_environment_file() -> None:
-    """Set what the file names and the environment does not; a name without a value is a line not yet filled in."""
-    for name, value in dotenv_values(ENVIRONMENT_FILE).items():
-        if value:
+    """Set the keys that the file names and the environment does not; one without a value is not yet filled in.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no text, or names what only the environment may.
+    """
+    # No interpolation: a value of the file is what stands there, and not another variable of the environment.
+    for name, value in dotenv_values(ENVIRONMENT_FILE, interpolate=False).items():
+        if value and _KEY.fullmatch(name):
             os.environ.setdefault(name, value)
+        elif value and name not in os.environ and _STEERING.fullmatch(name):
+            raise ValueError(f"{name} is no key; set it in your shell, if it is yours")

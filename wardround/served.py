@@ -25,7 +25,8 @@ load_plugins_of_environment()
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)
 
-from graphs.catalogue import Graph, served  # noqa: E402  their forms list what the plug-ins have brought
+import graphs  # noqa: E402  their forms list what the plug-ins have brought
+from graphs.catalogue import Graph  # noqa: E402
 
 
 class _Served(ModelSettings):
@@ -58,6 +59,13 @@ def _served(graph: Graph) -> Any:
 
 only_pictures_in([builtin_folder(), *allowed().picture_folders])
 
-globals().update({name: _served(build()) for name, build in served().items()})
+clini_eval = _served(graphs.clini_eval)
+clinical_workflow = _served(graphs.clinical_workflow)
+consultation = _served(graphs.consultation)
+dispute_resolution = _served(graphs.dispute_resolution)
+one_step = _served(graphs.one_step)
+reconstruction = _served(graphs.reconstruction)
 
 warm_up()  # a server may not wait for a disk within a run
+
+__all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]

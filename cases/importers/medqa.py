@@ -67,16 +67,15 @@ def import_medqa(source: Source) -> Iterator[Case]:
 
 
 def medqa_notes(source: Source) -> Iterator[Note]:
-    """Read the case study questions as notes: the words of the question, with the right answer as what it tells."""
+    """Read the case study questions as notes: what is told; the right answer stands apart, the others nowhere."""
     for study in case_studies(source):
-        under = {}
-        if study.asks_diagnosis:
-            others = (text for text in study.options.values() if text and text != study.answer)
-            under = {"assessment": study.answer, "differentials": "; ".join(others)}
-        elif study.asks_plan:
-            under = {"plan": study.answer}
-        lines = [study.told, *(f"{heading(name, 'en')}: {text}." for name, text in under.items() if text)]
-        yield Note(id=study.id, text="\n".join(lines), diseases=[study.answer] if study.asks_diagnosis else [])
+        under = "assessment" if study.asks_diagnosis else "plan" if study.asks_plan else ""
+        yield Note(
+            id=study.id,
+            text=study.told,
+            diseases=[study.answer] if study.asks_diagnosis else [],
+            answer=f"{heading(under, 'en')}: {study.answer}." if under else "",
+        )
 
 
 def case_studies(source: Source) -> Iterator[CaseStudy]:
@@ -102,15 +101,18 @@ def _study(record: Record) -> CaseStudy | None:
     for name in ("question", "answer"):
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
-    if not isinstance(value.get("options", {}), Mapping):
-        record.expected("options", "an object of lettered choices", value["options"])
+    options = value.get("options", {})
+    if isinstance(options, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in options):
+        options = {one["key"]: one["value"] for one in options}  # as mirrors have it
+    if not isinstance(options, Mapping):
+        record.expected("options", "an object of lettered choices", options)
     if not record.sound:
         return None
     told = sentences(" ".join(value["question"].split()))
     closes = len(told) > 1 and (told[-1].endswith("?") or re.match(r"which|what|how", told[-1], re.I))
     asked = told.pop() if closes else ""
-    options = {str(letter): phrase(text) for letter, text in value.get("options", {}).items()}
-    return CaseStudy(record, " ".join(told), asked, phrase(value["answer"]), options)
+    lettered = {str(letter): phrase(text) for letter, text in options.items()}
+    return CaseStudy(record, " ".join(told), asked, phrase(value["answer"]), lettered)
 
 
 def _data(study: CaseStudy) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def opened(state: AiHospitalState) -> Literal["not yet", "spoken to"]:
     return "spoken to" if state.get("dialogue") else "not yet"
 
 
-@patient("ai_hospital", examines=True, opens=True)
+@patient("ai_hospital", examines=True, opens=True, told=True)
 def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState, PatientSideOutput]:
     """One reply of AI Hospital's patient, or the opening of the dialogue."""
     builder = StateGraph(

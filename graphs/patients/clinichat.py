@@ -8,7 +8,7 @@ from nodes.patients.systems import PATIENTS, patient
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
-@patient("clinichat", examines=True, told=True)
+@patient("clinichat", examines=True, told=True, doctor="clinichat", settings=("doctor_knows",))
 def build_clinichat() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
     """One reply of the patient."""
     builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)

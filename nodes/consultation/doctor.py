@@ -5,7 +5,7 @@ for a consultation, where the doctor asks for them in the dialogue and hears the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -15,16 +15,17 @@ from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
 from llm import Role, Speech, ask
+from nodes.consultation.final_report import ReportView, report_by_neighbours
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn
+from nodes.state.chart import Chart, Findings, Presentation, Turn
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
-from prompts import load_prompt, load_words
+from prompts import load_prompt, load_words, mark
 from retrieval import Neighbour
 
 
@@ -32,6 +33,7 @@ class DoctorState(Findings, total=False):
     """The interviewing doctor's view of the state."""
 
     recalled: list[Neighbour]
+    seat: int
 
 
 class DoctorTurn(Strict):
@@ -61,6 +63,8 @@ class InterviewView:
     neighbours: Sequence[Neighbour]
     mode: Literal["direct", "zero_shot_cot", "one_shot_cot"]
     example: str
+    tells: bool = False  # whether the patient is told diagnosis, reasons and plan in the dialogue
+    seat: int = 0  # of an intern, whose offline rule differs from the others'
 
 
 _ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who remembers no similar case
@@ -79,21 +83,22 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
             item
             for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
             for item, share in (weights(stage, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
-            if share >= 0.5 and item in options.names
+            if share >= 0.5 and (not options or item in options.names)
         ]
         text += words["suggestion"].format(Options(items, language))
     return DoctorTurn(text=text, finished=True)
 
 
 def consult_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: the questions of a clinical interview, then the examinations that similar cases had, then the end."""
+    """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end."""
     language = view.chart.presentation.language
     asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
     words, orders = (
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
-    history = min(len(words["questions"]), asked + view.questions_left - 3)  # two orders and the last word are kept
+    kept = 4 if view.tells else 3  # two orders, what is told, and the last word
+    history = min(len(words["questions"]), asked + view.questions_left - kept)
     if asked < history:
         return DoctorTurn(text=words["questions"][asked], finished=False)
     spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
@@ -106,7 +111,13 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         text = order.format(Options(items, language))
         if text not in spoken and items and view.questions_left > 1:
             return DoctorTurn(text=text, finished=False)
-    return DoctorTurn(text=words["farewell"], finished=True)
+    if not view.tells:
+        return DoctorTurn(text=words["farewell"], finished=True)
+    if orders["told"].partition("{")[0] in spoken:
+        return DoctorTurn(text=orders["answer"], finished=view.questions_left == 1)
+    found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
+    names = mark("listed", language).join(found.diagnosis).rstrip(".。")
+    return DoctorTurn(text=orders["told"].format(diagnosis=names, treatment=found.treatment), finished=False)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
@@ -122,7 +133,8 @@ def conversation(view: InterviewView) -> list[Message]:
         for turn in view.chart.dialogue
     ]
     opened = bool(said) and said[0].role == PATIENT
-    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint)
+    greeting = load_words("clini_eval/words", view.chart.language)["greeting"]
+    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint or greeting)
     return said if opened else [complaint, *said]
 
 
@@ -160,11 +172,11 @@ def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
 
 
 def stage_of_doctor(context: Context, consultation: bool) -> str:
-    """As whom the doctor is asked: in a consultation also for examinations, and to tell the diagnosis if it is told."""
+    """As whom the doctor is asked: in a consultation with examinations, as the patient's system says."""
     patient = PATIENTS[context.patient]
     if not consultation or not patient.examines:
         return "history_taking"
-    return "clinichat" if patient.told else "consultation"
+    return patient.doctor
 
 
 @node
@@ -178,12 +190,17 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     dialogue = state.get("dialogue", [])
     asked = sum(turn.speaker == "doctor" for turn in dialogue)
     suggests = context.orders == "dialogue" or consultation
+    listed = suggests and context.list_examinations
+    stage = stage_of_doctor(context, consultation)
+    if stage == clinichat_doctor.stage and context.doctor_knows == "nothing":
+        told = next((turn.text for turn in dialogue if turn.speaker == "patient"), "")
+        chart = replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
     view = InterviewView(
         chart=chart,
         questions_left=context.max_turns - asked,
         suggest_examinations=suggests,
-        physical_options=Options(PHYSICAL_ITEMS.names, chart.language),
-        auxiliary_options=Options(AUXILIARY_ITEMS.names, chart.language),
+        physical_options=Options(PHYSICAL_ITEMS.names if listed else (), chart.language),
+        auxiliary_options=Options(AUXILIARY_ITEMS.names if listed else (), chart.language),
         neighbours=Recalled(
             state.get("recalled", []),
             ("symptoms", "diagnosis", *(("physical_items", "auxiliary_items") if suggests else ())),
@@ -191,8 +208,10 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         ),
         mode=context.doctor_mode,
         example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
+        tells=consultation and PATIENTS[context.patient].told,
+        seat=state.get("seat", 0),
     )
-    role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
+    role: Role[Any] = DOCTORS[stage]
     if context.doctor_mode != "direct":
         role = thinking(role)
     turn = await ask(

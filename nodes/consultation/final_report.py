@@ -12,7 +12,7 @@ from cases.vocabulary import label, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import wants_examination
+from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.offline.votes import majority, rule_of
 from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
@@ -72,12 +72,14 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
 
 
 def _sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
-    """What the patient's side said: on questions, and on the examinations that the doctor asked for."""
+    """What the patient's side said, until it was told: on questions, and on the examinations that were asked for."""
     talk: list[str] = []
     found: list[str] = []
     replies = talk
     for turn in chart.dialogue:
         if turn.speaker == "doctor":
+            if tells_diagnosis(turn.text):
+                break
             replies = found if wants_examination(turn.text) else talk
         else:
             (found if turn.speaker == "examiner" else replies).append(turn.text)

@@ -27,6 +27,11 @@ def wants_examination(words: str) -> bool:
     return False
 
 
+def tells_diagnosis(words: str) -> bool:
+    """Whether the doctor tells the patient what it is."""
+    return _PATTERNS["tells"].search(words) is not None
+
+
 def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn], language: Language) -> str:
     """The patient's answer: the sentences of the record that answer the question, and no others.
 

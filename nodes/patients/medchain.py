@@ -78,7 +78,7 @@ patient = Role(
     "medchain/patient",
     PatientReply,
     offline=quote_the_record,
-    speech=Speech(None, lambda view, words: PatientReply(text=words), lambda view: view.question),
+    speech=Speech.of_text(PatientReply, lambda view: view.question),
 )
 
 

@@ -23,7 +23,8 @@ class PatientSystem:
         examines: whether results of examinations are told in the dialogue; if not, they are done after it.
         opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
         tracks: whether the doctor's actions are tracked, turn by turn.
-        told: whether the doctor is to tell this patient the diagnosis in the dialogue.
+        told: whether the doctor is to tell this patient diagnosis, reasons and plan in a consultation.
+        doctor: the stage of the doctor's role that this patient is consulted by.
         speaker: the role that speaks for the patient.
         settings: settings of the dialogue that this system obeys and others do not.
     """
@@ -34,6 +35,7 @@ class PatientSystem:
     opens: bool = False
     tracks: bool = False
     told: bool = False
+    doctor: str = "consultation"
     speaker: str = "patient"
     settings: tuple[str, ...] = ()
 
@@ -48,6 +50,7 @@ def patient(
     opens: bool = False,
     tracks: bool = False,
     told: bool = False,
+    doctor: str = "consultation",
     speaker: str = "patient",
     settings: tuple[str, ...] = (),
 ) -> Callable[[Build], Build]:
@@ -64,7 +67,7 @@ def patient(
         if not isinstance(builder, StateGraph):
             raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
         graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
-        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, tracks, told, speaker, settings))
+        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, tracks, told, doctor, speaker, settings))
         return build
 
     return register

@@ -19,7 +19,7 @@ from llm.errors import AnswerError
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import Exchange, SectionDialogue, WholeDialogue, WrittenSection
-from nodes.reconstruction.filing import assemble, disease_of
+from nodes.reconstruction.filing import assemble, inferred_by
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.knowledge import ClinicalKnowledge, KnowledgeView, knowledge_of_the_note
 from nodes.reconstruction.plan import PlannedSection, PlanState, fill_plan
@@ -168,7 +168,7 @@ async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict
 def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
     """What the gates find in the section written last."""
     note = state["note"]
-    dialogue = assemble(note, state["roles"], written, disease_of(note, state["knowledge"]), language)
+    dialogue = assemble(note, state["roles"], written, inferred_by(state["knowledge"]), language)
     earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
     return [
         problem.message

@@ -38,11 +38,12 @@ class FilingState(TypedDict, total=False):
     sections: list[WrittenSection]
     exchanges: list[Exchange]
     last_words: str
+    diseases: list[str]  # of the answer key; no writer sees them
 
 
 @node
 async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The note as it came, or that of the case."""
+    """The note as it came, or that of the case; what an answer key says is for the file alone, unless it is told."""
     given: Any = state.get("note")
     if given is None:
         case: Any = state.get("case")
@@ -50,7 +51,8 @@ async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, An
             case = await asyncio.to_thread(find_case, state.get("case_id"), runtime.context.case_source)
         given = note_of(Case.model_validate(case) if not isinstance(case, Case) else case)
     note = given if isinstance(given, Note) else Note.model_validate(given)
-    return {"note": note, "sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
+    begun = {"sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
+    return {"note": note.shown(runtime.context.answer_key == "told"), "diseases": note.diseases, **begun}
 
 
 @node
@@ -60,30 +62,30 @@ async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[s
     sections = state.get("sections", [])
     at_once = context.whole_dialogue and context.reconstruction == "clini_recon"
     way = f"{context.reconstruction}{'_whole' if at_once else ''}"
+    knowledge = state.get("knowledge")
+    inferred = inferred_by(knowledge)
     dialogue = assemble(
         note,
         state["roles"],
         sections or [(None, state.get("exchanges", []))],
-        disease_of(note, state.get("knowledge")),
+        inferred,
         context.language or note.language,
         last_words=state.get("last_words", ""),
-    )
-    knowledge = state.get("knowledge")
+    ).model_copy(update={"diseases": state.get("diseases") or note.diseases or ([inferred] if inferred else [])})
     department = note.department or (knowledge.diagnostic.department if knowledge else None)
     return {"dialogue": dialogue.model_copy(update={"strategy": way, "department": department})}
 
 
-def disease_of(note: Note, knowledge: ClinicalKnowledge | None) -> list[str]:
-    """The diseases of the note; where it names none, the one that the physician comes to."""
-    inferred = knowledge.diagnostic.most_likely_disease.strip() if knowledge else ""
-    return note.diseases or ([inferred] if inferred else [])
+def inferred_by(knowledge: ClinicalKnowledge | None) -> str:
+    """The disease that the physician comes to; empty if none."""
+    return knowledge.diagnostic.most_likely_disease.strip() if knowledge else ""
 
 
 def assemble(
     note: Note,
     roles: RoleSetting,
     parts: Sequence[WrittenSection | tuple[None, Sequence[Exchange]]],
-    diseases: list[str],
+    inferred: str,
     language: Language,
     last_words: str = "",
 ) -> Dialogue:
@@ -93,7 +95,7 @@ def assemble(
         note: what the dialogue rests on.
         roles: who speaks for the patient.
         parts: what was written, by section or as a whole.
-        diseases: what the dialogue is about.
+        inferred: the disease that the physician comes to.
         language: of the greeting and the farewell.
         last_words: what the physician said last, if that was not the farewell of the plan.
     """
@@ -113,6 +115,8 @@ def assemble(
         note=note.text,
         language=language,
         department=note.department,
-        diseases=diseases,
+        diseases=note.diseases,
+        source=note.source,
+        inferred=inferred,
         sections=starts,
     )

@@ -86,8 +86,9 @@ def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
     """
     starts = [dialogue.sections[name] for name in _CLOSING if name in dialogue.sections]
     closing = min(starts, default=len(dialogue.spoken) // 3)
+    known = [*dialogue.diseases[:1], dialogue.inferred]
     for number, message in enumerate(dialogue.spoken):
-        if not names_disease(message.content, dialogue.diseases[:1]):
+        if not names_disease(message.content, known):
             continue
         if message.role == PATIENT:
             yield GateProblem(

@@ -11,7 +11,7 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import GivenDepartment, patterns
+from cases.vocabulary import GivenClinichatDepartment, GivenDepartment, patterns
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -32,7 +32,7 @@ class DiagnosticKnowledge(Strict):
         description="What the disease is, in plain words; say if it is urgent; under 100 words."
     )
     differential_diagnosis: list[str] = Field(description="Other diseases to be considered for this patient.")
-    department: GivenDepartment | None = Field(description="That would see this patient first.")
+    department: GivenClinichatDepartment | None = Field(description="That would see this patient first.")
     confirmation_tests: list[str] = Field(description="Laboratory, imaging or special tests that would confirm it.")
 
 
@@ -80,6 +80,18 @@ class ClinicalKnowledge(Strict):
     disease: DiseaseKnowledge
 
 
+class _MedChainDiagnosis(DiagnosticKnowledge):
+    """The same, filed under MedChain's departments."""
+
+    department: GivenDepartment | None = Field(description="That would see this patient first.")
+
+
+class MedChainKnowledge(ClinicalKnowledge):
+    """Both knowledge systems, with MedChain's departments."""
+
+    diagnostic: _MedChainDiagnosis
+
+
 @dataclass(frozen=True)
 class KnowledgeView:
     """What the expert sees."""
@@ -115,6 +127,7 @@ def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
     )
 
 
+_KNOWLEDGE = {"clinichat": ClinicalKnowledge, "medchain": MedChainKnowledge}
 expert = Role("clinical_expert", "reconstruction", "reconstruction/knowledge", ClinicalKnowledge, knowledge_of_the_note)
 
 
@@ -122,7 +135,9 @@ expert = Role("clinical_expert", "reconstruction", "reconstruction/knowledge", C
 async def prepare_knowledge(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Reason through the note once, before the interview is written; so that the interview itself need not know."""
     note = state["note"]
-    return {"knowledge": await ask(expert, KnowledgeView(note), runtime.context, language=note.language)}
+    role: Role[Any] = expert.at(expert.stage, _KNOWLEDGE[runtime.context.departments])
+    found = await ask(role, KnowledgeView(note), runtime.context, language=note.language)
+    return {"knowledge": ClinicalKnowledge.model_validate(found.model_dump())}
 
 
 def _assessed(lines: tuple[str, ...]) -> str:

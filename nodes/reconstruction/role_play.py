@@ -105,7 +105,7 @@ patient = Role(
     "reconstruction/patient",
     PatientTurn,
     reply_of_the_script,
-    speech=Speech(None, lambda view, words: PatientTurn(text=words), lambda view: view.spoken),
+    speech=Speech.of_text(PatientTurn, lambda view: view.spoken),
 )
 
 

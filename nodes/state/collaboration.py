@@ -5,14 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cases.strict import Strict
-from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Picture, Progress, Turn
-from nodes.state.decisions import Decision, NonEmpty, Round
-from nodes.state.stage import StageInput
+from nodes.state.chart import Findings, Picture, Progress, Turn
+from nodes.state.decisions import NonEmpty
 from nodes.state.union import union_by
 from retrieval import Neighbour
 
-Part = Literal["referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"]
+Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
 Person = Literal["patient", "examiner"]
 Ending = Literal["agreed", "rounds_used_up", "no_discussion"]
 MOST_DISPUTES = 3
@@ -56,7 +54,6 @@ class Consultation(Strict):
     dialogue: list[Turn]
     results: dict[str, str]
     pictures: list[Picture]
-    profile: Profile | None = None
 
 
 class Statement(Strict):
@@ -88,7 +85,7 @@ class Collaboration(Strict):
     discussion: list[DiscussionRound] = Field(default_factory=list)
 
 
-class ConferenceState(StageInput, Progress, total=False):
+class ConferenceState(Findings, Progress, total=False):
     """What interns and director see: what the consultations brought to light, and their discussion."""
 
     recalled: list[Neighbour]
@@ -104,8 +101,6 @@ class ConferenceState(StageInput, Progress, total=False):
     ended: str
     report: Any
     collaboration: Collaboration
-    decision: Decision
-    minutes: list[Round]
 
 
 class CollaborationOutput(Progress, total=False):

@@ -32,6 +32,7 @@ class InterviewState(Findings, PatientSideState, Progress, total=False):
     """The state of the dialogue; the records are the patient's side's alone."""
 
     recalled: list[Neighbour]
+    seat: int
 
 
 class InterviewOutput(PatientSideOutput, Progress, total=False):

@@ -82,16 +82,10 @@ class Recalled(Sequence[Neighbour]):
 
 
 class StageInput(Findings, total=False):
-    """What a stage starts from: the findings, and the image class where it reports on one.
-
-    ``rounds`` is the file of the stage: what was decided, objected to and replied so far; ``revision`` counts how often
-    a strategy's decision was sent back.
-    """
+    """What a stage starts from: the findings, and the image class where it reports on one."""
 
     image_class: str
     physical_orders: list[str]
-    rounds: list[Round]
-    revision: int
 
 
 class StageState(StageInput, Progress, total=False):
@@ -106,21 +100,11 @@ class StageState(StageInput, Progress, total=False):
     judge: str
     round: int
     judgements: Annotated[list[Objection], union_by("round", "judge")]
-    minutes: list[Round]
+    rounds: list[Round]
     ended: str
     strategy: str
     auxiliary_orders: list[str]
     treatment: Treatment
-
-
-class Decided(Progress, total=False):
-    """What a strategy leaves: a decision, and how it was come to; who files it is not its business."""
-
-    decision: Decision
-    reply: str
-    minutes: list[Round]
-    ended: str
-    strategy: str
 
 
 def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:

@@ -102,15 +102,18 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
     context = runtime.context
     chart = read_chart(state, stage.name, context.language)
     spoken, seat = state.get("discussion_round", 0), state["seat"]
+    opinions, file = opinions_of(state, spoken - 1), state.get("rounds", [])
+    # Who goes on discussing has weighed similar cases in the view that stands in the prompt; objections reopen it all.
+    weighed = not file and any(opinion.seat == seat for opinion in opinions)
     view = DiscussionView(
         stage=stage,
         seat=seat,
         chart=chart,
         image_class=state.get("image_class"),
         options=Options(stage.options(chart, context), chart.language),
-        neighbours=recalled_at(stage, state, chart),
-        opinions=opinions_of(state, spoken - 1),
-        file=state.get("rounds", []),
+        neighbours=() if weighed else recalled_at(stage, state, chart),
+        opinions=opinions,
+        file=file,
         specialty=specialty_of(seat, chart, context),
     )
     where = (f"discussion{spoken}", f"seat{seat}")

@@ -1,16 +1,14 @@
 """The data sheet of a set of dialogues: CliniChat's Table 1 and Figure 3."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
 from pydantic import Field
 
-from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
+from cases.dialogues import Dialogue
 from cases.strict import Strict
+from scoring.clini_eval.points import STATISTICS, statistics_of
 from scoring.metrics.samples import mean
-
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
 
 
 class DataSheet(Strict):
@@ -20,47 +18,46 @@ class DataSheet(Strict):
     max_turns: int | None
     min_turns: int | None
     average_turns: float | None
-    average_words_patient: float | None = Field(description="In an utterance; a Chinese character counts as a word.")
+    average_words_patient: float | None = Field(
+        description="In an utterance, as Clini-Eval counts: the mean of dialogues' means, a Chinese character a word."
+    )
     average_words_physician: float | None
     departments: dict[str, int] = Field(description="Dialogues by department, the largest first.")
     diseases: dict[str, int] = Field(description="Dialogues by principal disease, the most frequent first.")
     languages: dict[str, int]
+    left_out: list[str] = Field(default_factory=list, description="What of the source is no note, and why.")
     failed: dict[str, int] = Field(default_factory=dict, description="Notes without a dialogue, by reason.")
 
 
-def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = ()) -> DataSheet:
+def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_out: Iterable[str] = ()) -> DataSheet:
     """Count a set of dialogues.
 
     Args:
         dialogues: what was kept.
         failed: the reason of each note that was not: a termination, or the gates that it failed.
+        left_out: what of the source is no note, and why.
     """
-    turns: list[int] = []
-    words: dict[str, list[int]] = {PATIENT: [], PHYSICIAN: []}
+    columns: dict[str, list[float]] = {name: [] for name in STATISTICS}
     departments: Counter[str] = Counter()
     diseases: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     for dialogue in dialogues:
-        turns.append(sum(message.role == PHYSICIAN for message in dialogue.spoken))
-        for message in dialogue.spoken:
-            words[message.role].append(count_words(message.content))
+        for name, value in statistics_of(dialogue).items():
+            columns[name] += [] if value is None else [value]
         departments[dialogue.department or "not recorded"] += 1
         diseases[dialogue.diseases[0] if dialogue.diseases else "not recorded"] += 1
         languages[dialogue.language] += 1
+    turns, physician, patient = (columns[name] for name in STATISTICS)
     return DataSheet(
         dialogues=len(turns),
-        max_turns=max(turns, default=None),
-        min_turns=min(turns, default=None),
+        max_turns=int(max(turns)) if turns else None,
+        min_turns=int(min(turns)) if turns else None,
         average_turns=mean(turns),
-        average_words_patient=mean(words[PATIENT]),
-        average_words_physician=mean(words[PHYSICIAN]),
+        average_words_patient=mean(patient),
+        average_words_physician=mean(physician),
+        left_out=list(left_out),
         departments=dict(departments.most_common()),
         diseases=dict(diseases.most_common()),
         languages=dict(languages),
         failed=dict(Counter(failed).most_common()),
     )
-
-
-def count_words(text: str) -> int:
-    """The words of a text; each Chinese character is one."""
-    return len(_WORD.findall(text))

@@ -10,8 +10,6 @@ from cases.notes import note_of
 from cases.strict import Strict
 from nodes.state.chart import Turn, heard_by
 
-TURNS = 70  # of the physician, at most, in the extrinsic mode
-
 
 class ReconstructionAnswers(Strict):
     """What the reconstruction of a case's note came to; None if it was not finished."""

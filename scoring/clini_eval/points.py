@@ -4,6 +4,7 @@ The paper's table prints whole maxima and its results have decimals; it says not
 is any between 0 and its maximum, and one beyond it is refused, never cut.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -11,12 +12,12 @@ from pydantic import Field, create_model
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
-from cases.text.words import has_chinese
 from cases.vocabulary import Language, data_file
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
 
 POINTS = 100.0
+STATISTICS = ("Avg. Turns", "Avg. Words Phys.", "Avg. Words Pt.")
 TOTAL = "Total Score"
 ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
 
@@ -134,19 +135,20 @@ class CliniEvalScores(Strict):
 def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
     """The statistical indices of tables 2 and 4: rounds (the physician's turns), and the length of what is said.
 
-    Length: the mean of a person's turns, in words, or in characters where there are Chinese ones; None (missing) of
-    nobody's.
+    Length: the mean of a person's turns, in words; each Chinese character is one. None (missing) of nobody's.
     """
     lengths: dict[bool, list[float]] = {True: [], False: []}
     for message in dialogue.spoken:
-        text = message.content
-        length = len("".join(text.split())) if has_chinese(text) else len(text.split())
-        lengths[message.role == PHYSICIAN].append(length)
-    return {
-        "Avg. Turns": float(len(lengths[True])),
-        "Avg. Words Phys.": mean(lengths[True]),
-        "Avg. Words Pt.": mean(lengths[False]),
-    }
+        lengths[message.role == PHYSICIAN].append(count_words(message.content))
+    return dict(zip(STATISTICS, (float(len(lengths[True])), mean(lengths[True]), mean(lengths[False])), strict=True))
+
+
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
+
+
+def count_words(text: str) -> int:
+    """The words of a text; each Chinese character is one."""
+    return len(_WORD.findall(text))
 
 
 def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, Estimate]:

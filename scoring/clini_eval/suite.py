@@ -1,42 +1,61 @@
 """Clini-Eval's points of an interview: of our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
 
+from functools import partial
+
 from cases import Case
 from llm import UNANSWERED, ModelSettings
 from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
-from scoring.clini_eval.points import ASSESSABLE, ASSESSED, MAINS, TOTAL
+from scoring.clini_eval.points import ASSESSABLE, ASSESSED, MAINS, STATISTICS, TOTAL, statistics_of
 from scoring.consultation import ConsultationAnswers
 
+# As tables 2 and 4 print them: the statistics of the dialogue first.
+COLUMNS = (*STATISTICS, *MAINS, TOTAL, ASSESSED, ASSESSABLE)
 _PARTLY = "some of its leaves were not assessed"
 
 
 async def score(
-    case: Case, answers: ConsultationAnswers | ReconstructionAnswers, settings: ModelSettings
+    case: Case, answers: ConsultationAnswers | ReconstructionAnswers, settings: ModelSettings, *, told: bool = True
 ) -> CaseScores:
-    """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum."""
+    """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum.
+
+    Args:
+        case: that was consulted, or whose note was reconstructed.
+        answers: the dialogue.
+        settings: with the judges' models.
+        told: whether the senior physician is told the diagnosis of the answer key, or infers it as in the paper.
+    """
     if isinstance(answers, ConsultationAnswers):
         dialogue = dialogue_of_consultation(case, {"dialogue": answers.dialogue})
     elif answers.reconstructed is not None:
         dialogue = answers.reconstructed
     else:
         return CaseScores.none_of(suite.published, "no dialogue was written")
+    if not told:
+        dialogue = dialogue.model_copy(update={"diseases": [], "inferred": ""})
     try:
         found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
         return CaseScores.none_of(suite.published, str(error))
     except UNANSWERED as error:
         return CaseScores.none_of(suite.published, error)
-    values = {**found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}
+    values = {**statistics_of(dialogue), **found.mains, TOTAL: found.total}
+    values |= {ASSESSED: found.assessed, ASSESSABLE: found.assessable}
     return CaseScores(values, {name: _PARTLY for name, value in values.items() if value is None})
 
 
-suite = Suite(
-    "clini_eval",
-    {name: name for name in (*MAINS, TOTAL, ASSESSED, ASSESSABLE)},
-    score,
-    needs=frozenset({"dialogue"}),
-    neither=(ASSESSED, ASSESSABLE),
-    notes="Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted.",
-)
+def _suite(name: str, told: bool, how: str) -> Suite:
+    return Suite(
+        name,
+        {column: column for column in COLUMNS},
+        partial(score, told=told),
+        needs=frozenset({"dialogue"}),
+        neither=(*STATISTICS, ASSESSED, ASSESSABLE),
+        notes=f"Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted. {how}",
+    )
+
+
+suite = _suite("clini_eval", True, "The judge was told the diagnosis of the answer key.")
+paper_suite = _suite("clini_eval_paper", False, "The judge inferred the diagnosis from the note, as in the paper.")

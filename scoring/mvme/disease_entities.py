@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from cases.strict import Strict
 from cases.vocabulary import Language, patterns
-from llm import ModelSettings, Role, ask
+from llm import UNANSWERED, ModelSettings, Role, ask
 
 _PATTERNS = patterns("scoring.mvme", "patterns")
 
@@ -82,6 +83,16 @@ entity_splitter = Role(
     DiseaseEntities,
     offline=lambda view: DiseaseEntities(diseases=split_diseases(view.diagnosis)),
 )
+
+
+async def split_case(
+    said: Sequence[str], reference: Sequence[str], settings: ModelSettings, language: Language
+) -> None:
+    """Ask for the diseases of a report and of its reference; the answers, or why there are none, stand in the trace."""
+    for place, names in (("report", said), ("reference", reference)):
+        if names:
+            with suppress(*UNANSWERED):
+                await ask_for_diseases("\n".join(names), settings, language, place)
 
 
 async def ask_for_diseases(text: str, settings: ModelSettings, language: Language, place: str = "") -> list[str]:

@@ -1,11 +1,13 @@
 """MVME: the five parts of a report, graded by the director (AI Hospital, section 3.2)."""
 
+from contextlib import suppress
+
 from cases import Case
 from llm import UNANSWERED, ModelSettings
 from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import LOWEST, SCORES
-from scoring.mvme.judges import grade
+from scoring.mvme.judges import grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS
 
 NO_KEY = "no reference in the answer key"
@@ -15,6 +17,7 @@ COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was laid open: 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
     """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest.
 
+    What led to a diagnosis of the lowest grade is asked for too, and stands in the trace (section 6.4).
     In one step, what the doctor copies of the record that was laid open is not graded (AI Hospital, Table 2).
     """
     copied = COPIED if answers.disclosed else {}
@@ -25,10 +28,14 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         lowest = float(SCORES[LOWEST])
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
     try:
-        options = (await grade(report_parts(answers.report), reference, settings, case.language)).options
+        report = report_parts(answers.report)
+        options = (await grade(report, reference, settings, case.language)).options
     except UNANSWERED as error:
         reason = f"judge failed: {error.reason}: {error}"
         return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
+    if options.get("diagnosis") == LOWEST:
+        with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
+            await misdiagnosis(report, reference, settings, case.language)
     for part, option in options.items():
         values[part] = float(SCORES[option]) if option and part not in copied else None
     return CaseScores(values, unscored)

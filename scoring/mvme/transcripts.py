@@ -22,10 +22,12 @@ _HEADINGS: dict[Part, str] = {
     "basis": r"诊断依据|(?:diagnostic|diagnosis) (?:basis|rationale)",
     "treatment": r"治疗方案|诊治方案|treatment(?: plan)?",
 }
+# Marked with # anywhere, or bold at the beginning of a line (``**诊断结果**``, ``1. **Diagnosis:**``).
 _HEADING = re.compile(
-    r"[#＃]+[ \t\u3000]*(?:" + "|".join(f"(?P<{part}>{names})" for part, names in _HEADINGS.items()) + r")"
-    r"[ \t\u3000]*(?:[#＃]+|[:：]|(?=\n|$))[ \t\u3000]*[:：]?",
-    re.IGNORECASE,
+    r"(?:[#＃]+[ \t\u3000]*(?:\*\*)?|^[ \t\u3000]*(?:[-*•>]|\d{1,2}[.、．)]|[一二三四五六]、)?[ \t\u3000]*\*\*)"
+    r"[ \t\u3000]*(?:" + "|".join(f"(?P<{part}>{names})" for part, names in _HEADINGS.items()) + r")"
+    r"[ \t\u3000]*(?:[:：]?\*\*[#＃]*|[#＃]+|[:：]|(?=\n|$))[ \t\u3000]*[:：]?",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OTHER_HEADING = re.compile(r"^[ \t\u3000]*[#＃]{1,4}[^#＃\n]{1,30}[#＃]*[ \t]*$", re.MULTILINE)
 
@@ -179,7 +181,7 @@ def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Proble
 
 
 def sections(report: str) -> dict[Part, str]:
-    """The parts of a report by their headings (``#诊断结果#``, ``# Diagnosis``), also if spaced or in full width.
+    """The parts of a report by their headings (``#诊断结果#``, ``# Diagnosis``, ``**Diagnosis**``), also if spaced.
 
     A heading that stands twice joins its texts; one that names no part ends the part before it.
     """

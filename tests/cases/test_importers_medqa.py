@@ -48,6 +48,11 @@ def test_a_case_study_becomes_history_findings_and_the_diagnosis_as_key(tmp_path
     assert "insipidus" not in patient.model_dump_json() and "Polydipsia" in case.provenance.note
 
 
+def test_choices_in_a_list_are_read_as_those_in_an_object(tmp_path: Path) -> None:
+    listed = [{"key": letter, "value": text} for letter, text in QUESTION["options"].items()]
+    assert only(imported(tmp_path, {**QUESTION, "options": listed})) == only(imported(tmp_path, QUESTION))
+
+
 def test_a_question_for_the_next_step_has_no_diagnosis_as_key(tmp_path: Path) -> None:
     asked = QUESTION["question"].replace("diagnosis?", "next step in management?")
     case = only(imported(tmp_path, {**QUESTION, "question": asked, "answer": "Hydrochlorothiazide"}))
@@ -77,9 +82,10 @@ def test_a_faulty_question_is_named_by_line_and_field(tmp_path: Path, change: di
     assert len(result.cases) == 1
 
 
-def test_as_notes_questions_keep_their_words_and_name_the_choices_as_differentials(tmp_path: Path) -> None:
+def test_as_notes_questions_keep_their_words_and_the_answer_apart_and_no_other_choice(tmp_path: Path) -> None:
     imported(tmp_path, QUESTION, OTHER)
     (note,) = read_notes(tmp_path / "us_qbank.jsonl")
     assert note.text.startswith(QUESTION["question"].partition(" Which of")[0])
-    assert note.text.endswith("Diagnosis: Diabetes insipidus.\nTo be told apart from: Polydipsia; Hypercalcemia.")
+    assert note.answer == "Diagnosis: Diabetes insipidus." and note.source == "us_qbank.jsonl"
+    assert not any(choice in note.model_dump_json() for choice in ("Polydipsia", "Hypercalcemia"))
     assert note.diseases == ["Diabetes insipidus"]

@@ -69,7 +69,7 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
 
 
 @pytest.mark.parametrize("case", load_cases()[::7], ids=lambda case: case.id)
-def test_the_note_of_a_case_holds_its_history_findings_and_diagnosis_under_headings_that_are_read_back(
+def test_the_note_of_a_case_holds_its_history_and_findings_and_the_answer_apart_under_headings_that_are_read_back(
     case: Any,
 ) -> None:
     note = note_of(case)
@@ -79,7 +79,8 @@ def test_the_note_of_a_case_holds_its_history_findings_and_diagnosis_under_headi
     for finding in case.examinations.results.values():
         assert finding in note.text
     assert note.diseases == case.key.diagnosis and note.department == case.key.department
-    assert all(disease in note.text for disease in note.diseases)
+    assert all(disease in note.answer and disease in note.shown(True).text for disease in note.diseases)
+    assert note.shown(False).diseases == [] and not note.shown(False).answer
 
 
 def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> None:

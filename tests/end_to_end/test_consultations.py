@@ -3,9 +3,7 @@
 import itertools
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from llm import AskError
 from nodes.patients.filed_results import look_up
 from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer, FaultPlan
+from tests.support.processes import Forked
 from wardround.run.checkpoints import serializer
 
 pytestmark = pytest.mark.slow
@@ -153,20 +152,17 @@ def test_over_a_server_no_dialogue_goes_beyond_its_limit_of_turns(patient: str) 
 
 # Killed half-way.
 
-PROCESS = """
-import sqlite3, sys
-from langgraph.checkpoint.sqlite import SqliteSaver
-from wardround.run.checkpoints import serializer
-from graphs.consultation import builder
-from tests.graphs.scripting import builtin
-file, case_id, patient, url = sys.argv[1:]
-saver = SqliteSaver(sqlite3.connect(file, check_same_thread=False), serde=serializer())
-graph = builder.compile(checkpointer=saver)
-config = {"configurable": {"thread_id": "1"}}
-context = {"retrieval": False, "patient": patient, "max_turns": 5, "models": {"default": f"openai:any@{url}"}}
-entry = None if graph.get_state(config).next else {"case": builtin(case_id)}
-graph.invoke(entry, config, context=context, durability="sync")
-"""
+
+def play() -> None:
+    """A consultation with checkpoints in a file, begun or gone on with."""
+    file, case_id, patient, url = sys.argv[1:]
+    saver = SqliteSaver(sqlite3.connect(file, check_same_thread=False), serde=serializer())
+    graph: Any = builder.compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    context: Any = {"retrieval": False, "patient": patient, "max_turns": 5}
+    context["models"] = {"default": f"openai:any@{url}"}
+    entry = None if graph.get_state(config).next else {"case": builtin(case_id)}
+    graph.invoke(entry, config, context=context, durability="sync")
 
 
 def talk(request: Any) -> dict[str, Any] | None:
@@ -178,9 +174,8 @@ def talk(request: Any) -> dict[str, Any] | None:
     return None
 
 
-def process(file: Path, patient: str, server: FakeServer) -> "subprocess.Popen[str]":
-    arguments = [sys.executable, "-c", PROCESS, str(file), "surgery-01", patient, server.base_url]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def process(file: Path, patient: str, server: FakeServer) -> Forked:
+    return Forked([file, "surgery-01", patient, server.base_url], program=play)
 
 
 def outcome(file: Path) -> dict[str, Any]:
@@ -199,21 +194,17 @@ def test_a_consultation_killed_in_the_middle_goes_on_to_the_same_dialogue(
     patient: str, kill_at: int, tmp_path: Path
 ) -> None:
     with FakeServer(answer=talk) as server:
-        whole = process(tmp_path / "whole.sqlite", patient, server)
-        assert whole.wait(120) == 0, whole.stderr and whole.stderr.read()
+        with process(tmp_path / "whole.sqlite", patient, server) as whole:
+            assert whole.ended().returncode == 0, whole.ended().stderr
         asked_whole = len(server.requests)
     with FakeServer(answer=talk) as server:
         server.hold_answers(kill_at - 1)
-        killed = process(tmp_path / "killed.sqlite", patient, server)
-        deadline = time.monotonic() + 120
-        while not server.is_holding() and killed.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        killed.send_signal(signal.SIGKILL)
-        assert killed.wait(30) == -signal.SIGKILL, "it had not finished"
+        with process(tmp_path / "killed.sqlite", patient, server) as killed:
+            assert killed.stopped_when(server.is_holding, signal.SIGKILL).returncode == -signal.SIGKILL
         asked_before = len(server.requests)
         server.release()
-        resumed = process(tmp_path / "killed.sqlite", patient, server)
-        assert resumed.wait(120) == 0, resumed.stderr and resumed.stderr.read()
+        with process(tmp_path / "killed.sqlite", patient, server) as resumed:
+            assert resumed.ended().returncode == 0, resumed.ended().stderr
         asked_after = len(server.requests) - asked_before
     found, expected = outcome(tmp_path / "killed.sqlite"), outcome(tmp_path / "whole.sqlite")
     assert found == expected

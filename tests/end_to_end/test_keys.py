@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
+from tests.support.processes import to_its_end
 from tests.support.runs import CASES, IDS, results, spec
 
 OWN = {
@@ -20,8 +20,7 @@ SETTINGS = ["retrieval=false", "general_agents=1", "discussion_rounds=1", "feedb
 
 
 def wardround(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from wardround.cli import main; main()", *arguments]
-    return subprocess.run(command, env={**os.environ, **OWN}, capture_output=True, text=True, timeout=300)
+    return to_its_end(arguments, {**os.environ, **OWN})
 
 
 def run(server: FakeServer, out: Path, *more: str) -> "subprocess.CompletedProcess[str]":

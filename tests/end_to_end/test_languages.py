@@ -46,6 +46,7 @@ def foreign(text: str, case: Case) -> set[str]:
     return {phrase for phrase in OURS if phrase in text and phrase not in own}
 
 
+@pytest.mark.slow
 @EACH_COURSE
 @pytest.mark.usefixtures("_spoken")
 def test_offline_every_word_of_the_play_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:
@@ -60,6 +61,7 @@ def test_offline_every_word_of_the_play_is_of_the_folder(course: Course, case: C
     assert len({phrase for phrase in phrases(MADE_UP, folder) if phrase in said}) >= 5
 
 
+@pytest.mark.slow
 @EACH_COURSE
 @pytest.mark.usefixtures("_spoken")
 def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:

@@ -2,11 +2,7 @@
 
 import json
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 
 from cases import load_cases
 from tests.support.fake_server import FakeServer, Fault, FaultPlan
+from tests.support.processes import stopped_when, to_its_end
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround.config.selection import select_cases
 from wardround.store.run_directory import RunDirectory
@@ -21,32 +18,13 @@ from wardround.store.run_directory import RunDirectory
 pytestmark = pytest.mark.slow
 
 JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # the judges' answer types
-SECONDS = 120.0  # longer than anything here takes
 
 
 def command(server: FakeServer | None, out: Path, ids: list[str], *more: object) -> list[str]:
     settings = [f"--set={key}={str(value).lower()}" for key, value in SHORT.items()]
     models = [f"--models=default={spec(server)}"] if server else []
     wanted = [f"--case-id={case_id}" for case_id in ids]
-    main = "from wardround.cli import main; main()"
-    return [sys.executable, "-c", main, "run", *settings, *models, *wanted, f"--out={out}", *map(str, more)]
-
-
-def to_its_end(arguments: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
-
-
-def stopped_when(arguments: list[str], moment: Callable[[], bool], sign: signal.Signals) -> tuple[int, str]:
-    """Start a command and send it a signal at a moment; its exit code and error stream."""
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + SECONDS
-        while not moment():
-            assert process.poll() is None, f"it ended before the moment: {process.communicate()[1]}"
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        process.send_signal(sign)
-        _, said = process.communicate(timeout=SECONDS)
-        return process.returncode, said
+    return ["run", *settings, *models, *wanted, f"--out={out}", *map(str, more)]
 
 
 def lines_of(file: Path) -> int:

@@ -94,6 +94,7 @@ async def test_the_stream_of_updates_shows_each_stage_as_it_ends(how: str) -> No
     assert by_stage["diagnosis"]["diagnosis"].names and by_stage["treatment"]["treatment"].items
 
 
+@pytest.mark.slow
 async def test_sync_and_async_runs_inside_and_outside_a_loop_and_side_by_side_give_the_same() -> None:
     cases = [CASE, builtin("dentistry-06"), builtin("surgery-01")]
     alone = [outcome(await asyncio.to_thread(run, case)) for case in cases]

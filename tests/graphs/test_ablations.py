@@ -102,6 +102,7 @@ class OneEarlierCase:
         return [Neighbour(remember(builtin("surgery-02")), 0.9)]
 
 
+@pytest.mark.slow
 @EACH_COURSE
 def test_without_personalization_no_prompt_tells_age_sex_occupation_or_a_history_of_anybody(
     course: Course, monkeypatch: pytest.MonkeyPatch
@@ -124,6 +125,7 @@ def test_without_personalization_no_prompt_tells_age_sex_occupation_or_a_history
         assert not re.search(r"lighthouse keeper|\b61\b", shown, re.IGNORECASE), call.id
 
 
+@pytest.mark.slow
 @EACH_COURSE
 def test_with_personalization_prompts_of_the_same_courses_tell_it(course: Course) -> None:
     result = course.run(planted(builtin("surgery-01")), interactive=False)

@@ -6,6 +6,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import Case
+from cases.vocabulary import EXAMINATION_ITEMS, labels
 from graphs import consultation, one_step
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
@@ -53,7 +54,11 @@ def test_the_offline_doctor_takes_the_history_in_order_orders_examinations_and_r
     assert asked[:6] == list(load_words("medchain/words", language)["doctor"]["questions"])
     assert ("General Examination" if language == "en" else "一般检查") in asked[6]
     assert ("Blood Test" if language == "en" else "血液学检查") in asked[7]
-    assert result["dialogue_ended"] == "concluded"
+    told, answered = asked[8:]
+    assert all(name in told for name in (result["report"].diagnosis[0].rstrip(".。"), result["report"].treatment))
+    said = [turn for turn in result["dialogue"] if turn.speaker == "patient"]
+    assert said[-2].text.strip("。.")[:-1] and ("?" in said[-2].text or "？" in said[-2].text) and answered != told
+    assert result["dialogue_ended"] == "patient_ended" and said[-2].text not in result["report"].symptoms
     assert [name for name, value in result["report"] if value] == PARTS
     assert builtin(case_id).examinations.results["Blood Test"] in result["report"].examinations
 
@@ -72,6 +77,28 @@ def test_the_patient_of_ai_hospital_opens_with_the_statement_of_a_profile_that_i
     opening = result["dialogue"][0]
     assert (opening.speaker, opening.addressee, opening.text) == ("patient", "doctor", result["profile"].statement)
     assert all(result["profile"].personality in words(call) for call in calls(result, "patient"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("patient", "tells"), [("ai_hospital", True), ("saps", False)])
+def test_the_doctor_is_asked_to_tell_the_diagnosis_to_a_patient_who_is_told_and_to_no_other(
+    patient: str, tells: bool, language: str
+) -> None:
+    spoken = [
+        words(call) for call in calls(run(patient=patient, language=language, max_turns=2), "doctor", "consultation")
+    ]
+    wanted = "take worries seriously" if language == "en" else "认真对待患者的担心"
+    assert spoken and all((wanted in text) == tells for text in spoken)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_without_a_list_no_examination_is_named_to_the_doctor_before_it_was_spoken_of(
+    listed: bool, language: str
+) -> None:
+    result = run(list_examinations=listed, language=language, max_turns=2)
+    named = {item for item in labels(EXAMINATION_ITEMS.names, language) if item in words(calls(result, "doctor")[0])}
+    assert bool(named) == listed
 
 
 def test_with_medchains_patient_examinations_are_done_after_the_dialogue_as_they_were_named_in_it() -> None:

@@ -159,6 +159,16 @@ def test_a_discussion_whose_last_round_brings_agreement_has_agreed_and_one_round
         assert discuss(max_rounds=bound)["collaboration"].ended == ended
 
 
+def test_all_interns_see_one_person_whose_profile_is_invented_once_and_who_opens_once() -> None:
+    result = run(interns=3, patient="ai_hospital", max_rounds=0)
+    assert len(calls(result, "patient_profile")) == 1
+    openings = {consultation.dialogue[0].text for consultation in result["consultations"]}
+    assert openings == {result["profile"].statement}
+    replies = calls(result, "patient")
+    assert {call.id.split("/")[0] for call in replies} >= {"intern1", "intern2", "intern3"}
+    assert all(result["profile"].personality in words(call) for call in replies)
+
+
 def test_one_doctor_alone_reports_without_a_director_and_without_discussion() -> None:
     result = run(interns=1)
     record = result["collaboration"]
@@ -185,7 +195,7 @@ def test_every_rounds_prompts_hold_the_disputes_of_the_round_and_no_older_ones(
             assert {point for point in points if point in words(call)} == expected
 
 
-def test_every_rounds_prompts_hold_the_reports_of_the_last_round_and_nothing_older(
+def test_every_rounds_prompts_hold_all_that_was_said_and_the_final_call_the_last_reports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     directed(monkeypatch, [1, 1, 1, 0])
@@ -195,7 +205,7 @@ def test_every_rounds_prompts_hold_the_reports_of_the_last_round_and_nothing_old
     for number in (1, 2, 3):
         for call in of_round(result, number):
             seen = {who for who, said in every.items() if said in words(call)}
-            assert seen == {(seat, number - 1) for seat in (1, 2, 3) if number > 1}
+            assert seen == {(seat, earlier) for seat in (1, 2, 3) for earlier in range(1, number)}
             assert all(f'"Disease {seat}"' in words(call) for seat in (1, 2, 3))
             assert "Agreed pain." in words(call) and "Agreed scan." in words(call)
     final = words(calls(result, "director", place="final")[0])
@@ -228,8 +238,8 @@ def test_interns_who_take_turns_hear_what_was_just_said(monkeypatch: pytest.Monk
     ]
     for call in order:
         number, seat = (int(part[5 if part.startswith("round") else 4 :]) for part in call.id.split("/")[-2:])
-        heard = {(each, number if each < seat else number - 1) for each in (1, 2, 3)}
-        assert {who for who, said in every.items() if said in words(call)} == heard & set(every)
+        heard = {(each, said) for each, said in every if said < number or (said == number and each < seat)}
+        assert {who for who, said in every.items() if said in words(call)} == heard
 
 
 def test_without_dispute_resolution_no_dispute_is_asked_for_or_shown(monkeypatch: pytest.MonkeyPatch) -> None:

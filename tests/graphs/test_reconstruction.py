@@ -87,7 +87,7 @@ def test_clini_recon_goes_through_the_sections_in_order_and_tells_the_whole_hist
 
 
 def test_the_disease_is_named_in_the_closing_sections_and_nowhere_before() -> None:
-    dialogue: Dialogue = run()["dialogue"]
+    dialogue: Dialogue = run(answer_key="told")["dialogue"]
     closing = dialogue.sections["initial_diagnosis"]
     disease = dialogue.diseases[0]
     assert not any(disease in message.content for message in dialogue.spoken[:closing])

@@ -210,6 +210,9 @@ def test_who_discusses_decides_or_judges_is_shown_of_another_patient_what_the_st
     for call in calls(result):
         before, _, rest = words(call).partition('<data name="earlier cases, other patients">\n')
         told, _, _ = rest.partition("\n</data>")
+        if "/discussion1/" in call.id:  # weighed in the doctor's own view, which stands there
+            assert not told and "is your own view" in before
+            continue
         assert told == f"1. {NEEDED[stage]}"
         assert "Other patients" in before[-200:]
     assert {call.role for call in calls(result)} == {"general", "summarizing", "feedback"}

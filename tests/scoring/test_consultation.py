@@ -5,7 +5,7 @@ import pytest
 
 from cases import AnswerKey
 from graphs import consultation, one_step
-from llm import ModelSettings
+from llm import AnswerError, ModelSettings
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Turn
@@ -75,6 +75,22 @@ def test_what_one_step_copies_of_the_record_is_not_scored_and_says_why() -> None
     assert {part: found.unscored[part] for part in COPIED} == COPIED
     unwritten = asyncio.run(SUITES["mvme"].score(case, answers.model_copy(update={"report": None}), Context()))
     assert [unwritten.values[part] for part in COPIED] == [None, None] and unwritten.values["diagnosis"] == 1.0
+
+
+@pytest.mark.parametrize(("diagnosis", "asked"), [(["Gout"], 1), (CASE.key.diagnosis, 0)])
+def test_what_led_to_a_diagnosis_is_asked_of_the_lowest_graded_alone_and_costs_no_score(
+    diagnosis: list[str], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    async def no_answer(*given: Any) -> None:
+        seen.append(given)
+        raise AnswerError("not readable")
+
+    monkeypatch.setattr("scoring.mvme.suite.misdiagnosis", no_answer)
+    report = FinalReport(symptoms="", examinations="", diagnosis=diagnosis, basis="", treatment="")
+    found = asyncio.run(SUITES["mvme"].score(CASE, ConsultationAnswers(report=report), Context()))
+    assert len(seen) == asked and found.values["diagnosis"] == (1.0 if asked else 4.0)
 
 
 def test_what_a_consultation_found_out_is_scored() -> None:

@@ -63,11 +63,9 @@ class Course:
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
         """The final state of a case on this course."""
-        context = self.context(**more)
-        built_for = {name: context[name] for name in ("strategy",) if name in context}
-        graph: Any = TASKS[self.graph].graph(Context.model_validate(built_for))
+        graph: Any = TASKS[self.graph].graph
         with self.scripted():
-            result: dict[str, Any] = graph.invoke({"case": case}, context=context)
+            result: dict[str, Any] = graph.invoke({"case": case}, context=self.context(**more))
         return result
 
     @contextmanager

@@ -51,6 +51,41 @@ def test_the_environment_file_overrides_nothing(tmp_path: Path) -> None:
     assert environment_after(COMMAND, tmp_path, WARDROUND_API_KEY="set") == "set too"
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "AZURE_OPENAI_ENDPOINT", "https_proxy",
+     "LANGSMITH_ENDPOINT", "WARDROUND_PLUGINS", "WARDROUND_TOKEN", "WARDROUND_CACHE"],
+)  # fmt: skip
+def test_an_environment_file_says_neither_where_keys_go_nor_what_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / ".env").write_text(f"OTHER_API_KEY=mine\n{name}=http://127.0.0.1:1/v1\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli.os, "environ", {})
+    with pytest.raises(ValueError, match=f"{name} is no key; set it in your shell"):
+        cli.read_environment_file()
+    assert set(cli.os.environ) <= {"OTHER_API_KEY"}
+
+
+def test_of_an_environment_file_only_keys_are_taken_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        "LAB_TOKEN=a",
+        "WARDROUND_API_KEY_API_LAB=b",
+        "DATABASE_URL=c",
+        "GIT_CONFIG_COUNT=1",
+        "SSLKEYLOGFILE=/tmp/k",
+    ]
+    (tmp_path / ".env").write_text("\n".join([*lines, "OPENAI_API_KEY=${HOME_KEY}"]), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli.os, "environ", {"HOME_KEY": "secret"})
+    cli.read_environment_file()
+    assert cli.os.environ == {
+        "HOME_KEY": "secret", "LAB_TOKEN": "a", "WARDROUND_API_KEY_API_LAB": "b", "OPENAI_API_KEY": "${HOME_KEY}",
+    }  # fmt: skip
+
+
 def test_an_environment_file_of_a_folder_above_is_not_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("WARDROUND_API_KEY=of the file\n", "utf-8")
     (tmp_path / "below").mkdir()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cases.importers import IMPORTERS
+from tests.support.processes import to_its_end
 from wardround import plugins
 from wardround.commands import dev
 from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
@@ -38,9 +39,7 @@ def write(file: Path, text: str) -> Path:
 
 
 def command(*arguments: object, **more: str) -> "subprocess.CompletedProcess[str]":
-    main = [sys.executable, "-c", "from wardround.cli import main; main()"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **more}
-    return subprocess.run([*main, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+    return to_its_end(arguments, {**os.environ, **more})
 
 
 def test_a_file_is_loaded_by_its_path_or_by_its_name_and_only_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from wardround.commands.options import Address, Concurrency, Engine, Models, Set
 from wardround.commands.printing import echo, printable
 
 if TYPE_CHECKING:
+    from cases.files import Problem
     from scoring.clini_eval.data_sheet import DataSheet
     from wardround.config.experiment import Experiment
     from wardround.store.dialogue_files import DialogueFiles
@@ -19,16 +20,22 @@ _OF_A_RECONSTRUCTION = ("workflow.", "run.", "limits.")
 
 
 def reconstruct(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            metavar="SRC",
+            metavar="SRC...",
             help="Notes: a folder of .txt, JSON lines, MTS-Dialog, MedQA, AgentClinic, a case file, or 'builtin'.",
             show_default=False,
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file of dialogues.", show_default=False)],
     limit: Annotated[int | None, typer.Option(min=1, help="Reconstruct the first so many notes.")] = None,
+    shuffle: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Take them in this random order: with --limit, a sample.")
+    ] = None,
+    sufficient: Annotated[
+        bool, typer.Option("--sufficient", help="Of these, only notes with a complaint, a history and results.")
+    ] = False,
     models: Models = None,
     strategy: Annotated[
         Literal["clini_recon", "direct", "interactive"] | None,
@@ -47,6 +54,8 @@ def reconstruct(
     """
     options = {
         "data.limit": limit,
+        "data.shuffle": shuffle,
+        "data.sufficient": sufficient or None,
         "workflow.reconstruction": strategy,
         "run.concurrency": concurrency,
         "run.engine": engine or ("ray" if address else None),
@@ -54,6 +63,7 @@ def reconstruct(
         "prompts": prompts,
     }
     with exits():
+        from cases.note_files import read_notes
         from wardround.config.experiment import ConfigurationError
         from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
         from wardround.store.dialogue_files import DialogueFiles
@@ -62,15 +72,20 @@ def reconstruct(
         for key in settings:
             if not key.startswith(_OF_A_RECONSTRUCTION) and key != "seed":
                 raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
+        source = sources[0] if len(sources) == 1 else sources
         fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
         given = {key: value for key, value in options.items() if value is not None}
         experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
-        if Path(source).resolve() == out.resolve():
+        if out.resolve() in [Path(one).resolve() for one in sources]:
             raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
-        files = DialogueFiles(out)
+        warnings: list[Problem] = []
+        read_notes(source, warnings)
+        files = DialogueFiles(out, [warning.message for warning in warnings])
         left = _run(experiment, files)
         sheet = files.write()
     _print_sheet(sheet)
+    for reason in sheet.left_out:
+        echo(reason)
     echo(f"Dialogues: {out}")
     if sheet.failed:
         echo(f"{sum(sheet.failed.values())} notes without a dialogue: {files.failed.name}")

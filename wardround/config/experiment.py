@@ -62,13 +62,23 @@ class Data(Strict):
     """Which cases are run."""
 
     cases: str = Field(BUILTIN, description="`builtin`, or a JSON-lines file of cases.")
-    notes: str | None = Field(None, description="Notes instead of cases, for the graph `reconstruction`.")
+    notes: str | list[str] | None = Field(
+        None, description="Notes instead of cases, for the graph `reconstruction`: one source, or several as one."
+    )
     split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
     limit: int | None = Field(None, ge=1, description="The first so many.")
     shuffle: int | None = Field(None, description="Seed of the order of the cases; that of the file if not set.")
+    sufficient: bool = Field(
+        False, description="Of these, only what tells a complaint, a history and results (CliniChat, section 4.3)."
+    )
     case_ids: list[str] = Field(default_factory=list, description="Only these.")
     terms: str | None = Field(
         None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."
+    )
+    splitter: Literal["rule", "standard", "model"] = Field(
+        "rule",
+        description="Who finds the diseases of a report for ICD-10: a rule, the rule and the nearest term's name, or "
+        "the judge `entity_splitter`.",
     )
 
 

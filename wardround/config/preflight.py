@@ -8,7 +8,6 @@ from cases import Case
 from cases.notes import Note
 from llm.build import build_model, without_account
 from llm.cache import open_cache
-from llm.egress import stay_with_host_async
 from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.specs import HUMAN, OFFLINE
@@ -83,14 +82,13 @@ def _plain(name: str) -> str:
 async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
     import openai
 
-    from llm.transport import ENCODINGS, bound
+    from llm.transport import ENCODINGS, HOOKS
 
-    hooks = {"response": [stay_with_host_async, bound]}
     client = openai.AsyncOpenAI(
         base_url=base_url,
         api_key=context.key_of(name),
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks, headers=ENCODINGS),
+        http_client=openai.DefaultAsyncHttpxClient(event_hooks=HOOKS, headers=ENCODINGS),
     )
     without_account(client, context.block(name).sent_headers)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cases import Case, load_cases
 from cases.files import BUILTIN
 from cases.note_files import read_notes
-from cases.notes import Note
+from cases.notes import Note, lacking, note_of
 from cases.vocabulary import SUB_DEPARTMENTS
 from wardround.config.experiment import ConfigurationError, Data
 
@@ -46,7 +46,8 @@ def select(data: Data) -> Selection:
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
     if data.notes is not None:
-        return Selection(_chosen(read_notes(data.notes), data, data.notes, ""))
+        named = data.notes if isinstance(data.notes, str) else ", ".join(data.notes)
+        return Selection(_chosen(read_notes(data.notes), data, named, ""))
     everything = load_cases(data.cases)
     if data.terms is not None and not Path(data.terms).is_file():
         raise ConfigurationError(f"data.terms: {data.terms} is not there; expected an .xls or .csv file of names")
@@ -69,7 +70,12 @@ def _chosen(items: Sequence[Item], data: Data, source: str, of_split: str) -> Se
         raise ConfigurationError(f"data: {source} has no case{of_split}")
     if data.shuffle is not None:
         items = random.Random(data.shuffle).sample(items, len(items))
-    return items[: data.limit]
+    items = items[: data.limit]
+    if data.sufficient:
+        items = [item for item in items if not lacking(item if isinstance(item, Note) else note_of(item))]
+        if not items:
+            raise ConfigurationError(f"data.sufficient: nothing in {source} tells a complaint, a history and results")
+    return items
 
 
 def _own_sub_departments(cases: Sequence[Case]) -> dict[str, list[str]] | None:

@@ -1,7 +1,7 @@
 """One case of a run in full: dialogue, decisions, judged answers, errors."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from nodes.state.collaboration import Collaboration
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.medchain.answers import Answers
+from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
@@ -30,7 +31,7 @@ class CaseSection:
         file: where its trace stands.
         trace: its calls and events.
         dialogue: who said what.
-        judged: the title of each score, what was answered, what the key says, and the score.
+        judged: the title of each score, what was answered, what the key says, the score, and what the judge says to it.
         collaboration: how several doctors came to one report.
     """
 
@@ -39,7 +40,7 @@ class CaseSection:
     file: str
     trace: Trace
     dialogue: Sequence[tuple[str, str]]
-    judged: Sequence[tuple[str, str, str, str]]
+    judged: Sequence[tuple[str, str, str, str, str]]
     collaboration: Collaboration | None
 
 
@@ -53,7 +54,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         file=file.name,
         trace=trace,
         dialogue=_dialogue(answers, trace.calls),
-        judged=list(_judged(run, result, case)),
+        judged=list(_judged(run, result, case, _analyses(trace.calls))),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
     )
 
@@ -78,14 +79,26 @@ def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[s
     ]
 
 
-def _judged(run: RecordedRun, result: Result, case: Case | None) -> Iterator[tuple[str, str, str, str]]:
+def _analyses(calls: Sequence[Call]) -> dict[str, str]:
+    """What the director says to each part of a report, and to a wrong diagnosis (AI Hospital, figure 5)."""
+    given = {call.role: call.answer for call in calls if call.error is None and isinstance(call.answer, dict)}
+    grades = given.get(director.name, {})
+    said = {part: str(grade["analysis"]) for part, grade in grades.items() if isinstance(grade, dict)}
+    if why := given.get(misdiagnosis_judge.name):
+        said["diagnosis"] = f"{said.get('diagnosis', '')}\n{why['type']}: {why['reason']}".strip()
+    return said
+
+
+def _judged(
+    run: RecordedRun, result: Result, case: Case | None, analyses: Mapping[str, str]
+) -> Iterator[tuple[str, str, str, str, str]]:
     titles = run.suite.titles
     pairs = _pairs(result.answers, case)
     for name, (given, reference) in pairs.items():
-        yield titles.get(name, name.capitalize()), given, reference, _score(result, name)
+        yield titles.get(name, name.capitalize()), given, reference, _score(result, name), analyses.get(name, "")
     for name, title in titles.items():
         if name not in pairs and name in result.scores:
-            yield title, "", "", _score(result, name)
+            yield title, "", "", _score(result, name), ""
 
 
 def _score(result: Result, name: str) -> str:

@@ -20,6 +20,8 @@ from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
+from scoring.consultation import ConsultationAnswers
+from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Item
@@ -150,6 +152,8 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
     task = TASKS[experiment.graph]
     answers = task.answers(final)
     scores = await SUITES[experiment.scored_by].score(item, answers, context)
+    if experiment.data.splitter == "model" and isinstance(answers, ConsultationAnswers):
+        await split_case(answers.diagnosis, item.key.diagnosis, context, item.language)
     stages, rounds = task.ends(final)
     return {
         "termination": "completed",

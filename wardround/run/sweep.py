@@ -23,7 +23,8 @@ def _from_here(identity: dict[str, Any]) -> dict[str, Any]:
     """An identity that does not tell how a file below the working directory was named."""
     data = identity["data"]
     for name in ("cases", "notes"):
-        if data[name] and not (path := os.path.relpath(data[name])).startswith(os.pardir):
+        named = data[name]
+        if isinstance(named, str) and not (path := os.path.relpath(named)).startswith(os.pardir):
             data = {**data, name: path}
     return {**identity, "data": data}
 

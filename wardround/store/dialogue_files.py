@@ -4,6 +4,7 @@ Beside ``dialogs.jsonl`` stand ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.j
 ``dialogs.jsonl.work/``. All of them are made from the run's results, and can be made again.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -65,7 +66,7 @@ class DialogueFiles:
         ConfigurationError: the output is a folder, or holds what was not made here.
     """
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, left_out: Sequence[str] = ()) -> None:
         if output.is_dir() or not output.name:
             raise ConfigurationError(f"{output}: is a folder; name a file with -o, for example dialogs.jsonl")
         self.output = output
@@ -74,6 +75,7 @@ class DialogueFiles:
         self.directory = RunDirectory(output.with_name(f"{output.name}.work"))
         if output.exists() and output.stat().st_size and not self.directory.exists:
             raise ConfigurationError(f"{output}: exists and was not made here; name another file with -o")
+        self._left_out = left_out
         self._begun = False
 
     def add(self, result: Result) -> Dialogue | Failure:
@@ -99,6 +101,6 @@ class DialogueFiles:
         with writing(self.output):
             for file, written in lines.items():
                 write_whole(file, "".join(written))
-            sheet = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons)
+            sheet = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet

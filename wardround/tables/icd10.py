@@ -2,14 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
-from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
+from cases.vocabulary import Language
+from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities, standard_names
 from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
-from scoring.mvme.disease_entities import split_diseases
+from scoring.mvme.disease_entities import entity_splitter, split_diseases
 from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.traces import read_trace
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
+_LANGUAGES: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
+_SPLITTERS = {
+    "rule": "split by rule",
+    "standard": "split by rule and under the name of the nearest term",
+    "model": "split by a model",
+}
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -21,46 +31,64 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     reporting = [run for run in runs if run.experiment.graph != "clinical_workflow"]
     if not reporting:
         raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution)")
-    if not any(linkable(run) for run in reporting):
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, int] = {}
+    for run in reporting:
+        for language, name in _LANGUAGES.items():
+            cases = {case.id for case in run.cases.values() if case.language == language}
+            terms = terms_for(run, language)
+            if cases and terms is None:
+                reason = f"{name} cases are left out: no {name} list of terms comes along (data.terms = FILE)"
+                left_out[reason] = max(left_out.get(reason, 0), len(cases))
+            elif cases and terms is not None:
+                diseases, unsplit = diseases_of(run, terms, cases)
+                rows.append({"run": run.name, "language": name, "cases": len(diseases), **_measured(diseases, terms)})
+                if unsplit:
+                    left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
+    if not rows:
         raise DoesNotFitError(
             "all cases are Chinese, and no Chinese list of terms comes along; name one with --set data.terms=FILE, "
             "or use `wardround score icd10 RUN --terms FILE`"
         )
-    rows = []
-    chinese = 0
-    for run in reporting:
-        terms = _terms(run.experiment.data.terms or ICD10CM)
-        cases = diseases_of(run, terms)
-        chinese = max(chinese, len(run.cases) - len(linkable(run)))
-        found = {"entities": predicted_entities(cases)}
-        for rule in TITLES:
-            agreed = agreement(cases, terms, rule)
-            found |= {f"{rule}_R": agreed.recall, f"{rule}_P": agreed.precision, f"{rule}_F1": agreed.f1}
-        rows.append({"run": run.name, "cases": len(cases), **measured(found)})
+    several = len({row["language"] for row in rows}) > 1
     columns = [
         Column("run", "Run", key=True),
+        *([Column("language", "Cases in", key=True)] if several else []),
         Column("cases", "Cases"),
         Column("entities", "#", mean=True),
         *(Column(f"{rule}_{part}", part, TITLES[rule], mean=True) for rule in TITLES for part in ("R", "P", "F1")),
     ]
+    lists = sorted({run.experiment.data.terms or "ICD-10-CM" for run in reporting})
+    splitters = sorted({_SPLITTERS[run.experiment.data.splitter] for run in reporting})
     notes = [
         "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",
-        "Diseases split by rule and linked to the names of "
-        + ", ".join(sorted({run.experiment.data.terms or "ICD-10-CM" for run in reporting}))
-        + ".",
+        f"Diseases {' or '.join(splitters)}, and linked to the names of {', '.join(lists)}.",
+        *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
-    if chinese:
-        notes.append(f"{chinese} Chinese cases are left out: no Chinese list of terms comes along.")
     caption = "Link-based evaluation of the diagnoses; ± is half the width of the 95 % bootstrap interval."
     return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
 
 
-def linkable(run: RecordedRun) -> set[str]:
-    """The cases whose language the run's list of terms has: of the list that comes along, the English ones."""
-    return {case.id for case in run.cases.values() if run.experiment.data.terms or case.language == "en"}
+def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
+    found = {"entities": predicted_entities(cases)}
+    for rule in TITLES:
+        agreed = agreement(cases, terms, rule)
+        found |= {f"{rule}_R": agreed.recall, f"{rule}_P": agreed.precision, f"{rule}_F1": agreed.f1}
+    return measured(found)
 
 
-@lru_cache(maxsize=2)
+def terms_for(run: RecordedRun, language: Language) -> TermList | None:
+    """The list for cases of a language: the run's own if it is in it, else the one that comes along, if any."""
+    if (own := run.experiment.data.terms) and _language(terms := _terms(own)) == language:
+        return terms
+    return _terms(ICD10CM) if language == "en" else None
+
+
+def _language(terms: TermList) -> Language:
+    return "en" if sum(name.isascii() for name in terms.names) * 2 > len(terms) else "zh"
+
+
+@lru_cache(maxsize=3)
 def _terms(source: str) -> TermList:
     try:
         return load_terms(source)
@@ -68,15 +96,39 @@ def _terms(source: str) -> TermList:
         raise DoesNotFitError(str(error)) from error
 
 
-def diseases_of(run: RecordedRun, terms: TermList) -> list[DiseaseCase]:
-    """The diseases of every scored case that can be linked; a report that was not written names none."""
-    chosen = linkable(run)
+def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[list[DiseaseCase], int]:
+    """The diseases of every scored case among those chosen, and how many cases the splitter gave no answer for.
 
-    def diseases(names: Sequence[str]) -> list[str]:
-        return split_diseases("\n".join(names), terms.__contains__)
+    A report that was not written names none.
+    """
+    found: list[DiseaseCase] = []
+    unsplit = 0
+    for result in run.each_answered():
+        if not (result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)):
+            continue
+        said = result.answers.diagnosis if result.answers else []
+        if run.experiment.data.splitter == "model":
+            split = _split_by_model(run, result)
+            named, wanted = (split.get("report") if said else []), split.get("reference")
+        else:
+            named, wanted = _split_by_rule(run, said, terms), _split_by_rule(run, reference, terms)
+        if named is None or wanted is None:
+            unsplit += 1
+        else:
+            found.append(DiseaseCase(result.case_id, named, wanted))
+    return found, unsplit
 
-    return [
-        DiseaseCase(result.case_id, diseases(result.answers.diagnosis if result.answers else []), diseases(reference))
-        for result in run.each_answered()
-        if result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)
-    ]
+
+def _split_by_rule(run: RecordedRun, names: Sequence[str], terms: TermList) -> list[str]:
+    diseases = split_diseases("\n".join(names), terms.__contains__)
+    return standard_names(diseases, terms) if run.experiment.data.splitter == "standard" else diseases
+
+
+def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:
+    """What the splitter answered when the case was scored: of the report and of the reference."""
+    calls = read_trace(run.trace_file(result)).calls
+    return {
+        call.id.rpartition("/")[2]: list(dict.fromkeys(call.answer["diseases"]))
+        for call in calls
+        if call.role == entity_splitter.name and call.error is None and isinstance(call.answer, dict)
+    }

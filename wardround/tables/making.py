@@ -9,7 +9,19 @@ from cases import CaseFileError
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables import consensus, ends, error_propagation, figures, icd10, leakage, learning_curve, roles, scores
+from wardround.tables import (
+    consensus,
+    dialogues,
+    ends,
+    error_propagation,
+    error_types,
+    figures,
+    icd10,
+    leakage,
+    learning_curve,
+    roles,
+    scores,
+)
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
 from wardround.tables.table import DoesNotFitError, Table
@@ -29,6 +41,8 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build, figures.draw_scores),
     "icd10": Kind(icd10.build),
+    "error_types": Kind(error_types.build),
+    "dialogues": Kind(dialogues.build),
     "consensus": Kind(consensus.build, figures.draw_consensus),
     "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation),
     "learning_curve": Kind(learning_curve.build, figures.draw_learning_curve),

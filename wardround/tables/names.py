@@ -1,6 +1,17 @@
 """The names of the tables, light enough to be checked before anything is run."""
 
-TABLE_NAMES = ("scores", "icd10", "consensus", "error_propagation", "learning_curve", "ends", "roles", "leakage")
+TABLE_NAMES = (
+    "scores",
+    "icd10",
+    "error_types",
+    "dialogues",
+    "consensus",
+    "error_propagation",
+    "learning_curve",
+    "ends",
+    "roles",
+    "leakage",
+)
 
 # What is made unless names are given: what opens a memory, or is of few runs, is made when it is asked for.
 USUAL = tuple(name for name in TABLE_NAMES if name not in ("leakage", "learning_curve"))

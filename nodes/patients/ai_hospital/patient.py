@@ -13,7 +13,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import answer_from_record, wants_examination
+from nodes.offline.record_answers import answer_from_record, tells_diagnosis, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.state.chart import Turn, heard_by
 from nodes.state.patient_side import HeardState, last_words
@@ -34,7 +34,10 @@ class PatientWords(Strict):
         description="`examiner` to have an examination done that the doctor asked for, else `doctor`."
     )
     text: str = Field(min_length=1)
-    finished: bool = Field(False, description="True only if the doctor has given diagnosis, reasons and treatment.")
+    finished: bool = Field(
+        False,
+        description="True only if diagnosis, reasons, treatment and what you asked of them were told.",
+    )
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,18 @@ class AiHospitalPatientView:
 
 
 def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
-    """Offline: the examiner's words are repeated, orders are passed on, and questions are answered from the record."""
+    """Offline: the examiner's words are repeated, orders are passed on, and questions are answered from the record.
+
+    A told diagnosis draws one worry, and what is said to that the goodbye.
+    """
     words = load_words("ai_hospital/words", view.language)["patient"]
     if view.outcomes:
         return PatientWords(addressee="doctor", text=words["told"].format(view.outcomes))
+    own = [turn.text for turn in view.dialogue if turn.speaker == "patient"]
+    if own and own[-1] == words["worry"]:
+        return PatientWords(addressee="doctor", text=words["goodbye"], finished=True)
+    if tells_diagnosis(view.question):
+        return PatientWords(addressee="doctor", text=words["worry"])
     if wants_examination(view.question):
         return PatientWords(addressee="examiner", text=words["passed_on"].format(view.question))
     return PatientWords(

@@ -59,7 +59,7 @@ actor = Role(
     "medpmc/actor",
     Rewriting,
     offline=with_manners,
-    speech=Speech(None, lambda view, words: Rewriting(text=words)),
+    speech=Speech.of_text(Rewriting),
     check=keeps_the_facts,
 )
 

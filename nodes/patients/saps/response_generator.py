@@ -56,7 +56,7 @@ response_generator = Role(
     "saps/response_generator",
     SimulatedReply,
     offline=quote_what_is_released,
-    speech=Speech(None, lambda view, words: SimulatedReply(text=words), lambda view: view.words),
+    speech=Speech.of_text(SimulatedReply, lambda view: view.words),
 )
 
 

@@ -11,7 +11,7 @@ from llm import AskError, ModelSettings
 from nodes.context import Context
 from nodes.patients.clinichat import DIAGNOSING, ClinichatPatientView, reply_by_rule
 from nodes.state.chart import Turn
-from scoring.clini_eval.dialogue import TURNS, dialogue_of_consultation
+from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
@@ -22,7 +22,7 @@ ENDS = {"concluded", "turn_limit", "patient_ended"}
 
 
 def consult(case_id: str, **context: Any) -> dict[str, Any]:
-    settings = {"patient": "clinichat", "max_turns": TURNS, "retrieval": False, **context}
+    settings = {"patient": "clinichat", "max_turns": 70, "retrieval": False, **context}
     result: dict[str, Any] = GRAPH.invoke({"case": builtin(case_id)}, context=settings)
     return result
 
@@ -100,7 +100,7 @@ def test_only_results_hand_over_the_pictures_on_file() -> None:
 def test_extrinsic_interviews_are_held_and_scored_offline(case_id: str) -> None:
     result = consult(case_id)
     assert result["dialogue_ended"] in ENDS and result["report"].diagnosis
-    assert sum(turn.speaker == "doctor" for turn in result["dialogue"]) <= TURNS
+    assert sum(turn.speaker == "doctor" for turn in result["dialogue"]) <= 70
     dialogue = dialogue_of_consultation(builtin(case_id), result)
     assert dialogue.messages[0].role == "assistant" and dialogue.models == ["offline"]
     scores = asyncio.run(score_clini_eval(dialogue, ModelSettings()))
@@ -114,7 +114,7 @@ def test_a_short_limit_cuts_the_history_and_not_the_diagnosis() -> None:
 
 
 def test_seventy_turns_may_be_set_and_a_hundred_and_one_may_not() -> None:
-    assert Context(patient="clinichat", max_turns=TURNS).max_turns == 70
+    assert Context(patient="clinichat", max_turns=70).max_turns == 70
     with pytest.raises(ValueError, match="100"):
         Context(max_turns=101)
 

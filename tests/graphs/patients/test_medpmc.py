@@ -175,6 +175,7 @@ def _worst(case: Case) -> Any:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_request_for_everything_obtains_no_result_from_models_that_do_their_worst(language: str) -> None:
     case = CASES[language]

@@ -23,6 +23,25 @@ def found(name: str, **more: Any) -> Filed:
     return look_up(RECORD, name, **settings)
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "told"),
+    [
+        ("CXR", "Please get a CXR.", "Shadow at the left base."),
+        ("chest X-ray", "Please get a CXR.", "Shadow at the left base."),
+        ("glycated haemoglobin", "I should like your glycated haemoglobin.", "HbA1c 8.1 %."),
+        ("糖化血红蛋白", "请查糖基化血红蛋白。", "HbA1c 8.1 %."),
+    ],
+)
+def test_a_test_is_found_by_what_doctors_call_it_for_short_and_by_its_british_name(
+    name: str, words: str, told: str
+) -> None:
+    record = ExaminationRecord(
+        auxiliary={"X-ray": "Shadow at the left base.", "Blood Test": "Haemoglobin 98 g/L. HbA1c 8.1 %."}
+    )
+    texts = [text for each in asked_for(name, words) for text in look_up(record, each, "", False).texts]
+    assert texts == [told]
+
+
 def test_a_closed_item_gives_its_whole_text_and_a_test_its_own_sentences() -> None:
     assert found("blood test").texts == (RECORD.auxiliary["Blood Test"],)
     assert found("CRP").texts == ("CRP 60 mg/L.",)

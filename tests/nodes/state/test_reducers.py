@@ -57,7 +57,6 @@ CONSULTATIONS = st.builds(
     dialogue=st.just([]),
     results=st.dictionaries(WORDS, WORDS, max_size=1),
     pictures=st.just([]),
-    profile=st.none(),
 )
 CONFIRMATIONS = st.builds(
     Confirmation, number=SMALL, conflict=st.just(Conflict(point="p", ask="patient", question="q")), reply=WORDS

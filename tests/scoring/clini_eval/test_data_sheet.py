@@ -1,7 +1,8 @@
 """The data sheet counts what the paper's table counts."""
 
 from cases.dialogues import Dialogue, Message
-from scoring.clini_eval.data_sheet import count_words, data_sheet
+from scoring.clini_eval.data_sheet import data_sheet
+from scoring.clini_eval.points import count_words
 
 
 def spoken(*turns: str, **more: object) -> Dialogue:
@@ -17,8 +18,8 @@ def test_turns_words_departments_and_diseases_are_counted() -> None:
     two = spoken("你好。", "哪里疼？", language="zh", diseases=["Gout"])
     sheet = data_sheet([one, two], ["gates: plain_words", "model_error", "model_error"])
     assert (sheet.dialogues, sheet.max_turns, sheet.min_turns, sheet.average_turns) == (2, 2, 1, 1.5)
-    assert sheet.average_words_patient == (1 + 3 + 2) / 3
-    assert sheet.average_words_physician == (3 + 5 + 3) / 3
+    assert sheet.average_words_patient == ((1 + 3) / 2 + 2) / 2
+    assert sheet.average_words_physician == ((3 + 5) / 2 + 3) / 2
     assert sheet.departments == {"Surgery": 1, "not recorded": 1}
     assert sheet.diseases == {"Gout": 2} and sheet.languages == {"en": 1, "zh": 1}
     assert sheet.failed == {"model_error": 2, "gates: plain_words": 1}

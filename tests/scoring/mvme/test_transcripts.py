@@ -69,6 +69,17 @@ def test_an_english_report_has_the_same_parts() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "**诊断结果**\n肺炎，**重症**\n**诊断依据：** 胸片\n**治疗方案**：\n**药物**\n抗生素",
+        "### **诊断结果**\n肺炎，**重症**\n1. **诊断依据**\n胸片\n- **治疗方案**\n**药物**\n抗生素",
+    ],
+)
+def test_bold_headings_are_headings_and_bold_words_within_a_part_are_not(report: str) -> None:
+    assert sections(report) == {"diagnosis": "肺炎，**重症**", "basis": "胸片", "treatment": "**药物**\n抗生素"}
+
+
 def test_a_report_without_headings_has_no_parts_and_an_empty_part_is_there() -> None:
     assert sections("诊断结果：肺炎") == {}
     assert sections("#诊断结果#\n#诊断依据#\n胸片") == {"diagnosis": "", "basis": "胸片"}

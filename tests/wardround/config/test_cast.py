@@ -23,8 +23,11 @@ FIXED: dict[str, frozenset[str]] = {
         frozenset({"patient", "extraction"}),
     ),
     **dict.fromkeys(("medpmc_table_2", "medpmc_table_3"), SIMULATOR | {"technician", "actor"}),
-    "mvme_table_2": frozenset({"patient", "examiner", "patient_profile", "director"}),
+    **dict.fromkeys(
+        ("mvme_table_2", "mvme_table_2_models"), frozenset({"patient", "examiner", "patient_profile", "director"})
+    ),
 }
+NAMES_DOCTORS = {"mvme_table_2_models"}
 
 
 def ready(name: str, models: dict[str, str] | None = None, **overrides: Any) -> Sweep:
@@ -39,16 +42,31 @@ def written(folder: Path, text: str, models: dict[str, str] | None = None, **ove
 
 @pytest.mark.parametrize("name", sorted(library_files()))
 def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(name: str) -> None:
-    for run in ready(name, {"default": DOCTOR}).runs.values():
+    own = {} if name in NAMES_DOCTORS else {"default": DOCTOR}
+    for run in ready(name, own).runs.values():
         asked = {key.rpartition(".")[2] for key in keys_of(run)}
-        assert {role for role in FIXED[name] & asked if model_of(role, "", run.models) == DOCTOR} == set()
-        assert run.judges["default"] != DOCTOR and model_of("doctor", "", run.models) == DOCTOR
+        doctor = run.models["default"]
+        assert {role for role in FIXED[name] & asked if model_of(role, "", run.models) == doctor} == set()
+        assert run.judges["default"] != doctor and model_of("doctor", "", run.models) == doctor
 
 
-@pytest.mark.parametrize("name", sorted(library_files()))
+@pytest.mark.parametrize("name", sorted({*library_files()} - NAMES_DOCTORS))
 def test_a_ready_file_goes_by_rules_alone_where_no_model_is_named(name: str) -> None:
     for run in ready(name).runs.values():
         assert {*run.models.values(), *run.judges.values()} == {OFFLINE}
+
+
+def test_the_eleven_rows_of_ai_hospital_stand_in_its_order_each_with_its_own_doctors_and_all_with_one_patient() -> None:
+    server = "openai:other@http://localhost:9/v1"
+    runs = ready("mvme_table_2_models", **{"model.qwen_max.spec": server}).runs
+    single = ["baichuan_13b", "huatuogpt_ii_13b", "huatuogpt_ii_34b", "gpt_35", "wenxin_4", "qwen_max", "gpt_4"]
+    assert list(runs) == [*single, "two_doctors_without", "two_doctors", "three_doctors", "one_step"]
+    seats = {name: [model_of("intern", "", run.models, seat) for seat in (1, 2, 3)] for name, run in runs.items()}
+    assert seats["three_doctors"] == ["gpt_35", "gpt_4", "wenxin_4"] and seats["two_doctors"][:2] == ["gpt_35", "gpt_4"]
+    assert [seats[name][0] for name in single] == single
+    assert [runs[name].context.interns for name in ("gpt_4", "two_doctors", "three_doctors")] == [1, 2, 3]
+    assert len({run.models.get("patient") for name, run in runs.items() if name != "one_step"}) == 1
+    assert runs["qwen_max"].model["qwen_max"].spec == server
 
 
 def test_a_grid_over_the_doctors_leaves_patient_and_judges_as_they_are(tmp_path: Path) -> None:

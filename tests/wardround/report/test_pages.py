@@ -13,7 +13,7 @@ from llm import Event
 from llm.trace import file_event
 from prompts.loading import fence
 from tests.support.hostile import HTML
-from tests.support.recorded_runs import call, discussed, graded, write_run
+from tests.support.recorded_runs import PARTS, call, discussed, graded, write_run
 from wardround.cli import app
 from wardround.report import pages
 from wardround.store.recorded_run import find_runs
@@ -169,6 +169,21 @@ def test_a_failed_case_shows_its_error_and_a_case_its_answer_beside_the_referenc
     ]
     page = page_of(write_run(tmp_path / "run", results, data={"case_ids": [case.id]}))
     assert "no JSON found" in page and "Odd disease" in page and case.key.diagnosis[0] in page
+
+
+def test_the_directors_analysis_stands_beside_the_grade_of_each_part(tmp_path: Path) -> None:
+    part = {"analysis": "The <b>name</b> is another.", "option": "D"}
+    grades = {"symptoms": None, "examinations": None, "diagnosis": part, "basis": None, "treatment": None}
+    why = {"reason": "No scan was done.", "type": "omitted_examination"}
+    calls = [
+        call("evaluation/mvme_director", "mvme_director", stage="evaluation", answer=grades),
+        call("evaluation/misdiagnosis_judge", "misdiagnosis_judge", stage="evaluation", answer=why),
+    ]
+    case = load_cases("builtin")[0].id
+    found = graded(case, 1.0, answers={"report": {**dict.fromkeys(PARTS, "x"), "diagnosis": ["Gout"]}})
+    page = page_of(write_run(tmp_path / "run", [found], {(case, 0): calls}, suite="mvme", data={"case_ids": [case]}))
+    row = next(line for line in page.split("<tr>") if ">Gout<" in line)
+    assert "The &lt;b&gt;name&lt;/b&gt; is another." in row and "omitted_examination: No scan was done." in row
 
 
 def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: Path) -> None:

@@ -12,7 +12,19 @@ from wardround.config.experiment import Data
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
-from wardround.tables import consensus, ends, error_propagation, figures, icd10, leakage, learning_curve, roles, scores
+from wardround.tables import (
+    consensus,
+    dialogues,
+    ends,
+    error_propagation,
+    error_types,
+    figures,
+    icd10,
+    leakage,
+    learning_curve,
+    roles,
+    scores,
+)
 from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
 
@@ -168,6 +180,61 @@ def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path
     data = {"case_ids": [chinese.id], "terms": str(tmp_path / "terms.csv")}
     (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
     assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
+
+
+def test_icd10_takes_the_diseases_that_the_splitter_named_and_leaves_out_cases_that_it_gave_none_for(
+    tmp_path: Path,
+) -> None:
+    first, second = [case for case in load_cases("builtin") if case.language == "zh"][:2]
+    (tmp_path / "terms.csv").write_text("A00.001,肺炎\nB00.001,胃溃疡\n", "utf-8")
+    data = {"case_ids": [first.id, second.id], "terms": str(tmp_path / "terms.csv"), "splitter": "model"}
+    report = {"symptoms": "", "examinations": "", "diagnosis": ["随便写的"], "basis": "", "treatment": ""}
+    split = {"report": ["肺炎", "胃溃疡"], "reference": ["肺炎"]}
+    calls = [
+        call(f"evaluation/entity_splitter/{of}", "entity_splitter", answer={"diseases": names})
+        for of, names in split.items()
+    ]
+    found = [graded(case.id, answers={"report": report}) for case in (first, second)]
+    path = write_run(tmp_path / "run", found, {(first.id, 0): calls, (second.id, 0): calls[:1]}, data=data)
+    (table,) = icd10.build(find_runs([path]))
+    (row,) = table.rows
+    assert (row["cases"], row["entities_mean"], row["code_R_mean"], row["code_P_mean"]) == (1, 2.0, 100.0, 50.0)
+    assert any("split by a model" in note for note in table.notes)
+    assert any(note.startswith("1 cases of run are left out: the splitter") for note in table.notes)
+
+
+def test_error_types_count_the_diagnoses_graded_lowest_by_what_the_judge_said(tmp_path: Path) -> None:
+    names = ("a", "b", "c", "d")
+    said = {"a": "omitted_examination", "b": "omitted_examination", "c": "wrong_judgement"}
+    calls = {
+        (name, 0): [call("evaluation/misdiagnosis_judge", "misdiagnosis_judge", answer={"reason": "", "type": kind})]
+        for name, kind in said.items()
+    }
+    found = [*(graded(name, 1.0) for name in names), graded("right", 4.0)]
+    path = write_run(tmp_path / "run", found, calls, suite="mvme")
+    (row,) = error_types.build(find_runs([path]))[0].rows
+    assert [row[name] for name in error_types.TITLES] == [2, 0, 1]
+    assert (row["lowest"], row["not_sorted"]) == (4, 1)
+    assert row["omitted_examination_share_mean"] == pytest.approx(2 / 3)
+
+
+def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_hand_count_does(tmp_path: Path) -> None:
+    def turn(speaker: str, text: str, addressee: str | None = None) -> dict[str, str | None]:
+        return {"speaker": speaker, "text": text, "addressee": addressee}
+
+    dialogue = [
+        turn("patient", "It hurts.", "doctor"),
+        turn("doctor", "Since when?"),
+        turn("patient", "A week.", "doctor"),
+        turn("doctor", "A blood test, please."),
+        turn("patient", "A blood test, please.", "examiner"),
+        turn("examiner", "Normal.", "patient"),
+        turn("patient", "It is normal.", "doctor"),
+        turn("doctor", "Thank you."),
+    ]
+    path = write_run(tmp_path / "run", [graded("a", answers={"dialogue": dialogue}), graded("b")])
+    (row,) = dialogues.build(find_runs([path]))[0].rows
+    assert (row["dialogues"], row["pairs"], row["tests"]) == (1, 2, 1)
 
 
 @pytest.mark.slow

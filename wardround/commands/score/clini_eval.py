@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import anyio
 import typer
@@ -12,49 +13,76 @@ from cases import Problem
 from cases.dialogues import Dialogue, read_dialogues
 from scoring.asking import ask_each
 from scoring.clini_eval.demonstration import why_not
+from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
 from scoring.clini_eval.points import (
     ASSESSABLE,
     ASSESSED,
     LEAVES,
     MAINS,
+    STATISTICS,
     TOTAL,
     CliniEvalScores,
     estimates_of,
 )
+from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import JudgeOption, asking, cell
+from wardround.commands.score.transcripts import asking, cell
+from wardround.config.experiment import GIVES, ConfigurationError
+from wardround.config.experiment_file import parse_models
+from wardround.store.recorded_run import find_runs
 
-DialogueFile = Annotated[
-    Path,
-    typer.Argument(metavar="DIALOGS", help="Dialogues with their clinical notes, a JSON object a line."),
+Sources = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DIALOGS...", help="Files of dialogues with their notes, a JSON object a line; or directories of runs."
+    ),
 ]
 
 
+class Factor(StrEnum):
+    """What the means may be grouped by."""
+
+    DEPARTMENT = "department"
+    STRATEGY = "strategy"
+
+
+_GAINS = ("Medical History", "Interview Techniques", TOTAL)
+
+
 def clini_eval(
-    source: DialogueFile,
-    judge: JudgeOption = "offline",
+    sources: Sources,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="[ROLE=]SPEC", help="The model to ask, offline if not named; or one a role."),
+    ] = None,
     mode: ModeOption = Mode.SOUND,
     by: Annotated[
-        Literal["department", "strategy"] | None, typer.Option("--by", help="Also print the means of each.")
+        list[Factor] | None, typer.Option("--by", help="Also print the means of each; given twice, of each pair.")
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(metavar="STRATEGY", help="With --by strategy: also the gain in percent over this one's mean."),
     ] = None,
     details: Annotated[
         Path | None,
         typer.Option("--details", metavar="FILE", help="Write each dialogue's points, assessment and summary here."),
     ] = None,
 ) -> Scores:
-    """The 34 numbers of Clini-Eval and their sums (CliniChat, tables 2 to 4).
+    """The 34 numbers of Clini-Eval and their sums (CliniChat, tables 2 to 4); of a run, no doctor is asked again.
 
     Sound: the judge is told the diseases that the file names. Paper: it infers the diagnosis from the note alone.
     Offline, rules count the leaves that can be counted; the others, and with them the sums, are missing.
     """
-    settings = asking({"default": judge})
-    dialogues = _read(source)
+    if over is not None and Factor.STRATEGY not in (by or []):
+        raise ConfigurationError(f"--over {over}: compares strategies; give --by strategy too")
+    settings = asking(parse_models(judge or ["offline"]))
+    dialogues = _read(sources)
 
     async def score(place: int) -> CliniEvalScores:
-        told = {} if mode is Mode.SOUND else {"diseases": list[str]()}
+        told: dict[str, Any] = {} if mode is Mode.SOUND else {"diseases": [], "inferred": ""}
         return await score_clini_eval(dialogues[place].model_copy(update=told), settings)
 
     asked = anyio.run(ask_each, range(len(dialogues)), score)
@@ -64,18 +92,42 @@ def clini_eval(
     if details is not None:
         _write(details, dialogues, scores)
     metrics = estimates_of(dialogues, scores)
-    tables = [*_assessed(scores), *([_by(by, dialogues, scores)] if by else [])]
+    tables = [*_assessed(scores), *([_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = _notes(scores, failures)
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
-def _read(source: Path) -> list[Dialogue]:
+def _read(sources: Sequence[Path]) -> list[Dialogue]:
     """The dialogues; ends the command if a line cannot be used or there is nothing to score in it."""
-    dialogues, problems = read_dialogues(source)
-    lacking = [(dialogue, why_not(dialogue)) for dialogue in dialogues]
-    problems += [Problem(str(source), f"dialogue {one.id}", "", problem) for one, problem in lacking if problem]
+    dialogues: list[Dialogue] = []
+    problems: list[Problem] = []
+    for source in sources:
+        read, faults = (_of_runs(source), []) if source.is_dir() else read_dialogues(source)
+        lacking = [(dialogue, why_not(dialogue)) for dialogue in read]
+        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in lacking if why)]
+        dialogues += read
     refuse_records(problems)
     return dialogues
+
+
+def _of_runs(directory: Path) -> list[Dialogue]:
+    """The dialogues of a run or a sweep; each run is a strategy."""
+    found: list[Dialogue] = []
+    for run in find_runs([directory]):
+        if not {"dialogue"} <= GIVES[run.experiment.graph]:
+            raise ConfigurationError(f"{run.path}: graph {run.experiment.graph!r} leaves no dialogue to score")
+        for result in run.each_answered():
+            answers = result.answers
+            if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
+                dialogue = answers.reconstructed
+            elif isinstance(answers, ConsultationAnswers) and answers.dialogue:
+                dialogue = dialogue_of_consultation(run.cases[result.case_id], {"dialogue": answers.dialogue})
+            else:
+                continue
+            found.append(dialogue.model_copy(update={"strategy": run.name}))
+    if not found:
+        raise ConfigurationError(f"{directory}: holds no dialogue yet; run it first")
+    return found
 
 
 def _write(file: Path, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> None:
@@ -109,21 +161,42 @@ def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
     ]
 
 
-def _by(by: str, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> ExtraTable:
-    """The means of each department or strategy (CliniChat, tables 2 and 3); what was not assessed stays empty."""
-    groups: dict[str, list[int]] = {}
+def _by(
+    by: Sequence[Factor], dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None], over: str | None
+) -> ExtraTable:
+    """The means of each group (CliniChat, tables 2 and 3); what was not assessed stays empty.
+
+    With ``over``, the gain in percent over the dialogues of that strategy that agree in the other factor.
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
     for place, dialogue in enumerate(dialogues):
-        groups.setdefault(getattr(dialogue, by) or f"(no {by})", []).append(place)
-    columns = [*MAINS, TOTAL]
+        groups.setdefault(tuple(getattr(dialogue, name) or f"(no {name})" for name in by), []).append(place)
+    columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
+    means: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for group, places in groups.items():
+        found = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
+        means[group] = {name: found[name].mean if name in found else None for name in columns}
+    gains = [*_GAINS, *([ASSESSED] if ASSESSED in columns else [])] if over is not None else []
+    if over is not None and not any(over in group for group in groups):
+        raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
     rows = []
-    for group, places in sorted(groups.items()):
-        judged = [scores[place] for place in places]
-        found = estimates_of([dialogues[place] for place in places], judged)
-        n = sum(score is not None for score in judged)
-        rows.append([group, str(n), *(cell(found[name].mean) if name in found else "" for name in columns)])
-    return ExtraTable(f"Means by {by}", [by, "n", *columns], rows)
+    for group in sorted(groups):
+        same = tuple(over if over and name == "strategy" else part for name, part in zip(by, group, strict=True))
+        base = means.get(same, {})
+        n = sum(scores[place] is not None for place in groups[group])
+        reached = [cell(means[group][name]) for name in columns]
+        rows.append([*group, str(n), *reached, *(_gain(means[group][name], base.get(name)) for name in gains)])
+    header = [*by, "n", *columns, *(f"{name}, gain" for name in gains)]
+    shown = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    cut = [[row[place] for place in shown] for row in (header, *rows)]
+    return ExtraTable(f"Means by {' and '.join(by)}", cut[0], cut[1:])
+
+
+def _gain(value: float | None, base: float | None) -> str:
+    """How much more it is than the base, in percent of the base."""
+    return "" if value is None or not base else f"{100 * (value / base - 1):+.1f} %"
 
 
 def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:

@@ -1,0 +1,60 @@
+"""What is taken of a Chroma server's answers: so much, so long, and unpacked.
+
+Chroma's own client waits for ever, takes anything, asks while it is made, and can be given no HTTP client.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+SECONDS = 60.0  # for one answer
+MOST = 2**30  # bytes of one; the vectors of 12,000 cases are 100 MB
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Bound the client of a server that is made within, from its first question on; for one thread at a time."""
+    from chromadb.api import fastapi
+
+    class Bounded(fastapi.FastAPI):
+        def __init__(self, system: Any) -> None:
+            super().__init__(system)
+            self._session.timeout = httpx.Timeout(SECONDS, connect=10)
+            self._session.headers["Accept-Encoding"] = "identity"
+            self._session.event_hooks = {"response": [_bound]}
+
+    theirs = fastapi.FastAPI
+    fastapi.FastAPI = Bounded  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        fastapi.FastAPI = theirs  # type: ignore[misc]
+
+
+def _bound(response: httpx.Response) -> None:
+    if response.is_redirect:
+        raise httpx.ReadError("it sends requests on to another address, which is not followed")
+    if (encoding := response.headers.get("content-encoding", "identity")) != "identity":
+        raise httpx.DecodingError(f"it packs its answer as {encoding!r}, which it was not asked to")
+    response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx.SyncByteStream):
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        ends, left = time.monotonic() + SECONDS, MOST
+        for data in self._stream:
+            left -= len(data)
+            if left < 0:
+                raise httpx.ReadError(f"its answer is larger than {MOST // 2**20} MB")
+            if time.monotonic() > ends:
+                raise httpx.ReadTimeout(f"its answer takes longer than {SECONDS:.0f} seconds")
+            yield data
+
+    def close(self) -> None:
+        self._stream.close()

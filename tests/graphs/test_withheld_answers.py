@@ -1,0 +1,98 @@
+"""What CliniChat withholds reaches nobody who must not know it: the bodies of all requests are read for it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from cases.note_files import read_notes
+from cases.vocabulary import CLINICHAT_DEPARTMENTS
+from graphs import consultation, reconstruction
+from llm import ModelSettings
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from scoring.suite import SUITES
+from tests.graphs.scripting import builtin
+from tests.support.fake_server import ChatRequest, FakeServer
+
+GRAPHS: Any = {"consultation": consultation, "reconstruction": reconstruction}
+ANSWER, WRONG = "Qanarosis", "Zebrafieber"
+QUESTION = {
+    "question": "A 30-year-old woman comes to the physician because of thirst for 3 weeks. Her mother had gout. "
+    "Her serum sodium is 150 mEq/L. Which of the following is the most likely diagnosis?",
+    "answer": ANSWER,
+    "options": {"A": WRONG, "B": ANSWER},
+}
+
+
+def spec(server: FakeServer) -> dict[str, str]:
+    return {"default": f"openai:fake-model@{server.base_url}"}
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Any:
+    file = tmp_path / "test.jsonl"
+    file.write_text(json.dumps(QUESTION) + "\n", "utf-8")
+    return read_notes(file)[0]
+
+
+@pytest.mark.parametrize("way", ["clini_recon", "direct", "interactive"])
+def test_no_request_of_a_reconstruction_or_of_the_papers_judges_holds_the_answer_or_a_wrong_option(
+    note: Any, way: str
+) -> None:
+    with FakeServer() as server:
+        settings = {"models": spec(server), "reconstruction": way, "max_turns": 2, "whole_dialogue": True}
+        dialogue = GRAPHS["reconstruction"].invoke({"note": note}, context=settings)["dialogue"]
+        answers = ReconstructionAnswers(reconstructed=dialogue)
+        anyio.run(SUITES["clini_eval_paper"].score, builtin("surgery-01"), answers, ModelSettings(models=spec(server)))
+        bodies = [request.text for request in server.requests]
+    assert any("thirst for 3 weeks" in body for body in bodies)
+    assert not any(hidden in body for body in bodies for hidden in (ANSWER, WRONG))
+    assert dialogue.diseases == [ANSWER], "it is filed beside the dialogue all the same"
+
+
+def test_by_our_own_settings_who_writes_and_who_judges_are_told(note: Any) -> None:
+    with FakeServer() as server:
+        settings = {"models": spec(server), "reconstruction": "direct", "answer_key": "told"}
+        GRAPHS["reconstruction"].invoke({"note": note}, context=settings)
+        assert ANSWER in server.requests[0].text and WRONG not in server.requests[0].text
+        settings = {"models": spec(server), "reconstruction": "direct"}
+        dialogue = GRAPHS["reconstruction"].invoke({"note": note}, context=settings)["dialogue"]
+        server.requests = []
+        answers = ReconstructionAnswers(reconstructed=dialogue)
+        anyio.run(SUITES["clini_eval"].score, builtin("surgery-01"), answers, ModelSettings(models=spec(server)))
+        assert ANSWER in server.requests[0].text
+
+
+def test_offline_nobody_knows_the_answer_either(note: Any) -> None:
+    dialogue = GRAPHS["reconstruction"].invoke({"note": note})["dialogue"]
+    assert not any(ANSWER in message.content for message in dialogue.messages)
+
+
+@pytest.mark.parametrize(("knows", "told"), [("nothing", False), ("complaint", True)])
+def test_the_first_request_of_the_interviewing_doctor_holds_no_fact_of_the_patient(knows: str, told: bool) -> None:
+    case = builtin("surgery-01")
+    patient = case.patient.model_copy(update={"chief_complaint": "Qualmschmerz", "occupation": "ropedancer"})
+
+    def answer(request: ChatRequest) -> Any:
+        return {"text": "Goodbye.", "finished": True} if request.name == "DoctorTurn" else None
+
+    with FakeServer(answer=answer) as server:
+        settings = {"patient": "clinichat", "retrieval": False, "models": spec(server), "doctor_knows": knows}
+        GRAPHS["consultation"].invoke({"case": case.model_copy(update={"patient": patient})}, context=settings)
+        first = next(request.text for request in server.requests if request.name == "DoctorTurn")
+    facts = ("Qualmschmerz", "ropedancer", f"{patient.age_years:g} years", f", {patient.sex}")
+    assert [fact in first for fact in facts] == [told] * len(facts)
+    assert not any(disease in first for disease in case.key.diagnosis)
+
+
+def test_a_department_of_its_own_stays_with_the_note_and_a_model_files_under_the_list_that_is_set(note: Any) -> None:
+    own = note.model_copy(update={"department": "Endocrinology"})
+    assert GRAPHS["reconstruction"].invoke({"note": own})["dialogue"].department == "Endocrinology"
+    for departments, name in (("clinichat", "Cardiology"), ("medchain", "Internal Medicine")):
+        with FakeServer() as server:
+            settings = {"models": spec(server), "departments": departments, "whole_dialogue": True}
+            GRAPHS["reconstruction"].invoke({"note": note}, context=settings)
+            asked = json.dumps(next(r.schema for r in server.requests if "Knowledge" in r.name))
+        assert name in asked and (CLINICHAT_DEPARTMENTS.names[2] in asked) == (departments == "clinichat")

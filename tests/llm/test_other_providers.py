@@ -1,0 +1,97 @@
+"""The integrations of other providers than OpenAI's protocol: their clients are held to the same."""
+
+import gzip
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+from llm import AskError, ModelError, ModelSettings
+from llm import build as module
+from llm.transport import hold
+from tests.llm.examinee import put
+from tests.llm.test_egress import Redirecting
+from tests.llm.test_transport import JSON, PIECE, BadServer
+
+PACKAGES = {"anthropic": "langchain_anthropic", "google_genai": "langchain_google_genai", "ollama": "langchain_ollama"}
+
+
+@pytest.fixture(params=PACKAGES)
+def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A provider whose integration is installed; its clients are of this test's event loop."""
+    pytest.importorskip(PACKAGES[request.param])
+    if request.param == "anthropic":
+        from langchain_anthropic import _client_utils
+
+        _client_utils._get_default_async_httpx_client.cache_clear()
+    yield request.param
+
+
+class Anywhere(BadServer):
+    """Answers every path with bytes of the test's own."""
+
+    async def _route(self, method: str, path: str, headers: Any, body: bytes, response: Any) -> None:
+        await self.send_raw(response, *self.replies[0])
+
+
+def asked(provider: str, server: BadServer, **options: Any) -> ModelSettings:
+    spec = f"{provider}:any@{server.base_url.removesuffix('/v1')}"
+    return ModelSettings(models={"default": spec}, max_attempts=1, **options)
+
+
+async def test_an_answer_without_an_end_is_not_taken(provider: str) -> None:
+    with Anywhere((JSON, PIECE), times=2_000) as server:
+        with pytest.raises(ModelError, match="larger than 16 MB"):
+            await put(asked(provider, server))
+        assert server.sent < 64 * 2**20
+
+
+async def test_an_answer_that_unpacks_without_end_is_not_unpacked(provider: str) -> None:
+    with (
+        Anywhere((f"{JSON}\r\nContent-Encoding: gzip", gzip.compress(bytes(64 * 2**20)))) as server,
+        pytest.raises(ModelError, match="larger than 16 MB"),
+    ):
+        await put(asked(provider, server))
+
+
+async def test_an_answer_that_comes_in_drips_is_given_up(provider: str) -> None:
+    with Anywhere((JSON, b" "), times=1_000, pause=0.05) as server:
+        began = time.monotonic()
+        with pytest.raises(ModelError):
+            await put(asked(provider, server, timeout=0.5))
+        assert time.monotonic() - began < 10
+
+
+async def test_a_redirect_to_another_port_gets_no_prompt(provider: str) -> None:
+    with Redirecting(500, "/") as elsewhere, Redirecting(307, elsewhere.url) as server:
+        settings = ModelSettings(models={"default": f"{provider}:any@{server.url.removesuffix('/v1')}"}, max_attempts=1)
+        with pytest.raises(AskError):
+            await put(settings)
+        assert (server.asked, elsewhere.asked) == (1, 0)
+
+
+class Integration:
+    """A model that keeps its client where an integration does."""
+
+    def __init__(self, client: Any) -> None:
+        self.async_client = client
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+async def test_a_client_of_either_http_library_takes_no_bomb(library: Any) -> None:
+    with Anywhere((f"{JSON}\r\nContent-Encoding: gzip", gzip.compress(bytes(64 * 2**20)))) as server:
+        async with library.AsyncClient() as client:
+            assert hold("mistralai", Integration(client))
+            with pytest.raises(Exception, match="larger than 16 MB"):
+                await client.get(server.base_url)
+
+
+def test_an_integration_whose_client_cannot_be_held_is_said_to_be_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    assert not hold("bedrock", Integration(object())) and not hold("mistralai", Integration(object()))
+    module._tell_unheld.cache_clear()
+    for _ in range(2):
+        module._tell_unheld("bedrock")
+    assert caplog.text.count("bedrock: its integration brings an HTTP client of its own") == 1

@@ -1,0 +1,69 @@
+"""What led to wrong diagnoses (AI Hospital, section 6.4 and Table 5)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from scoring.metrics.statistics import estimate
+from scoring.mvme.grades import LOWEST, SCORES
+from scoring.mvme.judges import ERROR_TYPES, misdiagnosis_judge
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.traces import read_trace
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+TITLES: Mapping[str, str] = {
+    "omitted_examination": "Omitted examination",
+    "complication_only": "Complication only",
+    "wrong_judgement": "Wrong judgement",
+}
+assert tuple(TITLES) == ERROR_TYPES
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The reports whose diagnosis was graded lowest, sorted by what went wrong: numbers and shares.
+
+    Raises:
+        DoesNotFitError: no run was scored by MVME.
+    """
+    graded = [run for run in runs if run.suite.name == "mvme"]
+    if not graded:
+        raise DoesNotFitError("no run was scored by mvme, whose director grades diagnoses")
+    rows = []
+    for run in graded:
+        lowest = [result for result in run.results if result.scores.get("diagnosis") == SCORES[LOWEST]]
+        types = [(result.case_id, error_type(run, result)) for result in lowest]
+        told = [(case, found) for case, found in types if found]
+        counts = Counter(found for _, found in told)
+        shares = {
+            f"{name}_share": estimate([float(found == name) for _, found in told], [case for case, _ in told])
+            for name in TITLES
+        }
+        rows.append(
+            {
+                "run": run.name,
+                "lowest": len(lowest),
+                **{name: counts[name] for name in TITLES},
+                "not_sorted": len(lowest) - len(told),
+                **measured(shares),
+            }
+        )
+    columns = [
+        Column("run", "Run", key=True),
+        Column("lowest", "Graded D"),
+        *(Column(name, title, "Number") for name, title in TITLES.items()),
+        Column("not_sorted", "Not sorted", "Number"),
+        *(Column(f"{name}_share", title, "Share", ".3f", mean=True) for name, title in TITLES.items()),
+    ]
+    notes = [
+        "Graded D: diagnoses that have hardly anything of the reference's.",
+        "Not sorted: no report was written, or the judge gave no answer; shares are of those that are sorted.",
+    ]
+    return [Table("error_types", "Wrong diagnoses by what went wrong", columns, rows, notes, "Types of misdiagnosis.")]
+
+
+def error_type(run: RecordedRun, result: Result) -> str | None:
+    """What the judge said of a wrong diagnosis when the case was scored; None if it was not asked or gave no answer."""
+    for call in reversed(read_trace(run.trace_file(result)).calls):
+        if call.role == misdiagnosis_judge.name and call.error is None and isinstance(call.answer, dict):
+            return str(call.answer["type"])
+    return None
