@@ -3,7 +3,7 @@
     wardround run --plugin examples/own_strategy.py --set strategy=second_opinion --limit 2
     wardround run ... --models colleague1=openai:gpt-4o-mini --models colleague2=mistralai:mistral-small-latest
 
-It decides diagnosis and treatment, with the prompt in `own_strategy_prompts/`.
+It decides every stage, with the prompt in `own_strategy_prompts/`.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 import wardround as wr
 from graphs.strategies.recall import recall_first
+from nodes.asking import ask_at_stage
 from nodes.offline.votes import majority
 from nodes.workflow.case_retrieval import recall
 
@@ -31,7 +32,8 @@ class View(wr.CaseView):
 
 def decide_or_confirm(view: View) -> BaseModel:
     """Without a model: the first takes what most similar cases had, the second confirms."""
-    return view.first or majority(view.stage, view.chart, view.neighbours, view.options.names, None)
+    given = (view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    return view.first or majority(*given)
 
 
 @wr.strategy("second_opinion")
@@ -41,8 +43,7 @@ def second_opinion(stage: wr.Stage) -> StateGraph[Any, Any, Any, Any]:
 
     async def ask(seat: int, state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
         view = View(**vars(wr.case_view(state, stage, runtime.context)), first=state.get("decision"))
-        own = {"language": view.chart.language, "seat": seat, "place": str(seat)}
-        return {"decision": await wr.ask(colleague, view, runtime.context, **own)}
+        return {"decision": await ask_at_stage(colleague, view, state, runtime.context, str(seat), seat=seat)}
 
     @wr.node
     async def first(state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:

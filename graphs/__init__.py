@@ -10,6 +10,7 @@ import graphs.roles
 import graphs.strategies
 from graphs.asked_roles import keys_asked
 from graphs.clini_eval import graph as clini_eval
+from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from graphs.clinical_workflow import graph as clinical_workflow
 from graphs.consultation import graph as consultation
 from graphs.contexts import (
@@ -25,7 +26,6 @@ from graphs.one_step import graph as one_step
 from graphs.reconstruction import graph as reconstruction
 
 for _graph, _context in (
-    (clinical_workflow, ClinicalContext),
     (consultation, ConsultationContext),
     (one_step, OneStepContext),
     (dispute_resolution, DisputeResolutionContext),
@@ -33,5 +33,14 @@ for _graph, _context in (
     (clini_eval, CliniEvalContext),
 ):
     _context.asks = partial(keys_asked, _graph)
+ClinicalContext.asks = staticmethod(lambda context: keys_asked(clinical_workflow_by(context.strategy), context))
 
-__all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]
+__all__ = [
+    "build_clinical_workflow",
+    "clini_eval",
+    "clinical_workflow",
+    "consultation",
+    "dispute_resolution",
+    "one_step",
+    "reconstruction",
+]

@@ -5,19 +5,21 @@ Feedback edges lead back inside each stage (physicians of the later stages judge
 """
 
 import itertools
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphs.contexts import ClinicalContext
-from graphs.examination import graph as examination
-from graphs.history_taking import graph as history_taking
-from graphs.referral import graph as referral
-from graphs.strategies.decision import decision
+from graphs.contexts import clinical_context
+from graphs.examination import build_examination
+from graphs.history_taking import build_history_taking
+from graphs.referral import build_referral
+from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
-from nodes.state.chart import Findings
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit, follow_up
 from nodes.workflow.case_retrieval import refine
@@ -43,28 +45,34 @@ def sent_back_or_go_on(state: ClinicalState) -> Literal["something is missing", 
 
 
 # The parts of the course that are more than a discussion and a decision.
-PARTS: dict[str, Any] = {"referral": referral, "history_taking": history_taking, "examination": examination}
+PARTS: dict[str, Callable[[str], StateGraph[Any, Any, Any, Any]]] = {
+    "referral": build_referral,
+    "history_taking": build_history_taking,
+    "examination": build_examination,
+}
 
 
-def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Any, Any, Any]:
+def part_by(strategy: str, part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph of one part of the course, its decisions made by one strategy."""
+    return PARTS[part](strategy).compile(name=part) if part in PARTS else decision_by(strategy, STAGES[part])
+
+
+def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any, Any]:
     """The workflow as a graph, its parts in the order of the table of stages.
 
     Args:
-        strategy: how diagnosis and treatment are decided, drawn with all its nodes; by the run's setting if None.
+        strategy: how every stage is decided: by MedChain's group, or as another paper or a plug-in does it.
 
     Raises:
         PromptError: a stage has no words in one of the languages.
+        RegistryError: there is no such strategy.
     """
     check_prompts(languages())
-    builder = StateGraph(ClinicalState, context_schema=ClinicalContext, input_schema=ClinicalInput)
-    builder.add_node(admit)
+    builder = StateGraph(ClinicalState, context_schema=clinical_context(strategy), input_schema=ClinicalInput)
+    builder.add_node(admit.at(strategy=strategy))
     builder.add_node(refine)
     for part in parts():
-        if part in PARTS:
-            builder.add_node(part, PARTS[part])
-        else:
-            stage = STAGES[part]
-            builder.add_node(part, decision(stage, strategy if stage.by_strategy else "group"), input_schema=Findings)
+        builder.add_node(part, part_by(strategy, part))
     builder.add_node(review)
     builder.add_node("further_examination", examine)
     builder.add_node(follow_up)
@@ -89,5 +97,12 @@ def build_clinical_workflow(strategy: str | None = None) -> StateGraph[Any, Any,
     return builder
 
 
-builder = build_clinical_workflow()
-graph = builder.compile(name="Clinical workflow").with_config(callbacks=UNTRACED)
+@cache
+def clinical_workflow_by(strategy: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The workflow for one strategy, compiled once."""
+    name = "Clinical workflow" if strategy == "group" else f"Clinical workflow by {strategy}"
+    return build_clinical_workflow(strategy).compile(name=name).with_config(callbacks=UNTRACED)
+
+
+graph = clinical_workflow_by("group")  # MedChain's
+builder = graph.builder

@@ -1,9 +1,10 @@
 """The contexts of the graphs: each has the settings that its graph obeys, and refuses what it would ignore."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from cases.registry import nearest
 from llm import ModelSettings
@@ -21,6 +22,7 @@ from nodes.settings import (
     SourceSettings,
     TurnSettings,
 )
+from nodes.strategies.registry import check_built_for
 
 JUDGING = "evaluation"  # the stage of the roles that judge; scores may be asked of the same model map
 
@@ -93,6 +95,28 @@ class ClinicalContext(
                 "graph 'consultation', or send_pictures = false for the written findings"
             )
         return self
+
+
+@cache
+def clinical_context(built_for: str) -> type[ClinicalContext]:
+    """The context of a workflow that was built for one strategy: another one is refused, not passed over."""
+
+    class Own(ClinicalContext):
+        __doc__ = ClinicalContext.__doc__
+        model_config = ConfigDict(title=ClinicalContext.__name__)
+
+        strategy: Literal[built_for] = built_for  # type: ignore[valid-type]
+
+        @model_validator(mode="before")
+        @classmethod
+        def _as_built(cls, given: Any) -> Any:
+            if not isinstance(given, Mapping):
+                return given
+            check_built_for(built_for, given.get("strategy", built_for))
+            return {**given, "strategy": built_for}
+
+    Own.__name__ = Own.__qualname__ = ClinicalContext.__name__
+    return Own
 
 
 class ConsultationContext(_OwnContext, CaseSettings, DialogueSettings, RecallSettings):

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
-from graphs.stage import build_stage
+from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.state.chart import Findings
@@ -25,10 +25,17 @@ def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] |
     ] or "nothing to report"
 
 
-builder = StateGraph(ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output)
-builder.add_node("report", build_stage(EXAMINATION).compile(name="Report"))
+def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, Context, Findings, Any]:
+    """The examination, each report decided by one strategy."""
+    builder = StateGraph(
+        ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output
+    )
+    builder.add_node("report", decision_by(strategy, EXAMINATION))
 
-builder.add_conditional_edges(START, each_image_class, {"each image class": "report", "nothing to report": END})
-builder.add_edge("report", END)
+    builder.add_conditional_edges(START, each_image_class, {"each image class": "report", "nothing to report": END})
+    builder.add_edge("report", END)
+    return builder
 
+
+builder = build_examination()
 graph = builder.compile(name="Examination").with_config(callbacks=UNTRACED)

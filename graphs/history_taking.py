@@ -1,12 +1,13 @@
 """History-taking: the dialogue, then physical and auxiliary orders, then the results of what was ordered."""
 
 from collections.abc import Hashable
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.interview import graph as interview
-from graphs.stage import build_stage
+from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
@@ -42,27 +43,32 @@ def auxiliary_in_turn(state: HistoryTakingState, runtime: Runtime[Context]) -> l
     return ["in turn"] if context_of(runtime).order_groups == "in_turn" else []
 
 
-builder = StateGraph(
-    HistoryTakingState,
-    context_schema=Context,
-    input_schema=HistoryTakingInput,
-    output_schema=HistoryTakingOutput,
-)
-builder.add_node("interview", interview)
-builder.add_node(refine)
-builder.add_node("physical", build_stage(PHYSICAL).compile(name="Physical orders"))
-builder.add_node("auxiliary", build_stage(AUXILIARY).compile(name="Auxiliary orders"))
-builder.add_node(extract_orders)
-builder.add_node(examine)
+def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, Any, Any]:
+    """History-taking, both kinds of orders decided by one strategy."""
+    builder = StateGraph(
+        HistoryTakingState,
+        context_schema=Context,
+        input_schema=HistoryTakingInput,
+        output_schema=HistoryTakingOutput,
+    )
+    builder.add_node("interview", interview)
+    builder.add_node(refine)
+    builder.add_node("physical", decision_by(strategy, PHYSICAL))
+    builder.add_node("auxiliary", decision_by(strategy, AUXILIARY))
+    builder.add_node(extract_orders)
+    builder.add_node(examine)
 
-groups: dict[Hashable, str] = {"physical": "physical", "auxiliary": "auxiliary"}
-orders: dict[Hashable, str] = {**groups, "orders from the dialogue": "extract_orders"}
-builder.add_conditional_edges(START, ask_or_order, {"interactive": "interview", **groups})
-builder.add_conditional_edges("interview", refine_or_order, {"with retrieval": "refine", **orders})
-builder.add_conditional_edges("refine", order, orders)
-builder.add_conditional_edges("physical", auxiliary_in_turn, {"in turn": "auxiliary"})
-builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
-builder.add_edge("extract_orders", "examine")
-builder.add_edge("examine", END)
+    groups: dict[Hashable, str] = {"physical": "physical", "auxiliary": "auxiliary"}
+    orders: dict[Hashable, str] = {**groups, "orders from the dialogue": "extract_orders"}
+    builder.add_conditional_edges(START, ask_or_order, {"interactive": "interview", **groups})
+    builder.add_conditional_edges("interview", refine_or_order, {"with retrieval": "refine", **orders})
+    builder.add_conditional_edges("refine", order, orders)
+    builder.add_conditional_edges("physical", auxiliary_in_turn, {"in turn": "auxiliary"})
+    builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
+    builder.add_edge("extract_orders", "examine")
+    builder.add_edge("examine", END)
+    return builder
 
+
+builder = build_history_taking()
 graph = builder.compile(name="History-taking").with_config(callbacks=UNTRACED)

@@ -20,10 +20,10 @@ import nodes.reconstruction.knowledge
 import nodes.reconstruction.role_play
 import nodes.strategies.decision_maker
 import nodes.strategies.domain_expert
+import nodes.strategies.group_member
 import nodes.strategies.moderator
 import nodes.strategies.recruiter
 import nodes.strategies.report_writer
-import nodes.strategies.solo_doctor
 import nodes.workflow.case_retrieval
 import nodes.workflow.feedback_agent
 import nodes.workflow.general_agent

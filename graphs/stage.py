@@ -1,5 +1,6 @@
 """One clinical stage: recall, discuss, decide, be judged, revise (MedChain-Agent, section 4.1)."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -42,14 +43,21 @@ def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send]
     return "agreed, or rounds used up" if state["ended"] else each_general_agent(state, runtime)
 
 
-@strategy("group")
-def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
-    """The graph of one stage; stages differ only in the data of their `Stage`."""
+def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list[Send] | Literal["nobody judges"]]:
+    """Where a decision of the stage goes."""
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
+        if state.get("decision") is None:  # of a plug-in that left none; whoever files it says so
+            return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 
+    return each_judge
+
+
+@strategy("group")
+def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
+    """The graph of one stage; stages differ only in the data of their `Stage`."""
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
     builder.add_node(discuss.at(stage=stage))  # one general agent; fans out
@@ -66,7 +74,9 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder.add_conditional_edges(
         "close_round", discuss_on_or_decide, {"another round": "discuss", "all heard": "decide"}
     )
-    builder.add_conditional_edges("decide", each_judge, {"each judge": "judge", "nobody judges": "record_round"})
+    builder.add_conditional_edges(
+        "decide", each_judge_of(stage), {"each judge": "judge", "nobody judges": "record_round"}
+    )
     builder.add_edge("judge", "record_round")
     builder.add_conditional_edges(
         "record_round", agreed_or_revise, {"objections": "discuss", "agreed, or rounds used up": "conclude"}

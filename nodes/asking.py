@@ -48,12 +48,17 @@ async def ask_at_stage(
         answer: the type of the answer at this stage, if each stage has another.
         seat: which of the role's numbered seats is asked.
     """
-    chart, pictures = view.chart, []
-    if view.stage.decision is Report:
-        pictures = [picture.file for picture in chart.pictures if picture.item == state.get("image_class")]
+    chart, pictures = view.chart, pictures_for(view.stage, view.chart, state.get("image_class"))
     there = role.at(view.stage.name, answer)
     where = place(state, *parts)
     return await ask(there, view, settings, language=chart.language, place=where, pictures=pictures, seat=seat)
+
+
+def pictures_for(stage: Stage, chart: Chart, image_class: str | None) -> list[str]:
+    """The pictures that belong to the report being written; none where something else is decided."""
+    if stage.decision is not Report:
+        return []
+    return [picture.file for picture in chart.pictures if picture.item == image_class]
 
 
 async def ask_in_turn(
@@ -74,6 +79,7 @@ async def ask_in_turn(
 
 
 def place(state: Mapping[str, Any], *parts: str) -> str:
-    """Where in the course of the case a call of a doctor belongs: visit, image class, round, seat."""
-    visit = state.get("backtracks", 0)
-    return "/".join(part for part in (f"visit{visit}" if visit else "", state.get("image_class", ""), *parts) if part)
+    """Where in the course of the case a call of a doctor belongs: visit, image class, revision, round, seat."""
+    visit, revision = state.get("backtracks", 0), state.get("revision", 0)
+    before = (f"visit{visit}" if visit else "", state.get("image_class", ""), f"revision{revision}" if revision else "")
+    return "/".join(part for part in (*before, *parts) if part)

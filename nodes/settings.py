@@ -119,8 +119,8 @@ class CourseSettings(Settings):
     )
     strategy: Annotated[str, NameIn(STRATEGIES)] = Field(
         "group",
-        description="How diagnosis and treatment are decided: by the stage's group, or as another paper does it.",
-        json_schema_extra=_at("diagnosis", "treatment"),
+        description="How every stage is decided: by MedChain's group, or as another paper does it.",
+        json_schema_extra=_STAGES,
     )
 
     @model_validator(mode="after")
@@ -251,6 +251,13 @@ class CollaborationSettings(SeatSettings):
         le=20,
         description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents.",
         json_schema_extra=_at("discuss", "diagnosis", "treatment"),
+    )
+    talk_turns: int = Field(
+        5,
+        ge=0,
+        le=20,
+        description="MDAgents: turns at most in which the members of a group talk one to one, in each round.",
+        json_schema_extra=_STAGES,
     )
     dispute_resolution: bool = Field(
         True,

@@ -64,7 +64,7 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
 
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
-    beside = [Path(stage).stem for stage in stages if stage.startswith(f"{name.rpartition('/')[0]}/stages/")]
+    beside = [Path(stage).stem for stage in stages]
     of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
     for stage in beside if of_a_stage else [None]:
         said = load_prompt(name, language, stage)
@@ -122,7 +122,8 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     """Read ``<language>/<name>.md`` from the first of the prompt folders that has it, and check it.
 
     A file begins with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` it takes from
-    ``stages/<stage>.md`` beside it (what is to be decided at that stage, what a judge looks for). Then come
+    ``stages/<stage>.md`` beside it, or else from ``medchain/stages/<stage>.md`` (what is to be decided at that stage,
+    what a judge looks for). Then come
     a ``# system`` and a ``# user`` section, the part that never changes first. What several roles read before their
     own words stands in another prompt, the ``opening``, so that a server with a prefix cache reads it once.
 
@@ -153,7 +154,8 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
     if wanted := header.get("stage_texts", []):
         if stage is None:
             raise PromptError(f"prompt {name} is a prompt of a stage; say which")
-        stage_source = _read(f"{name.rpartition('/')[0]}/stages/{stage}", language)
+        beside = f"{name.rpartition('/')[0]}/stages/{stage}"
+        stage_source = _read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
         sources.append(stage_source)
         found = _parse(stage, stage_source)[1]
         if absent := set(wanted) - found.keys():

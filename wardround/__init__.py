@@ -28,7 +28,15 @@ if TYPE_CHECKING:
         save_cases,
     )
     from cases.importers import Record, Source, import_cases, importer
-    from graphs import clini_eval, clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+    from graphs import (
+        build_clinical_workflow,
+        clini_eval,
+        clinical_workflow,
+        consultation,
+        dispute_resolution,
+        one_step,
+        reconstruction,
+    )
     from graphs.contexts import (
         ClinicalContext,
         CliniEvalContext,
@@ -91,6 +99,7 @@ __all__ = [
     "__version__",
     "add_prompts",
     "ask",
+    "build_clinical_workflow",
     "case_view",
     "check_cases",
     "clini_eval",

@@ -25,8 +25,7 @@ load_plugins_of_environment()
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)
 
-import graphs  # noqa: E402  their forms list what the plug-ins have brought
-from graphs.catalogue import Graph  # noqa: E402
+from graphs.catalogue import Graph, served  # noqa: E402  their forms list what the plug-ins have brought
 
 
 class _Served(ModelSettings):
@@ -59,13 +58,6 @@ def _served(graph: Graph) -> Any:
 
 only_pictures_in([builtin_folder(), *allowed().picture_folders])
 
-clini_eval = _served(graphs.clini_eval)
-clinical_workflow = _served(graphs.clinical_workflow)
-consultation = _served(graphs.consultation)
-dispute_resolution = _served(graphs.dispute_resolution)
-one_step = _served(graphs.one_step)
-reconstruction = _served(graphs.reconstruction)
+globals().update({name: _served(build()) for name, build in served().items()})
 
 warm_up()  # a server may not wait for a disk within a run
-
-__all__ = ["clini_eval", "clinical_workflow", "consultation", "dispute_resolution", "one_step", "reconstruction"]

@@ -1,7 +1,5 @@
 """Dispute resolution on one decision: interns propose, and discuss under a director (AI Hospital, section 4.2)."""
 
-from typing import Any
-
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
@@ -10,10 +8,10 @@ from graphs.collaboration import build_discussion
 from graphs.seats import send
 from nodes.collaboration.intern import revise
 from nodes.collaboration.records import hand_on
-from nodes.collaboration.topic import DECISIONS
+from nodes.collaboration.topic import decision_on
 from nodes.context import Context, context_of
-from nodes.state.chart import Findings
 from nodes.state.collaboration import ConferenceState
+from nodes.state.stage import Decided, StageInput
 from nodes.strategies.registry import strategy
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stages import Stage
@@ -30,15 +28,15 @@ def recall_first(state: ConferenceState, runtime: Runtime[Context]) -> list[Send
 
 
 @strategy("dispute_resolution")
-def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Context, Findings, Any]:
+def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Context, StageInput, Decided]:
     """The graph of dispute resolution for one decision."""
-    subject = DECISIONS[stage.name]
+    subject = decision_on(stage)
     discuss = f"discuss_{stage.name}"  # unique in a drawing
-    builder = StateGraph(ConferenceState, context_schema=Context, input_schema=Findings, output_schema=stage.output)
+    builder = StateGraph(ConferenceState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node("propose", revise.at(subject=subject))  # one intern; fans out
     builder.add_node(discuss, build_discussion(subject).compile(name="Discussion"))
-    builder.add_node(hand_on.at(stage=stage))
+    builder.add_node(hand_on)
 
     builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "propose"})
     builder.add_conditional_edges("recall", each_intern, {"each intern": "propose"})

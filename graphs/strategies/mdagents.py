@@ -1,24 +1,24 @@
 """MDAgents: a check of the complexity, then one doctor, a moderated group, or teams (Kim et al., 2024)."""
 
-from typing import Any
+from collections.abc import Hashable
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from graphs.seats import send
 from graphs.strategies.recall import recall_first
-from nodes.context import Context
+from nodes.context import Context, context_of
 from nodes.state.experts import PanelState
-from nodes.state.stage import StageInput
-from nodes.strategies.decision_maker import decide_by_reports
-from nodes.strategies.domain_expert import analyse, propose
+from nodes.state.stage import Decided, StageInput
+from nodes.strategies.decision_maker import answer_alone, decide_by_reports
+from nodes.strategies.domain_expert import analyse
+from nodes.strategies.group_member import close_turn, propose, talk
 from nodes.strategies.moderator import check_complexity, compare, remark
-from nodes.strategies.recruiter import form_teams, recruit
+from nodes.strategies.recruiter import form_group, form_teams
 from nodes.strategies.registry import strategy
-from nodes.strategies.report_writer import gather, synthesise
-from nodes.strategies.solo_doctor import answer_alone
+from nodes.strategies.report_writer import assign, synthesise
 from nodes.workflow.case_retrieval import recall
-from nodes.workflow.stage_control import conclude
 from nodes.workflow.stages import Stage
 
 
@@ -27,9 +27,9 @@ def by_complexity(state: PanelState) -> str:
     return state["complexity"]
 
 
-def each_expert(state: PanelState) -> list[Send]:
-    """All experts of the group speak at once; they see each other's last proposals, not the present ones."""
-    return [send("propose", state, expert=expert, seat=seat) for seat, expert in enumerate(state["experts"], start=1)]
+def each_member(state: PanelState) -> list[Send]:
+    """All members propose at once; they see each other's last proposals, not the present ones."""
+    return [send("propose", state, seat=seat + 1) for seat in range(len(state["members"]))]
 
 
 def agreed_or_moderate(state: PanelState) -> str:
@@ -37,57 +37,68 @@ def agreed_or_moderate(state: PanelState) -> str:
     return "agreed, or rounds used up" if state["ended"] else "not agreed"
 
 
-def each_member(state: PanelState) -> list[Send]:
-    """All members of all teams analyse at once."""
-    return [
-        send("analyse", state, team=team, expert=expert, seat=seat)
-        for team, each in enumerate(state["teams"], start=1)
-        for seat, expert in enumerate(each.experts, start=1)
-    ]
+def talk_or_propose(state: PanelState, runtime: Runtime[Context]) -> list[Send]:
+    """The members talk one to one until nobody has anything to say, or the turns are used up; then they propose."""
+    turn, round_ = state["turn"], state["discussion_round"]
+    spoken = any((said.discussion_round, said.turn) == (round_, turn - 1) for said in state.get("messages", []))
+    if turn < context_of(runtime).talk_turns and (spoken or turn == 0) and len(state["members"]) > 1:
+        return [send("talk", state, seat=seat + 1) for seat in range(len(state["members"]))]
+    return each_member(state)
 
 
-def each_team(state: PanelState) -> list[Send]:
-    """All teams write their reports at once."""
-    return [send("synthesise", state, team=team) for team, _ in enumerate(state["teams"], start=1)]
+def each_of_the_team(state: PanelState) -> list[Send]:
+    """All whom the leader has given something to do analyse at once; one who is alone does it alone."""
+    panel = list(enumerate(state["teams"][state["team"] - 1].experts, start=1))
+    return [send("analyse", state, expert=expert, seat=seat) for seat, expert in panel[1:] or panel]
+
+
+def next_team(state: PanelState) -> str:
+    """The teams work one after the other, each on the reports of those before."""
+    return "another team" if state["team"] < len(state["teams"]) else "all have reported"
 
 
 @strategy("mdagents")
-def build_mdagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
+def build_mdagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Decided]:
     """The graph of MDAgents for one decision."""
-    builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
+    builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node(check_complexity.at(stage=stage))
     builder.add_node(answer_alone.at(stage=stage))  # low
-    builder.add_node(recruit.at(stage=stage))  # moderate
-    builder.add_node(propose.at(stage=stage))  # one expert; fans out
+    builder.add_node(form_group.at(stage=stage))  # moderate
+    builder.add_node(propose.at(stage=stage))  # one member; fans out
     builder.add_node(compare.at(stage=stage))
     builder.add_node(remark.at(stage=stage))
+    builder.add_node(talk.at(stage=stage))  # one member; fans out
+    builder.add_node(close_turn)
     builder.add_node(form_teams.at(stage=stage))  # high
+    builder.add_node(assign.at(stage=stage))  # the leader of a team
     builder.add_node(analyse.at(stage=stage))  # one member of a team; fans out
-    builder.add_node(gather)
-    builder.add_node(synthesise.at(stage=stage))  # one team; fans out
+    builder.add_node(synthesise.at(stage=stage))
     builder.add_node(decide_by_reports.at(stage=stage))
-    builder.add_node(conclude.at(stage=stage, strategy="mdagents"))
 
     builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "check_complexity"})
     builder.add_edge("recall", "check_complexity")
     builder.add_conditional_edges(
-        "check_complexity", by_complexity, {"low": "answer_alone", "moderate": "recruit", "high": "form_teams"}
+        "check_complexity", by_complexity, {"low": "answer_alone", "moderate": "form_group", "high": "form_teams"}
     )
-    builder.add_edge("answer_alone", "conclude")
+    builder.add_edge("answer_alone", END)
 
-    builder.add_conditional_edges("recruit", each_expert, {"each expert": "propose"})
+    builder.add_conditional_edges("form_group", each_member, {"each member": "propose"})
     builder.add_edge("propose", "compare")
     builder.add_conditional_edges(
         "compare", agreed_or_moderate, {"not agreed": "remark", "agreed, or rounds used up": "decide_by_reports"}
     )
-    builder.add_conditional_edges("remark", each_expert, {"each expert": "propose"})
+    turns: dict[Hashable, str] = {"one to one": "talk", "all is said": "propose"}
+    builder.add_conditional_edges("remark", talk_or_propose, turns)
+    builder.add_edge("talk", "close_turn")
+    builder.add_conditional_edges("close_turn", talk_or_propose, turns)
 
-    builder.add_conditional_edges("form_teams", each_member, {"each member": "analyse"})
-    builder.add_edge("analyse", "gather")
-    builder.add_conditional_edges("gather", each_team, {"each team": "synthesise"})
-    builder.add_edge("synthesise", "decide_by_reports")
+    builder.add_edge("form_teams", "assign")
+    builder.add_conditional_edges("assign", each_of_the_team, {"each of the team": "analyse"})
+    builder.add_edge("analyse", "synthesise")
+    builder.add_conditional_edges(
+        "synthesise", next_team, {"another team": "assign", "all have reported": "decide_by_reports"}
+    )
 
-    builder.add_edge("decide_by_reports", "conclude")
-    builder.add_edge("conclude", END)
+    builder.add_edge("decide_by_reports", END)
     return builder

@@ -1,30 +1,25 @@
 """One doctor, one call."""
 
-from typing import Any
-
 from langgraph.graph import END, START, StateGraph
 
 from graphs.strategies.recall import recall_first
 from nodes.context import Context
 from nodes.state.experts import PanelState
-from nodes.state.stage import StageInput
+from nodes.state.stage import Decided, StageInput
+from nodes.strategies.decision_maker import answer_alone
 from nodes.strategies.registry import strategy
-from nodes.strategies.solo_doctor import answer_alone
 from nodes.workflow.case_retrieval import recall
-from nodes.workflow.stage_control import conclude
 from nodes.workflow.stages import Stage
 
 
 @strategy("single")
-def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Any]:
+def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Decided]:
     """The graph of one doctor's decision."""
-    builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
+    builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node(answer_alone.at(stage=stage))
-    builder.add_node(conclude.at(stage=stage, strategy="single"))
 
     builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "answer_alone"})
     builder.add_edge("recall", "answer_alone")
-    builder.add_edge("answer_alone", "conclude")
-    builder.add_edge("conclude", END)
+    builder.add_edge("answer_alone", END)
     return builder

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged
+from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged, pictures_of
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
@@ -128,7 +128,7 @@ async def _ask(role: Role[Any], state: ConferenceState, context: Context, subjec
         context,
         language=chart.language,
         place=place(state, what, f"round{state.get('round', 0)}"),
-        pictures=pictures_shown(state),
+        pictures=[*pictures_shown(state), *pictures_of(subject, chart, state)],
     )
 
 

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most
+from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, objections, pictures_of
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import reason
-from nodes.offline.votes import rule_of
+from nodes.offline.votes import majority, rule_of
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
@@ -50,6 +50,7 @@ class InternView:
     others: list[Statement]
     disputes: list[Dispute]
     earlier: Sequence[Statement] = ()  # what own and others stand for no longer, in the order in which it was said
+    image_class: str | None = None
 
 
 def give_way(view: InternView) -> Revision[Any]:
@@ -60,8 +61,8 @@ def give_way(view: InternView) -> Revision[Any]:
     subject = view.subject
     if view.own is None:
         assert subject.stage is not None
-        rule = rule_of(view.seat)
-        decision = rule(subject.stage, view.chart, view.neighbours, view.options.names, None)
+        rule = majority if view.disputes else rule_of(view.seat)
+        decision = rule(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class)
         return Revision(reasoning=reason("similar_cases", view.chart, rule.__name__), report=decision)
     answer: Any = subject.answer.model_validate(view.own.report)
     said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
@@ -105,6 +106,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             subject=subject,
             seat=seat,
             task=subject.question(chart.language),
+            image_class=state.get("image_class"),
             chart=chart,
             facts=state.get("facts"),
             options=subject.options(chart, context),
@@ -112,12 +114,12 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             own=next((statement for statement in said if statement.seat == seat), None),
             others=[statement for statement in said if statement.seat != seat],
             earlier=[statement for statement in state.get("statements", []) if statement not in said],
-            disputes=state.get("disputes", []),
+            disputes=state.get("disputes", objections(subject, state, chart.language)),
         ),
         context,
         language=chart.language,
         place=place(state, f"round{round_}", f"seat{seat}"),
-        pictures=pictures_shown(state, seat),
+        pictures=[*pictures_shown(state, seat), *pictures_of(subject, chart, state)],
         seat=seat,
     )
     report = revision.report.model_dump(mode="json")

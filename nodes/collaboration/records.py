@@ -8,8 +8,7 @@ from nodes.collaboration.topic import Subject
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.collaboration import Collaboration, ConferenceState, last_statements
-from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
-from nodes.workflow.stages import Stage, position_of
+from nodes.state.decisions import Judgement, Round, Verdict
 
 
 @node
@@ -37,10 +36,10 @@ _ENDED = {"agreed": "agreed", "rounds_used_up": "exhausted", "no_discussion": "n
 
 
 @node
-async def hand_on(state: ConferenceState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Hand a decision on to the clinical workflow, with the record that every stage files."""
+async def hand_on(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Leave the decision to the clinical workflow, with how it was come to."""
     collaboration, decision = state["collaboration"], state["report"]
-    reports = [
+    minutes = [
         Round(
             decision={f"intern{statement.seat}": statement.report for statement in each.statements},
             judgements=[
@@ -52,14 +51,5 @@ async def hand_on(state: ConferenceState, runtime: Runtime[Context], stage: Stag
         )
         for each in collaboration.discussion
     ]
-    record = StageRecord.model_validate(
-        {
-            "stage": stage.name,
-            "position": position_of(stage),
-            "visit": state.get("backtracks", 0),
-            "strategy": "dispute_resolution",
-            "ended": _ENDED[collaboration.ended],
-            "rounds": reports or [Round(decision=decision.model_dump(mode="json"))],
-        }
-    )
-    return {**stage.outcome(stage, decision, state), "decisions": [record]}
+    alone = Round(decision=decision.model_dump(mode="json"))
+    return {"decision": decision, "minutes": minutes or [alone], "ended": _ENDED[collaboration.ended]}

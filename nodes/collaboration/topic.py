@@ -9,14 +9,24 @@ from pydantic import BaseModel
 
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
+from nodes.asking import pictures_for
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Chart
-from nodes.state.collaboration import ConferenceState, Part
-from nodes.state.decisions import Decision, Diagnosis, Treatment
+from nodes.state.collaboration import ConferenceState, Dispute, Part
+from nodes.state.decisions import (
+    AuxiliaryOrders,
+    Decision,
+    Diagnosis,
+    PhysicalOrders,
+    Report,
+    SubDepartments,
+    Treatment,
+    Triage,
+)
 from nodes.state.stage import Options
-from nodes.workflow.stages import DIAGNOSIS, TREATMENT, Stage, read_chart
-from prompts import load_prompt
+from nodes.workflow.stages import STAGES, Stage, read_chart
+from prompts import load_prompt, mark
 
 
 @dataclass(frozen=True)
@@ -93,21 +103,56 @@ REPORT = Subject(
     reads="referral.level1",  # the facts of the interns take the place of all that comes later
 )
 _OF_STAGE: dict[type[Decision], dict[Part, Claims]] = {
+    Triage: {
+        "referral": Claims(
+            lambda answer: [answer.department],
+            lambda answer, values: answer.model_copy(update={"department": values[0]}),
+        )
+    },
+    SubDepartments: {"referral": _field("sub_departments")},
+    PhysicalOrders: {"examinations": _field("items")},
+    AuxiliaryOrders: {"examinations": _field("items")},
+    Report: {"examinations": _text("findings", sentences, (" ", ""))},
     Diagnosis: {"diagnosis": _field("names")},
     Treatment: {"treatment": _field("items")},
 }
-DECISIONS = {
-    stage.name: Subject(
+
+
+def _of_a_stage_of_ones_own(stage: Stage) -> dict[Part, Claims]:
+    """A decision of another type is compared as a whole."""
+    return {"diagnosis": Claims(lambda answer: answer.listed(), lambda answer, values: answer)}
+
+
+def decision_on(stage: Stage) -> Subject:
+    """A decision of the clinical workflow as what is discussed."""
+    return Subject(
         name=stage.name,
         answer=stage.decision,
         task="medchain/task",
-        claims=_OF_STAGE[stage.decision],
+        claims=_OF_STAGE.get(stage.decision) or _of_a_stage_of_ones_own(stage),
         reads=stage.name,
         stage=stage,
     )
-    for stage in (DIAGNOSIS, TREATMENT)
-}
-SUBJECTS = {subject.name: subject for subject in (REPORT, *DECISIONS.values())}
+
+
+SUBJECTS = {REPORT.name: REPORT, **{name: decision_on(stage) for name, stage in STAGES.items()}}
+
+
+def objections(subject: Subject, state: ConferenceState, language: Language) -> list[Dispute]:
+    """What the physicians of the later stages object to in the last decision, as what the doctors have to settle."""
+    part, *_ = subject.claims
+    label = mark("label", language)
+    return [
+        Dispute(part=part, point=f"{last.told(language)}{label}{item.verdict.reason}")
+        for last in state.get("rounds", [])[-1:]
+        for item in last.judgements
+        if not item.verdict.accepted
+    ]
+
+
+def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[str]:
+    """The pictures that belong to the report being written, if one is."""
+    return pictures_for(subject.stage, chart, state.get("image_class")) if subject.stage else []
 
 
 def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:
@@ -164,7 +209,7 @@ def merged(subject: Subject, answers: Sequence[BaseModel]) -> BaseModel:
 
     def nearness(answer: BaseModel) -> float:
         claims = {normalise(claim) for claim in subject.claims[first].of(answer)}
-        return len(claims & main) / len(claims | main)
+        return len(claims & main) / (len(claims | main) or 1)
 
     result = max(answers, key=nearness)
     for part, claims in subject.claims.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cases.vocabulary import normalise
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision
+from nodes.state.decisions import Decision, Report
 from nodes.workflow.stages import Stage
 from retrieval import Neighbour
 
@@ -29,7 +29,8 @@ def majority(
 ) -> Decision:
     """What at least half of the (weighted) similar cases hold; the strongest single choice if nothing reaches that."""
     share = weights(stage, neighbours, image_class)
-    chosen = [choice for choice, weight in share.items() if weight >= 0.5] or list(share)[:1]
+    most = [choice for choice, weight in share.items() if weight >= 0.5] or list(share)[:1]
+    chosen = _described(stage, chart) or most
     return decision_of(stage, chosen, chart, options)
 
 
@@ -37,6 +38,8 @@ def nearest(
     stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], image_class: str | None
 ) -> Decision:
     """What the nearest case that says anything holds."""
+    if described := _described(stage, chart):
+        return decision_of(stage, described, chart, options)
     for neighbour in neighbours:
         if chosen := list(stage.precedent(neighbour.case, image_class)):
             return decision_of(stage, chosen, chart, options)
@@ -49,8 +52,13 @@ def lenient(
     """What at least a third of the (weighted) similar cases hold."""
     share = weights(stage, neighbours, image_class)
     if stage.single:
-        return decision_of(stage, list(share)[:1], chart, options)
+        return decision_of(stage, _described(stage, chart) or list(share)[:1], chart, options)
     return decision_of(stage, [choice for choice, weight in share.items() if weight >= 1 / 3 - 1e-9], chart, options)
+
+
+def _described(stage: Stage, chart: Chart) -> list[str]:
+    """What is to be reported, where it was handed over in words: it is reported as it is described."""
+    return list(chart.results.values()) if stage.decision is Report else []
 
 
 def rule_of(seat: int) -> Callable[..., Decision]:

@@ -5,12 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cases.strict import Strict
-from nodes.state.chart import Findings, Picture, Progress, Turn
-from nodes.state.decisions import NonEmpty
+from nodes.state.chart import Picture, Progress, Turn
+from nodes.state.decisions import Decision, NonEmpty, Round
+from nodes.state.stage import StageInput
 from nodes.state.union import union_by
 from retrieval import Neighbour
 
-Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
+Part = Literal["referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"]
 Person = Literal["patient", "examiner"]
 Ending = Literal["agreed", "rounds_used_up", "no_discussion"]
 MOST_DISPUTES = 3
@@ -85,7 +86,7 @@ class Collaboration(Strict):
     discussion: list[DiscussionRound] = Field(default_factory=list)
 
 
-class ConferenceState(Findings, Progress, total=False):
+class ConferenceState(StageInput, Progress, total=False):
     """What interns and director see: what the consultations brought to light, and their discussion."""
 
     recalled: list[Neighbour]
@@ -101,6 +102,8 @@ class ConferenceState(Findings, Progress, total=False):
     ended: str
     report: Any
     collaboration: Collaboration
+    decision: Decision
+    minutes: list[Round]
 
 
 class CollaborationOutput(Progress, total=False):

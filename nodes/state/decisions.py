@@ -30,6 +30,12 @@ class Decision(Strict):
         """The decision as a set, so that decisions of one kind can be compared and voted on."""
         raise NotImplementedError
 
+    def listed(self) -> list[str]:
+        """The choices in the decision's own order."""
+        choices = self.choices()
+        lists = (value for value in dict(self).values() if isinstance(value, list) and frozenset(value) == choices)
+        return list(next(lists, sorted(choices)))
+
     def told(self, language: Language) -> str:
         """The decision as a prompt shows it."""
         return in_words(self.model_dump(mode="json"), language)
@@ -96,6 +102,10 @@ class Report(Decision):
     def choices(self) -> frozenset[str]:
         """The wording."""
         return frozenset({self.findings, self.impression})
+
+    def listed(self) -> list[str]:
+        """The findings, then what they mean."""
+        return [text for text in (self.findings, self.impression) if text]
 
     def __str__(self) -> str:
         """The report as one text."""

@@ -1,4 +1,4 @@
-"""What passes between the experts of MedAgents and MDAgents: fields, analyses, reports; and the counters."""
+"""What passes between the experts of MedAgents and MDAgents: fields, analyses, messages, reports; and the counters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.vocabulary import Language
 from nodes.context import Context
 from nodes.state.chart import Chart
-from nodes.state.decisions import NonEmpty
+from nodes.state.decisions import NonEmpty, Round, in_words
 from nodes.state.stage import Options, StageState
 from nodes.state.union import union_by
 from nodes.workflow.stages import Stage, read_chart, recalled_at
 from prompts import load_prompt
 from retrieval import Neighbour
 
-MOST_EXPERTS = 5
+MOST_EXPERTS = 5  # MedAgents' fields of the question, and MDAgents' group
+MOST_WEIGHING = 2  # MedAgents' fields of the options
 MOST_TEAMS = 3
 Complexity = Literal["low", "moderate", "high"]
 
@@ -28,17 +30,27 @@ class Expert(Strict):
     focus: str = Field(description="What this expert should attend to.")
 
 
+class Member(Expert):
+    """A specialist of a group in which some report to others (MDAgents)."""
+
+    reports_to: int | None = Field(description="Number of the expert whom this one reports to; null if independent.")
+
+
 class Team(Strict):
-    """Specialists who write one report together."""
+    """Specialists who write one report together; the first leads them."""
 
     purpose: NonEmpty = Field(description="What the team is to find out.")
-    experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
+    experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS, description="The leader first.")
 
 
 class Conclusion(Strict):
     """What a text amounts to."""
 
     proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
+
+    def proposed(self, language: Language) -> str:
+        """The list as a prompt shows it."""
+        return in_words({"proposal": self.proposal}, language)
 
 
 class Analysis(Conclusion):
@@ -49,6 +61,10 @@ class Analysis(Conclusion):
     expert: str
     analysis: str
 
+    def told(self, language: Language) -> str:
+        """Who found what, as a prompt shows it."""
+        return f"{self.expert}\n{self.analysis}\n{self.proposed(language)}"
+
 
 class Synthesis(Conclusion):
     """The joint report of a panel or a team."""
@@ -56,14 +72,33 @@ class Synthesis(Conclusion):
     team: int
     report: str
 
+    def told(self, language: Language) -> str:
+        """The report as a prompt shows it."""
+        return f"{self.report}\n{self.proposed(language)}"
+
+
+class Said(Strict):
+    """What one expert told another, and nobody else."""
+
+    discussion_round: int
+    turn: int
+    seat: int = Field(description="Who speaks.")
+    to: int
+    text: str
+
 
 class PanelState(StageState, total=False):
     """The state of a decision by experts."""
 
     experts: list[Expert]
+    weighing: list[Expert]
     expert: Expert
+    members: list[Member]
+    messages: Annotated[list[Said], union_by("discussion_round", "turn", "seat", "to")]
+    turn: int
     teams: list[Team]
     team: int
+    tasks: list[str]
     analyses: Annotated[list[Analysis], union_by("team", "seat")]
     syntheses: Annotated[list[Synthesis], union_by("team", latest=True)]
     complexity: Complexity
@@ -77,19 +112,23 @@ class CaseView:
     stage: Stage
     task: str
     chart: Chart
+    image_class: str | None
     options: Options
     neighbours: Sequence[Neighbour]
+    file: list[Round]
 
 
-def case_view(state: PanelState, stage: Stage, context: Context) -> CaseView:
+def case_view(state: StageState, stage: Stage, context: Context) -> CaseView:
     """The case as the stage finds it."""
     chart = read_chart(state, stage.name, context.language)
     return CaseView(
         stage=stage,
         task=load_prompt("medchain/task", chart.language, stage.name).render({})[0],
         chart=chart,
+        image_class=state.get("image_class"),
         options=Options(stage.options(chart, context), chart.language),
         neighbours=recalled_at(stage, state, chart),
+        file=state.get("rounds", []),
     )
 
 
@@ -97,3 +136,8 @@ def purpose_of(state: PanelState) -> str:
     """What the team at work is to find out; empty without teams."""
     team = state.get("team", 0)
     return state["teams"][team - 1].purpose if team else ""
+
+
+def earlier_reports(state: PanelState) -> list[Synthesis]:
+    """What the teams before the one at work have reported."""
+    return [item for item in state.get("syntheses", []) if item.team < state.get("team", 0)]

@@ -82,10 +82,16 @@ class Recalled(Sequence[Neighbour]):
 
 
 class StageInput(Findings, total=False):
-    """What a stage starts from: the findings, and the image class where it reports on one."""
+    """What a stage starts from: the findings, and the image class where it reports on one.
+
+    ``rounds`` is the file of the stage: what was decided, objected to and replied so far; ``revision`` counts how often
+    a strategy's decision was sent back.
+    """
 
     image_class: str
     physical_orders: list[str]
+    rounds: list[Round]
+    revision: int
 
 
 class StageState(StageInput, Progress, total=False):
@@ -100,11 +106,21 @@ class StageState(StageInput, Progress, total=False):
     judge: str
     round: int
     judgements: Annotated[list[Objection], union_by("round", "judge")]
-    rounds: list[Round]
+    minutes: list[Round]
     ended: str
     strategy: str
     auxiliary_orders: list[str]
     treatment: Treatment
+
+
+class Decided(Progress, total=False):
+    """What a strategy leaves: a decision, and how it was come to; who files it is not its business."""
+
+    decision: Decision
+    reply: str
+    minutes: list[Round]
+    ended: str
+    strategy: str
 
 
 def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:

@@ -1,8 +1,12 @@
-"""The decision maker: decides on the ground of the experts' reports (MedAgents, MDAgents) or proposals (MDAgents)."""
+"""Who decides: on the ground of the experts' reports (MedAgents, MDAgents) or proposals (MDAgents), or alone.
+
+After objections of the later stages' physicians each of them is answered too.
+"""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.runtime import Runtime
 
@@ -11,12 +15,14 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.votes import decision_of
+from nodes.offline.votes import decision_of, majority
 from nodes.state.decisions import Decision, Round
 from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
-from nodes.workflow.summarizing_agent import SummaryView, most_held
+from nodes.workflow.summarizing_agent import Revised, SummaryView, most_held, revised
+
+V = TypeVar("V", bound=CaseView)
 
 
 @dataclass(frozen=True)
@@ -27,10 +33,15 @@ class DecisionMakerView(CaseView):
     opinions: list[Opinion]
 
 
+def follow_most(view: CaseView) -> Decision:
+    """Offline: what most similar cases hold."""
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+
+
 def follow_the_reports(view: DecisionMakerView) -> Decision:
     """Offline: what most reports propose, or else the first of them; what most of a group propose."""
     if view.opinions:
-        return most_held(SummaryView(view.stage, view.chart, None, view.options, view.opinions))
+        return most_held(SummaryView(view.stage, view.chart, view.image_class, view.options, view.opinions))
     proposals = [synthesis.proposal for synthesis in view.syntheses]
     held = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
     spelling = {normalise(item): item for proposal in reversed(proposals) for item in proposal}
@@ -38,25 +49,37 @@ def follow_the_reports(view: DecisionMakerView) -> Decision:
     return decision_of(view.stage, chosen, view.chart, view.options.names)
 
 
+def _or_give_way(rule: Callable[[V], Decision]) -> Callable[[V], Decision | Revised[Any]]:
+    """Offline: after an objection, what most similar cases hold; a rule replies nothing."""
+    return lambda view: Revised(reply="", decision=follow_most(view)) if view.file else rule(view)
+
+
 decision_maker: Role[Any] = Role(
-    "decider", "", "strategies/decide", Decision, offline=follow_the_reports, stages=STAGES
+    "decider", "", "strategies/decide", Decision, offline=_or_give_way(follow_the_reports), stages=STAGES
 )
+solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=_or_give_way(follow_most), stages=STAGES)
 
 
 @node
 async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The decision; where nobody has voted or compared before, nobody judges it."""
-    case = case_view(state, stage, runtime.context)
-    decision = await ask_at_stage(
-        decision_maker,
-        DecisionMakerView(
-            **vars(case),
-            syntheses=state.get("syntheses", []),
-            opinions=opinions_of(state, state.get("discussion_round", 0) - 1),
-        ),
-        state,
-        runtime.context,
-        answer=stage.decision,
+    """The decision; where nobody has voted or compared before, nobody judges it here."""
+    view = DecisionMakerView(
+        **vars(case_view(state, stage, runtime.context)),
+        syntheses=state.get("syntheses", []),
+        opinions=opinions_of(state, state.get("discussion_round", 0) - 1),
     )
-    rounds = state.get("rounds") or [Round(decision=decision.model_dump(mode="json"))]
-    return {"decision": decision, "rounds": rounds, "ended": state.get("ended") or "not_judged"}
+    return await _decided(decision_maker, view, state, runtime.context)
+
+
+@node
+async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The decision of one doctor, in one call: the plainest strategy, and MDAgents' for a case of low complexity."""
+    return await _decided(solo_doctor, case_view(state, stage, runtime.context), state, runtime.context)
+
+
+async def _decided(role: Role[Any], view: CaseView, state: PanelState, context: Context) -> dict[str, Any]:
+    decision = view.stage.decision
+    answer = await ask_at_stage(role, view, state, context, answer=revised(decision) if view.file else decision)
+    made = {"decision": answer.decision, "reply": answer.reply} if view.file else {"decision": answer}
+    minutes = state.get("minutes") or [Round(decision=made["decision"].model_dump(mode="json"))]
+    return {**made, "minutes": minutes, "ended": state.get("ended") or "not_judged"}

@@ -43,7 +43,7 @@ class ModeratorView(CaseView):
 def by_similar_cases(view: CaseView) -> ComplexityCheck:
     """Offline: low if a result names the disease or half of the similar cases hold one thing, high if none does."""
     words = load_words("strategies/words", view.chart.language)["complexity"]
-    shares = list(weights(view.stage, view.neighbours).values())
+    shares = list(weights(view.stage, view.neighbours, view.image_class).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
         return ComplexityCheck(reason=words["low"], complexity="low")
     if shares and shares[0] > 1 / len(view.neighbours):
@@ -81,7 +81,7 @@ async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
     ended = "agreed" if agreed else "exhausted" if round_ >= runtime.context.max_rounds else ""
     noted = Round(decision={f"expert {opinion.seat}": opinion.decision for opinion in last})
-    return {"rounds": [*state.get("rounds", []), noted], "discussion_round": round_ + 1, "ended": ended}
+    return {"minutes": [*state.get("minutes", []), noted], "discussion_round": round_ + 1, "ended": ended}
 
 
 @node
@@ -91,4 +91,4 @@ async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     round_ = state["discussion_round"] - 1
     view = ModeratorView(**vars(case), opinions=opinions_of(state, round_))
     said = await ask_at_stage(moderator, view, state, runtime.context, f"discussion{round_}")
-    return {"feedback": said.remarks}
+    return {"feedback": said.remarks, "turn": 0}

@@ -1,6 +1,6 @@
-"""The recruiter: names the experts that a case needs (MedAgents, MDAgents), or the teams of them (MDAgents)."""
+"""The recruiter: names the experts that a case needs, for the question and for the options, as a group, or in teams."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -11,8 +11,19 @@ from cases.vocabulary import label
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
-from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, CaseView, Expert, PanelState, Team, case_view
+from nodes.node import at_least_one, node
+from nodes.state.experts import (
+    MOST_EXPERTS,
+    MOST_TEAMS,
+    MOST_WEIGHING,
+    CaseView,
+    Expert,
+    Member,
+    PanelState,
+    Team,
+    case_view,
+)
+from nodes.state.stage import Options
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words
 
@@ -23,28 +34,45 @@ class Experts(Strict):
     experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
+class Group(Strict):
+    """Experts who discuss, and who of them reports to whom."""
+
+    experts: list[Member] = Field(min_length=1, max_length=MOST_EXPERTS)
+
+
 class Teams(Strict):
-    """The teams."""
+    """The teams, in the order in which they work."""
 
     teams: list[Team] = Field(min_length=1, max_length=MOST_TEAMS)
 
 
 @dataclass(frozen=True)
 class RecruiterView(CaseView):
-    """What the recruiter sees: the case, and how many experts may be asked."""
+    """What the recruiter sees: the case, how many experts may be asked, and for the options what is to be weighed."""
 
     most: int
+    candidates: Options = field(default_factory=lambda: Options((), "en"))
 
 
 _OFFLINE_PANEL = 3
 
 
 def departments_of_similar_cases(view: RecruiterView) -> Experts:
-    """Offline: the department that has the case, those of similar cases, and general medicine, up to three."""
+    """Offline: the department that has the case, those of similar cases, and general medicine, up to three.
+
+    For the options the departments that come next, up to two.
+    """
     names = [view.chart.department, *(neighbour.case.department for neighbour in view.neighbours)]
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
-    language = view.chart.language
-    return Experts(experts=[Expert(domain=label(name, language), focus="") for name in known[:_OFFLINE_PANEL]])
+    here, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
+    chosen = (further or here)[: view.most] if view.candidates else here
+    return Experts(experts=[Expert(domain=label(name, view.chart.language), focus="") for name in chosen])
+
+
+def all_independent(view: RecruiterView) -> Group:
+    """Offline: the panel, nobody above another."""
+    panel = departments_of_similar_cases(view).experts
+    return Group(experts=[Member(**expert.model_dump(), reports_to=None) for expert in panel])
 
 
 def assessment_and_review(view: RecruiterView) -> Teams:
@@ -54,14 +82,58 @@ def assessment_and_review(view: RecruiterView) -> Teams:
     return Teams(teams=[Team(purpose=purpose, experts=experts) for purpose in purposes])
 
 
-recruiter = Role("recruiter", "", "strategies/recruit", Experts, offline=departments_of_similar_cases, stages=STAGES)
+def _order_of_the_group(view: RecruiterView, group: Group) -> str | None:
+    """Whoever is reported to is another one of the group, and nobody reports to oneself in the end."""
+    above = {seat: expert.reports_to for seat, expert in enumerate(group.experts, start=1)}
+    for seat, superior in above.items():
+        passed = {seat}
+        while superior is not None:
+            if superior not in above or superior in passed:
+                return (
+                    f"experts.{seat - 1}.reports_to: {above[seat]} is no expert above this one; give a number or null"
+                )
+            passed.add(superior)
+            superior = above[superior]
+    return None
+
+
+def _as_many(view: RecruiterView, panel: Experts) -> str | None:
+    if len(panel.experts) > view.most:
+        return f"experts: {len(panel.experts)} are too many; {view.most} at most"
+    return None
+
+
+recruiter = Role(
+    "recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, check=_as_many, stages=STAGES
+)
+group_recruiter = Role(
+    "recruiter", "", "strategies/form_group", Group, all_independent, check=_order_of_the_group, stages=STAGES
+)
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
 
 @node
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The experts of the panel."""
+    """The experts in the fields of the question."""
     return {"experts": (await _ask(recruiter, state, runtime.context, stage, "experts")).experts}
+
+
+@node
+async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The experts in the fields of the options: of the closed list, or else of what the analyses propose."""
+    analyses = state.get("analyses", [])
+    at_least_one(analyses, state)
+    view = case_view(state, stage, runtime.context)
+    proposed = dict.fromkeys(item for analysis in analyses for item in analysis.proposal)
+    candidates = view.options or Options(list(proposed), view.chart.language)
+    more = {"most": MOST_WEIGHING, "candidates": candidates}
+    return {"weighing": (await _ask(recruiter, state, runtime.context, stage, "weighing", **more)).experts}
+
+
+@node
+async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The experts of a group, with who reports to whom."""
+    return {"members": (await _ask(group_recruiter, state, runtime.context, stage, "group")).experts}
 
 
 @node
@@ -70,6 +142,6 @@ async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage)
     return {"teams": (await _ask(team_recruiter, state, runtime.context, stage, "teams")).teams}
 
 
-async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str) -> Any:
-    view = RecruiterView(**vars(case_view(state, stage, context)), most=MOST_EXPERTS)
+async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str, **more: Any) -> Any:
+    view = RecruiterView(**{**vars(case_view(state, stage, context)), "most": MOST_EXPERTS, **more})
     return await ask_at_stage(role, view, state, context, what)

@@ -13,6 +13,19 @@ Build = Callable[[Stage], StateGraph[Any, Any, Any, Any]]
 STRATEGIES: Registry[Build] = Registry("strategy")
 
 
+def check_built_for(built: str, asked: str) -> None:
+    """Refuse a setting that a graph would pass over, as it was built for another strategy.
+
+    Raises:
+        ValueError: they differ; says how the graph is built that was meant.
+    """
+    if asked != built:
+        raise ValueError(
+            f"strategy: this graph was built for {built!r}; for {asked!r}, "
+            f"wardround.build_clinical_workflow({asked!r}).compile()"
+        )
+
+
 def strategy(name: str) -> Callable[[Build], Build]:
     """Register a strategy: a function that takes a stage and builds the graph of its decision.
 

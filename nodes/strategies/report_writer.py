@@ -1,4 +1,7 @@
-"""The report writer: makes one report of the experts' analyses, revises it by their objections, counts the votes."""
+"""The report writer: makes one report of the experts' analyses, revises it by their objections, counts the votes.
+
+In MDAgents the leader of a team writes it, after giving each member something to do.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,17 +9,35 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
+from cases.strict import Strict
 from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.state.decisions import Judgement, Round
-from nodes.state.experts import Analysis, CaseView, Conclusion, PanelState, Synthesis, case_view, purpose_of
+from nodes.state.decisions import Judgement, NonEmpty, Round
+from nodes.state.experts import (
+    MOST_EXPERTS,
+    Analysis,
+    CaseView,
+    Conclusion,
+    Expert,
+    PanelState,
+    Synthesis,
+    case_view,
+    earlier_reports,
+    purpose_of,
+)
 from nodes.state.stage import last_objections
 from nodes.workflow.stages import STAGES, Stage
 
 VOTES = 3  # MedAgents: a report is put to the vote three times at most
+
+
+class Assignments(Strict):
+    """What a leader gives each of the others of the team to find out, in their order."""
+
+    tasks: list[NonEmpty] = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
 class ReportText(Conclusion):
@@ -30,9 +51,20 @@ class WriterView(CaseView):
     """What the writer sees: the analyses, and after a vote the last report with the objections to it."""
 
     purpose: str
+    reports: list[Synthesis]
     analyses: list[Analysis]
     synthesis: Synthesis | None
     objections: list[Judgement]
+
+
+@dataclass(frozen=True)
+class LeaderView(CaseView):
+    """What a leader sees: the others of the team, what the team is for, and what earlier teams reported."""
+
+    expert: Expert
+    purpose: str
+    others: list[Expert]
+    reports: list[Synthesis]
 
 
 def most_proposed(view: WriterView) -> ReportText:
@@ -48,7 +80,34 @@ def most_proposed(view: WriterView) -> ReportText:
     return ReportText(report=report, proposal=[spelling[key] for key in most or count])
 
 
+def each_by_focus(view: LeaderView) -> Assignments:
+    """Offline: what the recruiter said that each should attend to, or the purpose of the team."""
+    return Assignments(tasks=[expert.focus or view.purpose for expert in view.others])
+
+
+def _one_each(view: LeaderView, given: Assignments) -> str | None:
+    if len(given.tasks) != len(view.others):
+        return f"tasks: {len(given.tasks)} given, {len(view.others)} wanted: one for each of the others, in their order"
+    return None
+
+
+leader = Role("leader", "", "strategies/assign", Assignments, offline=each_by_focus, check=_one_each, stages=STAGES)
 report_writer = Role("writer", "", "strategies/synthesise", ReportText, offline=most_proposed, stages=STAGES)
+
+
+@node
+async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The next team begins: its leader gives each of the others a task; one who is alone has nobody to give it to."""
+    team = state.get("team", 0) + 1
+    at_work: PanelState = {**state, "team": team}
+    first, *others = state["teams"][team - 1].experts
+    if not others:
+        return {"team": team, "tasks": []}
+    case = case_view(state, stage, runtime.context)
+    reports = earlier_reports(at_work)
+    view = LeaderView(**vars(case), expert=first, purpose=purpose_of(at_work), others=others, reports=reports)
+    given = await ask_at_stage(leader, view, state, runtime.context, f"team{team}")
+    return {"team": team, "tasks": given.tasks}
 
 
 @node
@@ -63,6 +122,7 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
         WriterView(
             **vars(case),
             purpose=purpose_of(state),
+            reports=earlier_reports(state),
             analyses=analyses,
             synthesis=next((item for item in state.get("syntheses", []) if item.team == team), None),
             objections=last_objections(state),
@@ -75,12 +135,6 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
 
 
 @node
-async def gather(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Wait until every member of every team has spoken; asks nobody."""
-    return {}
-
-
-@node
 async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Note the report with its votes; asks nobody. Two ends: all accept it, or the votes are used up."""
     round_ = state.get("round", 0)
@@ -90,4 +144,4 @@ async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str,
     noted = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
     agreed = all(item.verdict.accepted for item in votes)
     ended = "agreed" if agreed else "exhausted" if round_ + 1 >= VOTES else ""
-    return {"rounds": [*state.get("rounds", []), noted], "round": round_ + 1, "ended": ended}
+    return {"minutes": [*state.get("minutes", []), noted], "round": round_ + 1, "ended": ended}

@@ -19,6 +19,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Findings, Presentation, Reference, Turn
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from nodes.strategies.registry import check_built_for
 from nodes.workflow.case_retrieval import add_to_memory
 from nodes.workflow.examiner import release
 from retrieval import RememberedCase, kin_of
@@ -58,12 +59,16 @@ class FollowUp(Strict):
 
 
 @node
-async def admit(state: AdmissionState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
+async def admit(
+    state: AdmissionState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
+) -> dict[str, Any]:
     """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
 
     In a consultation the patient is always asked and no reference is handed out, whatever the workflow's switches say.
     """
     context = runtime.context
+    if strategy and "strategy" in context.model_fields_set:
+        check_built_for(strategy, context.strategy)
     case = state.get("case")
     if case is None:
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)

@@ -46,6 +46,12 @@ async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str
 
 
 @node
+async def reopen(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Hand the decision back with the objections to it, to those who made it."""
+    return {"revision": state["round"]}
+
+
+@node
 async def conclude(
     state: StageState, runtime: Runtime[Context], stage: Stage, strategy: str = "group"
 ) -> dict[str, Any]:
@@ -62,7 +68,7 @@ async def conclude(
             "visit": state.get("backtracks", 0),
             "strategy": state.get("strategy", strategy),
             "ended": state.get("ended") or "not_judged",
-            "rounds": state.get("rounds") or [alone],
+            "rounds": state.get("rounds") or state.get("minutes") or [alone],
         }
     )
     return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -105,7 +105,6 @@ class Stage:
         recalls: the features of a remembered case that are shown to those who decide and judge.
         options: what may be chosen, in canonical names; empty where the answer is free.
         single: whether the answer is one thing or one text, of which there is no union.
-        by_strategy: whether the run's strategy decides it; else the stage's group does.
         column: the score that it is measured by, with its title; several decisions may share one.
         breaks: whether an error here breaks what comes after it (error propagation).
     """
@@ -120,7 +119,6 @@ class Stage:
     recalls: tuple[str, ...] = ("symptoms", "diagnosis")
     options: Callable[[Chart, Settings], Sequence[str]] = lambda chart, context: ()
     single: bool = False
-    by_strategy: bool = False
     column: tuple[str, str] | None = None
     breaks: bool = True
 
@@ -233,7 +231,6 @@ DIAGNOSIS = Stage(
     shows=("diagnosis",),
     precedent=lambda case, image_class: case.diagnosis,
     single=True,
-    by_strategy=True,
     column=("diagnosis", "Diagnosis"),
 )
 TREATMENT = Stage(
@@ -245,7 +242,6 @@ TREATMENT = Stage(
     precedent=lambda case, image_class: case.treatment_items,
     recalls=("diagnosis", "treatment_items"),
     options=lambda chart, context: TREATMENT_ITEMS.names,
-    by_strategy=True,
     column=("treatment", "Treatment"),
 )
 

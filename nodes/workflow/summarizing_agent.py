@@ -55,7 +55,7 @@ def most_held(view: SummaryView) -> Decision:
     held: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for proposal in proposals:
-        for choice in _in_order(proposal):
+        for choice in proposal.listed():
             held[spelling.setdefault(normalise(choice), choice)] += 1
     chosen = [choice for choice, seats in held.items() if seats * 2 > len(proposals)]
     if view.options:
@@ -72,20 +72,14 @@ def most_held(view: SummaryView) -> Decision:
     return nearest.model_copy(update={name: chosen for name in _LISTS if hasattr(nearest, name)})
 
 
-def _in_order(decision: Decision) -> list[str]:
-    for name in _LISTS:
-        if (values := getattr(decision, name, None)) is not None:
-            return list(values)
-    return sorted(decision.choices())
-
-
 def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:
     """Offline: what most of the group propose; a rule replies nothing to objections."""
     decision = most_held(view)
     return Revised(reply="", decision=decision) if view.file else decision
 
 
-def _revised(decision: type[Decision]) -> type[Revised[Any]]:
+def revised(decision: type[Decision]) -> type[Revised[Any]]:
+    """The type of a stage's decision after objections."""
     return Revised[decision]  # type: ignore[valid-type]
 
 
@@ -116,6 +110,6 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
         state,
         context,
         f"round{state.get('round', 0)}",
-        answer=_revised(stage.decision) if file else stage.decision,
+        answer=revised(stage.decision) if file else stage.decision,
     )
     return {"decision": answer.decision, "reply": answer.reply} if file else {"decision": answer}

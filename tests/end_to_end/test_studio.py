@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
-from graphs.catalogue import SERVED
+from graphs.catalogue import served as served_graphs
 from graphs.contexts import ClinicalContext
 from llm import ModelSettings
 from tests.support.studio import ROOT, Server, serving
@@ -66,7 +66,7 @@ def error_of(parts: list[Any]) -> str:
 
 
 def test_every_graph_that_is_to_be_served_is_and_no_other(client: Any) -> None:
-    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(SERVED)
+    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(served_graphs())
 
 
 def test_the_server_of_a_checkout_is_told_the_same_as_ours() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from graphs.catalogue import SERVED
+from graphs.catalogue import served
 from tests.support.fake_server import FakeServer
 from tests.support.studio import TOKEN
 from tests.test_architecture import FLOOR
@@ -144,7 +144,7 @@ def test_the_development_server_starts_from_what_is_installed(installed: Environ
             command, cwd=elsewhere, env=installed.variables(WARDROUND_TOKEN=TOKEN), stdout=out, stderr=subprocess.STDOUT
         )
     try:
-        assert {assistant["graph_id"] for assistant in assistants(server, port, log)} == set(SERVED)
+        assert {assistant["graph_id"] for assistant in assistants(server, port, log)} == set(served())
         server.send_signal(signal.SIGINT)
         server.wait(60)
     finally:

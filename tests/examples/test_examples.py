@@ -65,11 +65,11 @@ def test_an_own_patient_answers_in_its_own_words_and_may_have_a_model_of_its_own
     assert "workflow.patient: unknown patient 'tersely': did you mean 'terse'?" in refused
 
 
-def test_an_own_strategy_decides_diagnosis_and_treatment_with_two_seats(tmp_path: Path) -> None:
+def test_an_own_strategy_decides_every_stage_with_two_seats(tmp_path: Path) -> None:
     line = "wardround run --plugin examples/own_strategy.py --set strategy=second_opinion --limit 2"
     run(f"{line} {SHORT} --models colleague2=offline --out own", tmp_path)
     asked = {(call["stage"], call["id"][-1]) for call in calls(tmp_path / "own") if call["role"] == "colleague"}
-    assert asked == {(stage, seat) for stage in ("diagnosis", "treatment") for seat in "12"}
+    assert asked >= {(stage, seat) for stage in ("referral.level1", "diagnosis", "treatment") for seat in "12"}
     scores = read(tmp_path / "own/summary.json")["scores"]
     assert scores["diagnosis"]["n"] == scores["treatment"]["n"] == 2
 

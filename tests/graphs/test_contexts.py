@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from graphs import clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+from graphs.catalogue import graph_by
 from graphs.contexts import CONTEXTS
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
@@ -75,7 +76,7 @@ def test_a_model_for_a_role_that_is_never_asked_is_refused(
     [
         ("consultation", {"patient": "clinichat"}, ["clinichat.doctor", "patient", "doctor"]),
         ("consultation", {"patient": "medpmc"}, ["actor", "technician", "response_generator"]),
-        ("clinical_workflow", {"strategy": "mdagents"}, ["expert", "diagnosis.expert", "moderator", "general"]),
+        ("clinical_workflow", {"strategy": "mdagents"}, ["expert2", "referral.level1.expert", "leader"]),
         ("clinical_workflow", {"strategy": "dispute_resolution"}, ["intern2", "treatment.director", "feedback"]),
         ("clinical_workflow", {}, ["referral.general", "referral.level1.general", "evaluation.claim_judge"]),
         ("dispute_resolution", {}, ["intern", "intern5", "director", "examiner"]),
@@ -101,7 +102,9 @@ def test_every_role_that_is_asked_in_a_run_was_known_before_it(graph: str, setti
     context = CONTEXTS[graph].model_validate({"case_source": "builtin", **settings})
     assert context.asks is not None
     known = set(context.asks(context.whole))
-    for call in GRAPHS[graph].invoke({"case": CASE}, context=context)["trace"].calls:
+    for call in (
+        graph_by(graph, settings.get("strategy", "group")).invoke({"case": CASE}, context=context)["trace"].calls
+    ):
         assert {call.role, f"{call.stage}.{call.role}"} <= known, call.id
 
 

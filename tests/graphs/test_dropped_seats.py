@@ -12,7 +12,7 @@ from graphs.strategies.decision import decision_by
 from llm import AnswerError
 from nodes.collaboration import director, intern
 from nodes.consultation import final_report
-from nodes.strategies import domain_expert
+from nodes.strategies import domain_expert, group_member
 from nodes.workflow import feedback_agent, general_agent
 from nodes.workflow.stages import STAGES
 from tests.graphs.scripting import builtin, calls, findings, words
@@ -37,6 +37,18 @@ def decide(strategy: str, **context: Any) -> dict[str, Any]:
     graph: Any = decision_by(strategy, STAGES["diagnosis"])
     result: dict[str, Any] = graph.invoke(start, context={"retrieval": False, **context})
     return result
+
+
+def disagree(patch: pytest.MonkeyPatch) -> None:
+    """Let the members of a group propose different diseases, so that they talk."""
+    role = group_member.proposer
+
+    def rule(view: Any) -> Any:
+        said = role.offline(view)
+        own = said.decision.model_copy(update={"names": [f"Disease {view.seat}"]})
+        return said.model_copy(update={"decision": own})
+
+    patch.setattr(group_member, "proposer", dataclasses.replace(role, offline=rule))
 
 
 def dropped(result: dict[str, Any]) -> list[str]:
@@ -77,7 +89,7 @@ def test_a_judge_who_cannot_be_read_has_no_say(monkeypatch: pytest.MonkeyPatch) 
         ("group", feedback_agent, "feedback_agent"),
         ("medagents", domain_expert, "analyst"),
         ("medagents", domain_expert, "voter"),
-        ("mdagents", domain_expert, "proposer"),
+        ("mdagents", group_member, "proposer"),
         ("dispute_resolution", intern, "intern"),
     ],
 )
@@ -91,11 +103,20 @@ def test_the_last_seat_cannot_be_dropped(
 
 
 @pytest.mark.parametrize(
-    ("strategy", "role"), [("medagents", "analyst"), ("medagents", "voter"), ("mdagents", "proposer")]
+    ("strategy", "module", "role"),
+    [
+        ("medagents", domain_expert, "analyst"),
+        ("medagents", domain_expert, "voter"),
+        ("mdagents", group_member, "proposer"),
+        ("mdagents", group_member, "talker"),
+    ],
 )
-def test_experts_go_on_without_one_of_them(strategy: str, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experts_go_on_without_one_of_them(
+    strategy: str, module: ModuleType, role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     force_moderate(monkeypatch)
-    silence(monkeypatch, domain_expert, role, second)
+    disagree(monkeypatch)
+    silence(monkeypatch, module, role, second)
     result = decide(strategy)
     assert result["diagnosis"].names and dropped(result)
 
@@ -108,7 +129,7 @@ def test_an_intern_whose_revision_cannot_be_read_holds_the_last_report(
     disputes = dataclasses.replace(director.director_of_disputes, offline=lambda view: dispute)
     monkeypatch.setattr(director, "director_of_disputes", disputes)
     silence(monkeypatch, intern, "intern", lambda view: view.seat == 2 and view.own is not None)
-    result = decide("dispute_resolution", turn_taking=turn_taking, max_rounds=2)
+    result = decide("dispute_resolution", turn_taking=turn_taking, max_rounds=2, feedback="off")
     (record,) = result["decisions"]
     held = [each.decision.get("intern2") for each in record.rounds]
     assert len(held) == 3 and all(report == held[0] for report in held) and dropped(result)

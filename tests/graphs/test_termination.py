@@ -17,7 +17,7 @@ from cases.vocabulary import IMAGE_CLASSES
 from llm.role import Role
 from nodes.state.chart import Ended
 from nodes.state.collaboration import MOST_CONFLICTS, Ending
-from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS
+from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, MOST_WEIGHING
 from nodes.strategies.report_writer import VOTES
 from nodes.workflow.stages import STAGES, judges_after
 from tests.graphs.scripting import builtin, calls
@@ -26,7 +26,6 @@ from tests.support.courses import COURSES, Course
 from tests.support.schema_sampler import sample
 
 CASES = ["otolaryngology-01", "internal-medicine-06"]
-DECIDED = 2  # diagnosis and treatment
 BESIDE_PATIENT = {*PATIENT_SIDE, "patient_profile", "state_tracker", "memory_bank"}
 # MDAgents finds its own complexity here; a patient system is the same in the workflow as in a consultation.
 ENDING = [course for course in COURSES if course.patient == "medchain" or course.graph != "clinical_workflow"]
@@ -94,11 +93,14 @@ def most_calls(course: Course, setting: dict[str, Any]) -> Counter[str]:
             most["summarizing"] += times * (again + 1)
             most["feedback"] += times * (again + 1) * len(judges_after(stage))
         most["reviewer"] = visits - 1
-        # Each of the other strategies, for each of the two decisions.
-        experts = max(MOST_EXPERTS * max(1 + VOTES, rounds + 1), MOST_TEAMS * MOST_EXPERTS)
-        most += Counter(intern=DECIDED * interns * (rounds + 1), director=DECIDED * (rounds + 2))
-        most += Counter(recruiter=DECIDED, expert=DECIDED * experts, writer=DECIDED * VOTES, decider=DECIDED)
-        most += Counter(moderator=DECIDED * (1 + rounds), solo=DECIDED)
+        # Each of the other strategies, for each decision and each of its revisions.
+        decided = (again + 1) * (len(STAGES) - 1 + visits * len(IMAGE_CLASSES))
+        panel = (MOST_EXPERTS + MOST_WEIGHING) * (1 + VOTES)
+        group = MOST_EXPERTS * (rounds + 1) + MOST_EXPERTS * rounds * setting["talk_turns"]
+        experts = max(panel, group, MOST_TEAMS * MOST_EXPERTS)
+        most += Counter(intern=decided * interns * (rounds + 1), director=decided * (rounds + 2))
+        most += Counter(recruiter=2 * decided, leader=decided * MOST_TEAMS, writer=decided * max(VOTES, MOST_TEAMS))
+        most += Counter(expert=decided * experts, decider=decided, moderator=decided * (1 + rounds), solo=decided)
     return most
 
 
@@ -117,6 +119,7 @@ SETTINGS = st.fixed_dictionaries(
         "max_turns": st.integers(1, 4),
         "interns": st.integers(1, 3),
         "max_rounds": st.integers(0, 2),
+        "talk_turns": st.integers(0, 2),
         "general_agents": st.integers(1, 2),
         "discussion_rounds": st.integers(1, 2),
         "max_feedback_rounds": st.integers(0, 2),
@@ -151,7 +154,8 @@ def test_whatever_is_answered_a_graph_ends_at_a_named_end_within_the_calls_that_
     assert all(end in names for end, names in ends_of(result)), ends_of(result)
     assert ends_of(result) or course.graph == "one_step"
     for record in result.get("decisions", []):
-        bound = setting["max_feedback_rounds"] if record.strategy == "group" else max(VOTES - 1, setting["max_rounds"])
+        judged = record.strategy == "group" or setting["feedback"] != "off"
+        bound = setting["max_feedback_rounds"] if judged else max(VOTES - 1, setting["max_rounds"])
         assert 1 <= len(record.rounds) <= bound + 1 and record.visit <= setting["max_backtracks"]
 
 

@@ -22,6 +22,8 @@ OURS = {
     "neighbours",  # recalled.md, which fences them
     "seat",
     "most",
+    'within_reach | join(", ")',
+    'within_reach | join("、")',
     "questions_left",
     "turns_left",
     "image_class",

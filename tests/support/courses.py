@@ -63,9 +63,11 @@ class Course:
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
         """The final state of a case on this course."""
-        graph: Any = TASKS[self.graph].graph
+        context = self.context(**more)
+        built_for = {name: context[name] for name in ("strategy",) if name in context}
+        graph: Any = TASKS[self.graph].graph(Context.model_validate(built_for))
         with self.scripted():
-            result: dict[str, Any] = graph.invoke({"case": case}, context=self.context(**more))
+            result: dict[str, Any] = graph.invoke({"case": case}, context=context)
         return result
 
     @contextmanager

@@ -69,6 +69,7 @@ def dev(
     allowed = _allowed(allow or [], allow_origin or [], browser)
     _own_state()
     free = _free(port)
+    _brought(plugin or [])
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
@@ -85,11 +86,11 @@ def dev(
 
 def served(origins: list[str]) -> dict[str, object]:
     """What tells the server which graphs there are and who stands before them: what ``langgraph.json`` says too."""
-    from graphs.catalogue import SERVED
+    from graphs import catalogue
 
     return {
         "dependencies": ["."],
-        "graphs": {name: f"wardround.served:{name}" for name in SERVED},
+        "graphs": {name: f"wardround.served:{name}" for name in catalogue.served()},
         "http": {
             "app": "wardround.serving.guard:app",
             "cors": {"allow_origins": origins, "allow_methods": ["*"], "allow_headers": ["*"], "expose_headers": ["*"]},
@@ -129,6 +130,16 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
     except ValidationError:
         refuse("WARDROUND_TOKEN: expected at least 16 letters, digits, - or _")
+
+
+def _brought(plugins: list[str]) -> None:
+    """Load the plug-ins here too: each strategy of theirs is a graph that the server lists."""
+    from wardround.plugins import PluginError, load_plugins
+
+    try:
+        load_plugins(plugins)
+    except PluginError as error:
+        refuse(str(error))
 
 
 def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:

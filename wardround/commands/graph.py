@@ -17,25 +17,22 @@ def graph(
         str, typer.Argument(help="Its name, such as `consultation` or `patients.saps`.")
     ] = "clinical_workflow",
     strategy: Annotated[
-        str, typer.Option(help="Of the clinical workflow: how diagnosis and treatment are decided.")
+        str, typer.Option(help="Of the clinical workflow, or a part of it: how it is decided.")
     ] = "group",
-    depth: Annotated[int, typer.Option(min=0, max=3, help="Levels of subgraphs to draw.")] = 0,
+    depth: Annotated[int, typer.Option(min=0, max=4, help="Levels of subgraphs to draw.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write here: .png is drawn, anything else is Mermaid text.")
     ] = None,
 ) -> None:
     """Draw a graph: as Mermaid text to standard output, or into a file."""
-    from cases.registry import RegistryError
-    from graphs.catalogue import GRAPHS
-    from graphs.clinical_workflow import build_clinical_workflow
+    from graphs.catalogue import GRAPHS, graph_by
 
     if name not in GRAPHS:
         refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
     try:
-        whole = build_clinical_workflow(strategy).compile() if name == "clinical_workflow" else GRAPHS[name]
-    except RegistryError as error:
+        drawn = graph_by(name, strategy).get_graph(xray=depth)
+    except ValueError as error:
         refuse(str(error))
-    drawn = whole.get_graph(xray=depth)
     if out is None:
         echo(drawn.draw_mermaid())
         return

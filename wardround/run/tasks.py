@@ -7,8 +7,10 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from cases.dialogues import PHYSICIAN
-from graphs import clinical_workflow, consultation, dispute_resolution, one_step, reconstruction
+from graphs import consultation, dispute_resolution, one_step, reconstruction
 from graphs.catalogue import Graph
+from graphs.clinical_workflow import clinical_workflow_by
+from nodes.context import Context
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
@@ -22,20 +24,21 @@ class Task:
     """A graph that starts from a case.
 
     Attributes:
-        graph: as it stands in ``graphs/``.
+        graph: as it stands in ``graphs/``, for the settings of a run.
         answers: what of a final (or interrupted) state is scored and kept.
         ends: how each part of the course ended, and after how many rounds, by part.
         last: what the last node writes: a state that has it is finished.
     """
 
-    graph: Graph
+    graph: Callable[[Context], Graph]
     answers: Callable[[State], Any]
     ends: Callable[[State], tuple[dict[str, str], dict[str, int]]]
     last: str
 
-    def compiled(self, checkpointer: BaseCheckpointSaver[Any]) -> Graph:
+    def compiled(self, checkpointer: BaseCheckpointSaver[Any], context: Context) -> Graph:
         """The graph with durability."""
-        return self.graph.builder.compile(name=self.graph.name, checkpointer=checkpointer)
+        graph = self.graph(context)
+        return graph.builder.compile(name=graph.name, checkpointer=checkpointer)
 
 
 def _stage_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
@@ -66,9 +69,11 @@ def _dialogue_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
 
 
 TASKS: Mapping[GraphName, Task] = {
-    "clinical_workflow": Task(clinical_workflow, Answers.of, _stage_ends, "follow_up"),
-    "consultation": Task(consultation, ConsultationAnswers.of, _consultation_ends, "report"),
-    "one_step": Task(one_step, ConsultationAnswers.of, _consultation_ends, "report"),
-    "dispute_resolution": Task(dispute_resolution, ConsultationAnswers.of, _consultation_ends, "report"),
-    "reconstruction": Task(reconstruction, ReconstructionAnswers.of, _dialogue_ends, "dialogue"),
+    "clinical_workflow": Task(
+        lambda context: clinical_workflow_by(context.strategy), Answers.of, _stage_ends, "follow_up"
+    ),
+    "consultation": Task(lambda _: consultation, ConsultationAnswers.of, _consultation_ends, "report"),
+    "one_step": Task(lambda _: one_step, ConsultationAnswers.of, _consultation_ends, "report"),
+    "dispute_resolution": Task(lambda _: dispute_resolution, ConsultationAnswers.of, _consultation_ends, "report"),
+    "reconstruction": Task(lambda _: reconstruction, ReconstructionAnswers.of, _dialogue_ends, "dialogue"),
 }

@@ -5,11 +5,13 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from cases.registry import RegistryError
-from graphs import clinical_workflow
-from graphs.clinical_workflow import build_clinical_workflow
+from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
+from nodes.context import Context
+from nodes.offline.votes import decision_of
 from nodes.patients.systems import PATIENTS, patient
 from nodes.state.chart import Turn
 from nodes.state.decisions import Diagnosis, Treatment
+from nodes.state.experts import case_view
 from nodes.state.patient_side import PatientSideState
 from nodes.state.stage import StageState
 from nodes.strategies.registry import STRATEGIES, strategy
@@ -35,7 +37,10 @@ def always_a_cold(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
     def decide(state: StageState) -> dict[str, Any]:
         if stage.decision is Diagnosis:
             return {"decision": Diagnosis(names=["Common cold"], basis=state["presentation"].chief_complaint)}
-        return {"decision": Treatment(items=["Medication"], plan="Rest.")}
+        if stage.decision is Treatment:
+            return {"decision": Treatment(items=["Medication"], plan="Rest.")}
+        view = case_view(state, stage, Context())
+        return {"decision": decision_of(stage, view.options.names[:1], view.chart, view.options.names)}
 
     builder = StateGraph(StageState)
     builder.add_node("decide", decide)
@@ -45,14 +50,16 @@ def always_a_cold(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
 
 
 def run(**context: Any) -> dict[str, Any]:
-    result: dict[str, Any] = clinical_workflow.invoke({"case": CASE}, context={"retrieval": False, **context})
+    result: dict[str, Any] = clinical_workflow_by(context.get("strategy", "group")).invoke(
+        {"case": CASE}, context={"retrieval": False, **context}
+    )
     return result
 
 
 @pytest.mark.usefixtures("own")
 def test_a_strategy_that_only_leaves_its_decision_decides_and_is_on_record() -> None:
     strategy("a_cold")(always_a_cold)
-    result = run(strategy="a_cold")
+    result = run(strategy="a_cold", feedback="off")
     assert result["diagnosis"].names == ["Common cold"] and result["treatment"].plan == "Rest."
     records = {record.stage: record for record in result["decisions"]}
     assert records["diagnosis"].strategy == records["treatment"].strategy == "a_cold"
@@ -75,7 +82,7 @@ def test_a_strategy_without_a_decision_is_named() -> None:
         return builder
 
     strategy("empty")(empty)
-    with pytest.raises(ValueError, match="strategy 'empty' ended without a decision on diagnosis"):
+    with pytest.raises(ValueError, match=r"strategy 'empty' ended without a decision on referral\.level1"):
         run(strategy="empty")
 
 

@@ -125,7 +125,8 @@ def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph:
 
     async def begin_and_run() -> dict[str, Any]:
         experiment, attempt = of_graph(graph), Attempt(0, case, 0)
-        graph_of_task, context = TASKS[graph].compiled(InMemorySaver()), experiment.context
+        context = experiment.context
+        graph_of_task = TASKS[graph].compiled(InMemorySaver(), context)
         config: Any = {"configurable": {"thread_id": thread_of(attempt, context.run)}}
         async for _ in graph_of_task.astream({"case": case}, config, context=context, stream_mode="checkpoints"):
             break

@@ -18,7 +18,7 @@ async def run_here(
     """Run what is left of an experiment."""
     meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.trace_files())
     async with open_checkpoints(experiment.run.checkpoints, directory.checkpoints) as checkpointer:
-        graph = TASKS[experiment.graph].compiled(checkpointer)
+        graph = TASKS[experiment.graph].compiled(checkpointer, context)
         await forget_threads(checkpointer, context.run, {thread_of(attempt, context.run) for attempt in left})
 
         async def run_one(attempt: Attempt, _: int) -> Outcome:

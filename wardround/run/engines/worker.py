@@ -142,7 +142,7 @@ class Worker:
                 opened = open_postgres(url, serializer()) if url else _in_memory()
                 checkpointer = await self._open.enter_async_context(opened)
                 _send_before_writing(checkpointer, self._couriers)
-                self._graph = TASKS[self._experiment.graph].compiled(checkpointer)
+                self._graph = TASKS[self._experiment.graph].compiled(checkpointer, self._experiment.context)
 
 
 def _find(pictures: Sequence[str]) -> None:

@@ -1,0 +1,165 @@
+"""A member of MDAgents' group: proposes, and talks with other members one to one where they have not agreed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.runtime import Runtime
+from pydantic import Field
+
+from cases.strict import Strict
+from llm import Role
+from nodes.asking import ask_at_stage
+from nodes.context import Context
+from nodes.node import member, node
+from nodes.offline.votes import agreement
+from nodes.state.decisions import Decision, NonEmpty
+from nodes.state.experts import MOST_EXPERTS, CaseView, Member, PanelState, Said, case_view
+from nodes.state.stage import Opinion, opinions_of
+from nodes.workflow.general_agent import DiscussionView, Proposal
+from nodes.workflow.general_agent import vote as vote_of_general_agent
+from nodes.workflow.stages import STAGES, Stage
+
+
+class Message(Strict):
+    """What is said to one colleague."""
+
+    to: int = Field(description="The colleague's number.")
+    text: NonEmpty
+
+
+class Messages(Strict):
+    """What is said in one turn; nothing if there is nothing to ask or to tell."""
+
+    messages: list[Message] = Field(max_length=MOST_EXPERTS)
+
+
+@dataclass(frozen=True)
+class MemberView(CaseView):
+    """What a member sees: the last proposals, the moderator's remarks, and what was said to and by this one.
+
+    Attributes:
+        within_reach: the numbers of the colleagues whom this one may speak to.
+    """
+
+    seat: int
+    expert: Member
+    members: list[Member]
+    within_reach: list[int]
+    own: Opinion | None
+    others: list[Opinion]
+    talk: list[Said]
+    feedback: str
+
+
+def within_reach(members: Sequence[Member], seat: int) -> list[int]:
+    """Whom a member may speak to: anybody, or whom one reports to, and who reports to oneself or to the same."""
+    above = {number: each.reports_to for number, each in enumerate(members, start=1)}
+    own = above[seat]
+    return [
+        number
+        for number, superior in above.items()
+        if number != seat and (own is None or number == own or superior in (seat, own))
+    ]
+
+
+def propose_by_rule(view: MemberView) -> Proposal[Any]:
+    """Offline: as a general agent of the stage's group, by the number of the seat."""
+    return vote_of_general_agent(
+        DiscussionView(
+            stage=view.stage,
+            seat=view.seat,
+            chart=view.chart,
+            image_class=view.image_class,
+            options=view.options,
+            neighbours=view.neighbours,
+            opinions=sorted(filter(None, [view.own, *view.others]), key=lambda opinion: opinion.seat),
+            file=[],
+        )
+    )
+
+
+def tell_who_differs(view: MemberView) -> Messages:
+    """Offline: the first colleague within reach who holds something else is told the own view, once."""
+    if view.own is None or any(said.seat == view.seat for said in view.talk):
+        return Messages(messages=[])
+    own = view.stage.decision.model_validate(view.own.decision)
+    for other in view.others:
+        theirs = view.stage.decision.model_validate(other.decision)
+        if other.seat in view.within_reach and agreement(own, theirs) < 1.0:
+            return Messages(messages=[Message(to=other.seat, text=view.own.told(view.chart.language))])
+    return Messages(messages=[])
+
+
+def _somebody_within_reach(view: MemberView, answer: Messages) -> str | None:
+    for number, message in enumerate(answer.messages):
+        if message.to not in view.within_reach:
+            known = ", ".join(map(str, view.within_reach)) or "nobody"
+            return f"messages.{number}.to: {message.to} is out of reach; reached are {known}"
+    return None
+
+
+def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
+    return Proposal[decision]  # type: ignore[valid-type]
+
+
+proposer: Role[Any] = Role(
+    "expert", "", "strategies/opinion", Proposal, offline=propose_by_rule, seats=MOST_EXPERTS, stages=STAGES
+)
+talker = Role(
+    "expert",
+    "",
+    "strategies/talk",
+    Messages,
+    offline=tell_who_differs,
+    seats=MOST_EXPERTS,
+    check=_somebody_within_reach,
+    stages=STAGES,
+)
+
+
+@member()
+async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """One member's proposal, in view of the others' last ones, the talk and the moderator's remarks."""
+    view, round_, seat = _view(state, runtime.context, stage), state.get("discussion_round", 0), state["seat"]
+    where = (f"discussion{round_}", f"seat{seat}")
+    answer = _proposal(stage.decision)
+    proposal = await ask_at_stage(proposer, view, state, runtime.context, *where, answer=answer, seat=seat)
+    decision = proposal.decision.model_dump(mode="json")
+    return {"opinions": [Opinion(discussion_round=round_, seat=seat, decision=decision, reasoning=proposal.reasoning)]}
+
+
+@member()
+async def talk(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """What one member says in one turn, to each colleague alone."""
+    view, round_, seat = _view(state, runtime.context, stage), state["discussion_round"], state["seat"]
+    turn = state["turn"]
+    where = (f"discussion{round_}", f"turn{turn}", f"seat{seat}")
+    spoken = await ask_at_stage(talker, view, state, runtime.context, *where, seat=seat)
+    return {"messages": [Said(discussion_round=round_, turn=turn, seat=seat, **vars(each)) for each in spoken.messages]}
+
+
+@node
+async def close_turn(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Count a turn of the talk; asks nobody."""
+    return {"turn": state["turn"] + 1}
+
+
+def _view(state: PanelState, context: Context, stage: Stage) -> MemberView:
+    seat, round_, members = state["seat"], state.get("discussion_round", 0), state["members"]
+    last = opinions_of(state, round_ - 1)
+    return MemberView(
+        **vars(case_view(state, stage, context)),
+        seat=seat,
+        expert=members[seat - 1],
+        members=members,
+        within_reach=within_reach(members, seat),
+        own=next((opinion for opinion in last if opinion.seat == seat), None),
+        others=[opinion for opinion in last if opinion.seat != seat],
+        talk=[
+            said
+            for said in state.get("messages", [])
+            if said.discussion_round == round_ and seat in (said.seat, said.to)
+        ],
+        feedback=state.get("feedback", ""),
+    )
