@@ -3,8 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nodes.offline.record_answers import wants_examination
+from cases import Case
+from cases.text.record_sentences import record_sentences
+from nodes.offline.doctor_actions import is_vague
+from nodes.offline.record_answers import tells_diagnosis, wants_examination
+from nodes.offline.relevance import answering
+from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
+from scoring.aie.simulator_set import Played, SimulatorItem
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,6 @@ class Exchange:
         """Whether the words say whom they are for: AI Hospital's patient speaks to the doctor or to the examiner."""
         return any(turn.addressee for turn in self.reply)
 
-    @property
-    def text(self) -> str:
-        """All that was said in reply."""
-        return "\n".join(turn.text for turn in self.reply)
-
 
 def exchanges(dialogue: Sequence[Turn]) -> list[Exchange]:
     """The turns of the doctor that were answered: #QA. The patient's first words answer nothing."""
@@ -48,3 +49,38 @@ def exchanges(dialogue: Sequence[Turn]) -> list[Exchange]:
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(dialogue)], strict=True), start=1)
     ]
     return [one for one in found if one.reply]
+
+
+def heard(exchange: Exchange) -> str:
+    """What the doctor heard in reply: the last words that were for the doctor's ears."""
+    return next((turn.text for turn in reversed(exchange.reply) if turn.addressee in (None, "doctor")), "")
+
+
+def labelled(exchange: Exchange, case: Case, name: str) -> Played:
+    """An exchange with the labels that the judges' offline rules go by, given by rule; no prompt shows them.
+
+    Results are due where examinations were asked for, else the sentences of the record that answer the question. A
+    diagnosis that is told calls for a question back; what is said after that is the end.
+    """
+    facts = record_sentences(case.patient, case.examinations, case.language)
+    due = [fact.text for fact in answering(facts, exchange.doctor.text, case.language)]
+    action: Action = "Effective Inquiry" if due else "Ineffective Inquiry"
+    if any(turn.speaker == "doctor" and tells_diagnosis(turn.text) for turn in exchange.before):
+        action, due = "Conclusion", []
+    elif tells_diagnosis(exchange.doctor.text):
+        action, due = "Ambiguous Inquiry", []
+    elif exchange.examined:
+        action = "Effective Advice" if due else "Ineffective Advice"
+    elif is_vague(exchange.doctor.text, case.language):
+        action, due = "Ambiguous Inquiry", []
+    item = SimulatorItem(
+        id=name,
+        case_id=case.id,
+        language=case.language,
+        part="check",
+        dialogue=list(exchange.before),
+        doctor=exchange.doctor.text,
+        action=action,
+        expected=due,
+    )
+    return Played(item, "", heard(exchange))

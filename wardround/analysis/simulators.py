@@ -111,7 +111,12 @@ async def judge_patient_actor(trial: Trial, items: Sequence[SimulatorItem]) -> N
 
 async def judge_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str) -> None:
     """Relevance, consistency and examination accuracy of a patient's replies (AI Hospital, Table 4)."""
-    played = await trial.play([item for item in items if is_answered(item)], patient)
+    await judge_played(trial, await trial.play([item for item in items if is_answered(item)], patient))
+
+
+async def judge_played(trial: Trial, replies: Sequence[Played]) -> None:
+    """The same of replies that were given: of a patient that was tried, or in the dialogues of a run."""
+    played = [one for one in replies if is_answered(one.item)]
     views = {one.item.id: reply_view(one, trial.cases[one.item.case_id]) for one in played}
 
     async def judged(role: Role[Answer], of: Iterable[str], silence: Answer | None) -> list[tuple[str, Answer]]:

@@ -15,10 +15,11 @@ from wardround.commands.score.medpmc import medpmc
 from wardround.commands.score.mvme import mvme
 from wardround.commands.score.output import command
 from wardround.commands.score.pairwise import aie_pairwise
+from wardround.commands.score.replies import replies
 from wardround.commands.score.rescored import rescoring_by
 from wardround.commands.score.simulator import simulator
 
-FOREIGN = (mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, clini_eval)
+FOREIGN = (mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, replies, clini_eval)
 
 
 def commands() -> dict[str, TyperCommand]:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -70,3 +71,34 @@ def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suit
     )  # fmt: skip
     assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 1
     assert "a run directory is scored alone" in wardround("score", suite, run, run).stderr
+
+
+def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tmp_path: Path) -> None:
+    def turn(speaker: str, text: str, addressee: str | None = None) -> dict[str, str | None]:
+        return {"speaker": speaker, "text": text, "addressee": addressee}
+
+    case = next(case for case in load_cases() if case.language == "en")
+    dialogue = [
+        turn("doctor", "A blood test, please."),
+        turn("patient", "A blood test, please.", "examiner"),
+        turn("examiner", case.examinations.results.get("Blood Test", "Normal."), "patient"),
+        turn("patient", case.examinations.results.get("Blood Test", "Normal."), "doctor"),
+        turn("doctor", "Do you smoke?"),
+        turn("patient", "No.", "doctor"),
+    ]
+    found = graded(case.id, answers={"dialogue": dialogue})
+    run = write_run(tmp_path / "run", [found], data={"case_ids": [case.id]})
+    sheet, out = tmp_path / "sheet.csv", tmp_path / "out.json"
+    assert wardround("score", "replies", run).exit_code == 0
+    assert wardround("score", "replies", run, "--sheet", sheet).exit_code == 0
+    unmarked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet)
+    assert unmarked.exit_code == 2 and "neither yes nor no" in unmarked.stderr
+    frame = pd.read_csv(sheet, dtype=str)
+    assert list(frame["round"]) == ["1", "2"] and "examiner: " in frame["conversation"][0]
+    frame[["relevant", "consistent"]] = "yes"
+    frame[["recommended", "performed"]] = [["yes", "yes"], ["no", "no"]]
+    frame.to_csv(sheet, index=False)
+    marked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet, "--json", out)
+    scores = json.loads(out.read_text("utf-8"))["metrics"]
+    assert marked.exit_code == 0 and (scores["Acc"]["mean"], scores["Acc"]["n"]) == (100.0, 1)
+    assert scores["agreement: relevant"]["mean"] == 100.0 and scores["Rel"]["n"] == 2

@@ -1,0 +1,98 @@
+"""What people mark in the rounds of a dialogue, and what three of them agree on (AI Hospital, section 6.1, appendix E).
+
+Each round has four questions: does the reply fit what the doctor said, does it agree with the record, did the doctor
+recommend an examination, did the examiner perform one. Where the first two annotators differ, the third decides.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cases import Problem
+from scoring.metrics.samples import Sample
+
+QUESTIONS = ("relevant", "consistent", "recommended", "performed")
+KEY = ("run", "case_id", "epoch", "round")
+Key = tuple[str, ...]
+Marks = Mapping[Key, Mapping[str, bool]]
+_ANSWERS = {"yes": True, "y": True, "1": True, "是": True, "no": False, "n": False, "0": False, "否": False}
+
+
+def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
+    """The marks of one annotator's sheet by round; every cell that is neither yes nor no is a problem.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    marks: dict[Key, dict[str, bool]] = {}
+    problems: list[Problem] = []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if missing := [name for name in (*KEY, *QUESTIONS) if name not in (reader.fieldnames or ())]:
+            return {}, [
+                Problem(str(path), "", missing[0], "no such column; expected a sheet of `score replies --sheet`")
+            ]
+        for number, row in enumerate(reader, start=2):
+            key = tuple(row[name].removeprefix("'") for name in KEY)
+            given = {name: _ANSWERS.get((row[name] or "").strip().casefold()) for name in QUESTIONS}
+            problems += [
+                Problem(str(path), f"line {number}", name, f"{row[name]!r} is neither yes nor no")
+                for name, answer in given.items()
+                if answer is None
+            ]
+            if key in marks:
+                problems.append(Problem(str(path), f"line {number}", "round", "stands twice; expected each round once"))
+            marks[key] = {name: bool(answer) for name, answer in given.items()}
+    return marks, problems
+
+
+def settle(first: Marks, second: Marks, third: Marks | None = None) -> tuple[dict[Key, dict[str, bool]], list[Key]]:
+    """The final marks of every round that both marked, and the rounds that nobody decides.
+
+    What the first two agree on stands; where they differ, the third's answer does, which is the majority.
+    """
+    final: dict[Key, dict[str, bool]] = {}
+    undecided: list[Key] = []
+    for key in (key for key in first if key in second):
+        differ = any(first[key][name] != second[key][name] for name in QUESTIONS)
+        judge = third.get(key) if third is not None and differ else None
+        if differ and judge is None:
+            undecided.append(key)
+            continue
+        final[key] = {
+            name: first[key][name] if first[key][name] == second[key][name] else bool(judge and judge[name])
+            for name in QUESTIONS
+        }
+    return final, undecided
+
+
+def agreement(first: Marks, second: Marks) -> dict[str, list[Sample]]:
+    """Percent of the rounds in which the first two annotators give the same answer, by question; 0 to 100."""
+    both = [key for key in first if key in second]
+    return {
+        name: [Sample(_case(key), 100.0 * (first[key][name] == second[key][name])) for key in both]
+        for name in QUESTIONS
+    }
+
+
+def human_scores(final: Marks) -> dict[str, Sequence[Sample]]:
+    """Rel, Con and Acc of the final marks, percent, 0 to 100; higher is better.
+
+    ``Acc`` is the share of the performed examinations that the doctor had recommended: its denominator is Table 4's
+    #Test (98.2 % is 55 of 56 there). ``Acc (not recommended)`` is the appendix's wording: of the rounds in which none
+    was recommended, those in which none was performed.
+    """
+    performed = {key: marks for key, marks in final.items() if marks["performed"]}
+    not_recommended = {key: marks for key, marks in final.items() if not marks["recommended"]}
+    return {
+        "Rel": [Sample(_case(key), 100.0 * marks["relevant"]) for key, marks in final.items()],
+        "Con": [Sample(_case(key), 100.0 * marks["consistent"]) for key, marks in final.items()],
+        "Acc": [Sample(_case(key), 100.0 * marks["recommended"]) for key, marks in performed.items()],
+        "Acc (not recommended)": [
+            Sample(_case(key), 100.0 * (not marks["performed"])) for key, marks in not_recommended.items()
+        ],
+    }
+
+
+def _case(key: Key) -> str:
+    return key[1]

@@ -1,0 +1,158 @@
+"""``wardround score replies``: the replies of patient and examiner in the dialogues of runs (AI Hospital, Table 4)."""
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import typer
+
+from cases.text.record_sentences import record_sentences
+from scoring.consultation import ConsultationAnswers
+from scoring.metrics.samples import Samples, estimates
+from scoring.metrics.statistics import Estimate
+from scoring.mvme.marks import KEY, QUESTIONS, Key, Marks, agreement, human_scores, read_marks, settle
+from scoring.mvme.replies import Exchange, exchanges, labelled
+from wardround.analysis.rescoring import context_for
+from wardround.analysis.simulators import Trial, judge_played
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records
+from wardround.config.experiment_file import parse_models
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.table import Table
+
+Rounds = Mapping[Key, Exchange]
+
+
+def replies(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs with dialogues, or a sweep's folder.")],
+    sample: Annotated[int, typer.Option(min=1, help="Dialogues drawn of each run.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[ROLE=]SPEC", help="A model for all three judges, or for one; else offline."),
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write a sheet for people to mark instead; nobody is asked.")
+    ] = None,
+    marks: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE.csv", help="Marked sheets of two annotators and of a third, who decides."),
+    ] = None,
+) -> Scores:
+    """Relevance, consistency and examination accuracy of the replies, with #QA and #Test, a row per run.
+
+    Judged by models, by rules that compare words (for plumbing only), or by people: `--sheet` writes the four
+    questions of each round, and `--marks` reads two or three marked sheets.
+    """
+    found = find_runs(runs)
+    drawn = {run.name: draw(run, sample, seed) for run in found}
+    if not any(drawn.values()):
+        refuse("no run kept a dialogue (graphs consultation and dispute_resolution)")
+    if sheet is not None:
+        rows = [row for run in found for row in _sheet(run, drawn[run.name])]
+        write_whole(sheet, Table("replies", "", [], rows).csv)
+        return Scores("replies", Mode.SOUND, _dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
+    if marks:
+        return _marked(drawn, marks)
+    samples: dict[str, Samples] = {}
+    failures: dict[str, str] = {}
+    for run in found:
+        context = anyio.run(context_for, run, parse_models(models or []))
+        trial = Trial(run.cases, context)
+        played = [labelled(one, run.cases[key[1]], "/".join(key)) for key, one in drawn[run.name].items()]
+        anyio.run(judge_played, trial, played)
+        samples[run.name] = trial.samples
+        failures |= trial.failures
+    notes = [] if models else ["By rules that compare words and facts, for ranking similar systems only."]
+    notes += [f"{len(failures)} questions had no answer ({next(iter(failures.values()))})."] if failures else []
+    return _scores(drawn, samples, notes, failed=bool(failures))
+
+
+def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
+    """The rounds of so many dialogues of a run, drawn by a seed; of all, if there are no more."""
+    dialogues = {
+        (run.name, result.case_id, str(result.epoch)): exchanges(result.answers.dialogue)
+        for result in run.each_answered()
+        if isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue
+    }
+    chosen = random.Random(seed).sample(sorted(dialogues), min(size, len(dialogues)))
+    return {(*key, str(one.number)): one for key in sorted(chosen) for one in dialogues[key]}
+
+
+def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
+    rows = []
+    for key, one in rounds.items():
+        case = run.cases[key[1]]
+        facts = record_sentences(case.patient, case.examinations, case.language)
+        said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
+        record = "\n".join(fact.text for fact in facts)
+        rows.append(
+            {**dict(zip(KEY, key, strict=True)), **dict.fromkeys(QUESTIONS, ""), "conversation": said, "record": record}
+        )
+    return rows
+
+
+def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
+    """People's marks: the final ones, and how often the first two agree on each question."""
+    if len(files) not in (2, 3):
+        refuse(f"--marks: {len(files)} sheets; expected those of two annotators, and of a third who decides")
+    sheets: list[Marks] = []
+    problems = []
+    for file in files:
+        try:
+            read, faults = read_marks(file)
+        except (OSError, UnicodeDecodeError) as error:
+            refuse(f"--marks: cannot read {file}: {error}")
+        sheets.append(read)
+        problems += faults
+    refuse_records(problems)
+    rounds = {key: one for of_run in drawn.values() for key, one in of_run.items()}
+    if strange := [key for key in sheets[0] if key not in rounds]:
+        refuse(
+            f"{files[0]}: {'/'.join(strange[0])} is no round of these runs; name the runs, --sample and --seed again"
+        )
+    final, undecided = settle(*sheets)
+    if undecided:
+        refuse(
+            f"--marks: the first two differ on {len(undecided)} rounds ({'/'.join(undecided[0])}) that nobody decides; "
+            "add the sheet of a third"
+        )
+    same = estimates(agreement(sheets[0], sheets[1]), clustered=True)
+    table = ExtraTable(
+        "Agreement of the first two annotators, percent",
+        ["question", "agreed", "rounds"],
+        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in same.items()],
+    )
+    by_run = {name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in drawn}
+    metrics = {f"agreement: {name}": one for name, one in same.items()}
+    found = _scores(drawn, by_run, [f"Marked by {len(files)} people."])
+    return Scores(found.suite, found.mode, found.n, {**found.metrics, **metrics}, [*found.tables, table], found.notes)
+
+
+def _scores(
+    drawn: Mapping[str, Rounds], samples: Mapping[str, Samples], notes: Sequence[str], failed: bool = False
+) -> Scores:
+    """Table 4: a row per run, which is to say per doctor."""
+    metrics: dict[str, Estimate] = {}
+    rows = []
+    for name, of_run in samples.items():
+        found = estimates(of_run, clustered=True)
+        metrics |= {f"{name}: {metric}" if len(samples) > 1 else metric: one for metric, one in found.items()}
+        rounds = drawn[name].values()
+        shares = [
+            "-" if (one := found.get(metric)) is None or one.mean is None else f"{one.mean:.1f}" for metric in _SHARES
+        ]
+        tests = str(sum(one.examined for one in rounds))
+        rows.append([name, str(len({key[:3] for key in drawn[name]})), str(len(rounds)), *shares[:2], tests, shares[2]])
+    table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
+    return Scores("replies", Mode.SOUND, _dialogues(drawn), metrics, [table], notes, failed)
+
+
+_SHARES = ("Rel", "Con", "Acc")
+
+
+def _dialogues(drawn: Mapping[str, Rounds]) -> int:
+    return len({key[:3] for rounds in drawn.values() for key in rounds})
