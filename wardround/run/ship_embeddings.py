@@ -16,7 +16,7 @@ def shipped_texts() -> list[str]:
     texts = set()
     for case in load_cases():
         texts.add(remember(case).symptoms)
-        calls = clinical_workflow.invoke({"case": case})["trace"].calls
+        calls = clinical_workflow.invoke({"case": case}, context={"feedback": "off"})["trace"].calls
         texts |= {call.answer["symptoms"] for call in calls if call.role == "refiner"}
     return sorted(texts)
 
