@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from cases import Case
 from cases.registry import Registry
 from llm import AskError, ModelSettings
+from scoring.metrics.statistics import Ends
 
 # What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
 # a patient took the doctor's words, and a dialogue that was written from a note.
@@ -17,6 +18,7 @@ Part = Literal["decisions", "report", "dialogue", "actions", "reconstruction"]
 MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"
+JUDGE_FAILED = "judge failed"  # how the reason opens why a score is missing that an answer was given for
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class CaseScores:
     def none_of(cls, names: Iterable[str], why: str | AskError) -> Self:
         """No score of any name, for one reason: in words, or because a judge failed."""
         names = list(names)
-        reason = why if isinstance(why, str) else f"judge failed: {why.reason}: {why}"
+        reason = why if isinstance(why, str) else f"{JUDGE_FAILED}: {why.reason}: {why}"
         return cls(dict.fromkeys(names), dict.fromkeys(names, reason))
 
 
@@ -79,7 +81,7 @@ class Suite:
         needs: what a course must have come to; that tells which graphs the suite can score.
         averaged: whether the mean of the published columns means anything: they are all on [0, 1].
         stages: the columns through which errors carry over, in order; none if the columns are no stages.
-        ends: the least and the most that a published column can be, where all have the same.
+        ends: the least and the most that a published column can be, but for those of `neither`.
         neither: columns of which neither more nor less is better.
         notes: what a reader of the table must know, such as the range of the scores.
         metrics: the columns that were added, by name.
@@ -91,7 +93,7 @@ class Suite:
     needs: frozenset[Part]
     averaged: bool = False
     stages: tuple[str, ...] = ()
-    ends: tuple[float, float] | None = None
+    ends: Ends | None = None
     neither: Collection[str] = ()
     notes: str = ""
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
@@ -100,6 +102,10 @@ class Suite:
     def columns(self) -> dict[str, str]:
         """The titles of what each case is scored by: the published columns, then what was added."""
         return {**self.published, **{metric.name: metric.title for metric in self.metrics.values()}}
+
+    def ends_of(self, name: str) -> Ends | None:
+        """The least and the most that a score or an average can be, if known."""
+        return self.ends if name in (*self.published, AVERAGE) and name not in self.neither else None
 
     @property
     def averages(self) -> dict[str, tuple[str, list[str]]]:

@@ -79,7 +79,7 @@ async def ask_panel(
     return Verdict(dict(answers), dict(failures))
 
 
-def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level = "interval") -> float | None:
+def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None = None) -> float | None:
     """Krippendorff's alpha of the judges over the judged cases: 1 agreement, 0 chance, below 0 worse than chance.
 
     ``1 - observed disagreement / disagreement expected by chance``, missing answers allowed. None where it is not
@@ -87,12 +87,17 @@ def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level = "inte
 
     Args:
         verdicts: one a case.
-        field: the field of the answer; numbers, or words with ``level="nominal"``.
-        level: what the distance between two answers means.
+        field: the field of the answer; numbers or words.
+        level: what the distance between two answers means; by default ``interval`` of numbers, ``nominal`` of words
+            and of yes and no.
     """
     rated = [votes for verdict in verdicts if len(votes := verdict.votes(field)) > 1]
-    if len({value for votes in rated for value in votes.values()}) < 2:
+    values = {value for votes in rated for value in votes.values()}
+    if len(values) < 2:
         return None
+    if level is None:
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        level = "interval" if numbers else "nominal"
     from nltk.metrics import binary_distance, interval_distance
     from nltk.metrics.agreement import AnnotationTask
 

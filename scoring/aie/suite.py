@@ -6,7 +6,7 @@ from scoring.aie.export import aie_transcript
 from scoring.aie.metrics import COLUMNS, score_aie
 from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import PERCENT, mean
 
 _NOT_TRACKED = "no action of this kind"
 
@@ -23,6 +23,7 @@ suite = Suite(
     COLUMNS,
     score,
     needs=frozenset({"dialogue", "actions"}),
+    ends=PERCENT,
     neither=("AVG_TURN", "AVG_LEN"),
     notes="Percent, except turns and lengths. For the multiple-choice diagnosis: `wardround score mcq RUN`.",
 )

@@ -60,7 +60,7 @@ def error_propagation(
                 entered=len(right_so_far),
                 unscored=outcomes.count(None),
                 still_right=len(survivors),
-                accuracy=estimate((value for value, _ in scored), (case for _, case in scored)),
+                accuracy=estimate((value for value, _ in scored), (case for _, case in scored), ends=(0.0, 1.0)),
             )
         )
         right_so_far = survivors

@@ -7,7 +7,7 @@ from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript
 from scoring.medpmc.metrics import METRICS, score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import PERCENT, mean
 
 _NO_REFERENCE = "nothing to compare with"
 
@@ -34,6 +34,7 @@ suite = Suite(
     },
     score,
     needs=frozenset({"dialogue", "report"}),
+    ends=PERCENT,
     neither=("Lens", "Turns"),
     notes="Recall in percent (ROUGE-1), except lengths and turns.",
 )

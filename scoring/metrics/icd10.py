@@ -56,7 +56,7 @@ def agreement(cases: Iterable[DiseaseCase], terms: TermList, rule: Rule) -> Agre
 
     def over(flags: Callable[[Matched], list[bool]]) -> Estimate:
         values = [(100.0 * flag, case_id) for case_id, matched in met for flag in flags(matched)]
-        return estimate([value for value, _ in values], [case_id for _, case_id in values])
+        return estimate([value for value, _ in values], [case_id for _, case_id in values], ends=(0.0, 100.0))
 
     return Agreement(
         recall=over(lambda matched: matched.reference),

@@ -1,9 +1,9 @@
 """Values of metrics, each with the case it belongs to: what suites compute before anything is averaged."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.statistics import Ends, Estimate, estimate
 
 Definition = Literal["sound", "paper"]
 
@@ -22,16 +22,27 @@ class Sample(NamedTuple):
 Samples = Mapping[str, Sequence[Sample]]
 
 
-def estimates(samples: Samples, *, clustered: bool) -> dict[str, Estimate]:
+PERCENT: Ends = (0.0, 100.0)
+
+
+def estimates(
+    samples: Samples, *, clustered: bool, ends: Ends | None = None, neither: Collection[str] = ()
+) -> dict[str, Estimate]:
     """The mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
 
     Args:
         samples: the values by metric; what is unscored is absent.
         clustered: whether the values of one case (its turns, its epochs) vary together. The published standard errors
             take every value for independent.
+        ends: the least and the most that a value can be.
+        neither: the metrics without such ends.
     """
     return {
-        name: estimate((sample.value for sample in values), [sample.case for sample in values] if clustered else None)
+        name: estimate(
+            (sample.value for sample in values),
+            [sample.case for sample in values] if clustered else None,
+            ends=None if name in neither else ends,
+        )
         for name, values in samples.items()
     }
 

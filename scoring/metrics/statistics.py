@@ -1,8 +1,8 @@
-"""Means with their uncertainty: bootstrap intervals and standard errors, clustered by case over epochs."""
+"""Means with their uncertainty: standard errors and 95 % intervals, clustered by case over epochs."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -12,11 +12,22 @@ if TYPE_CHECKING:
     import numpy as np
 
     Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
-    Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 RESAMPLES = 10_000
 SEED = 20_240_607
+Ends = tuple[float, float]  # the least and the most that a score can be
+Interval = Literal["wilson", "bca", "t", "percentile"]
+INTERVALS: Mapping[Interval, str] = {
+    "wilson": "Wilson's where all scores are right or wrong",
+    "bca": "bootstrap (BCa) over cases",
+    "t": "Student's t over cases",
+    "percentile": "percentile bootstrap over cases",
+}
+_NORMAL = 1.959963984540054  # the 97.5 % quantile
 _AT_ONCE = 1 << 22  # drawn numbers held in memory at a time
+_ALWAYS = frozenset({(0.0, 1.0), (0.0, 100.0)})  # right and wrong, where the scale is not known
+_MANY = 500  # cases from which on the mean is normal enough for Student's t
+_WIDEST = 0.999  # of the expanded level: beyond it, 10,000 resamples say nothing
 
 
 class Estimate(Strict):
@@ -24,8 +35,9 @@ class Estimate(Strict):
 
     mean: float | None = None
     se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")
-    ci95: tuple[float, float] | None = Field(None, description="Percentile bootstrap over cases, 10,000 resamples.")
+    ci95: tuple[float, float] | None = Field(None, description="95 % interval over cases.")
     n: int = Field(ge=0, description="Number of scored values.")
+    interval: Interval | None = Field(None, exclude=True, description="How ci95 was made.")
 
 
 class ColumnEstimates(NamedTuple):
@@ -35,122 +47,175 @@ class ColumnEstimates(NamedTuple):
     average: Estimate
 
 
-def estimate(values: Iterable[float], clusters: Iterable[Hashable] | None = None) -> Estimate:
+def estimate(
+    values: Iterable[float],
+    clusters: Iterable[Hashable] | None = None,
+    *,
+    ends: Ends | None = None,
+    published: bool = False,
+) -> Estimate:
     """Estimate the mean of one score.
 
     Mean: over all values. Standard error: ``sqrt(G / (G - 1) * sum over cases of (sum of residuals)^2) / n`` with G
-    cases, which is ``sd / sqrt(n)`` (ddof = 1) if every case has one value. Interval: 2.5 and 97.5 percentiles of the
-    means of 10,000 resamples of whole cases, with a fixed seed. The order of the values does not matter.
+    cases, which is ``sd / sqrt(n)`` (ddof = 1) if every case has one value.
+
+    Interval: Wilson's where every value is one of two that stand for right and wrong, with the number of values divided
+    by the design effect and Student's quantile where cases have several; else the BCa bootstrap of whole cases, 10,000
+    resamples with a fixed seed, at the level that Student's t has for so few cases (Hesterberg 2015, "expanded"); from
+    500 cases on, Student's t. Where all values are equal, a bootstrap says nothing: the share of cases that could
+    be otherwise has Wilson's bound ``q``, so that the mean lies between ``v - q (v - least)`` and ``v + q (most - v)``;
+    None if the ends are not known. The order of the values does not matter.
 
     Args:
         values: one score each; what is unscored is left out by the caller.
         clusters: the case that each value belongs to, when cases ran in several epochs; None: a case each.
+        ends: the least and the most that the score can be, if known.
+        published: the percentile bootstrap, as papers print it.
 
     Raises:
         ValueError: a value is not finite, or there is not one cluster for each value.
     """
-    return estimate_columns({"score": list(values)}, clusters).columns["score"]
+    scored = list(values)
+    cases: list[Hashable] = list(range(len(scored))) if clusters is None else list(clusters)
+    if not scored:
+        return Estimate(n=0)
+    pulls = _pulls(scored, cases)
+    return _estimate(_mean(scored), pulls, scored, ends, published)
 
 
 def estimate_columns(
-    columns: Mapping[str, Sequence[float | None]], clusters: Iterable[Hashable] | None = None
+    columns: Mapping[str, Sequence[float | None]],
+    clusters: Iterable[Hashable] | None = None,
+    ends: Mapping[str, Ends | None] | None = None,
 ) -> ColumnEstimates:
     """Estimate the means of several scores of the same cases, and the unweighted mean of these means.
 
-    The average ignores columns without a scored case; its ``n`` is the number of rows with a score. All intervals come
-    from the same resamples of whole cases, with every column's mean taken anew in each; a resample that has no value
-    of a column leaves it out.
+    Each column is estimated by itself (:func:`estimate`), whichever others there are. The average ignores columns
+    without a scored case; its ``n`` is the number of rows with a score, and its error and interval are those of the
+    sum of what each case adds to the columns' means.
 
     Args:
         columns: the scores by name, one row a case (and epoch); None is unscored.
         clusters: the case of each row; None: a case each.
+        ends: the least and the most that a column can be, where known.
 
     Raises:
         ValueError: a value is not finite, or the columns and clusters are not of one length.
     """
     rows = list(zip(*columns.values(), strict=True))
-    cases = list(range(len(rows))) if clusters is None else list(clusters)
-    totals, counts = _by_case(rows, cases)
-    scored = [sum(count[place] for count in counts) for place in range(len(columns))]
-    n_average = sum(any(value is not None for value in row) for row in rows)
-    if not n_average:
-        nothing = Estimate(n=0)
-        return ColumnEstimates(dict.fromkeys(columns, nothing), nothing)
-
-    import numpy as np
-
-    totals_, counts_ = np.asarray(totals, float), np.asarray(counts, float)
-    present = np.asarray(scored) > 0
-    means = np.array([_mean(column) for column in columns.values()])
-    # Every case's pull on a column's mean: the linear part of sum(totals) / sum(counts).
-    pulls = np.where(present, totals_ - means * counts_, 0.0) / np.maximum(scored, 1)
-    resampled = _resampled_means(totals_, counts_)
-    estimates = {
-        name: _estimate(float(means[place]), pulls[counts_[:, place] > 0, place], resampled[:, place], scored[place])
-        for place, name in enumerate(columns)
+    cases: list[Hashable] = list(range(len(rows))) if clusters is None else list(clusters)
+    known = {
+        name: [(value, case) for value, case in zip(column, cases, strict=True) if value is not None]
+        for name, column in columns.items()
     }
-    known = resampled[:, present]
-    average = _estimate(
-        math.fsum(means[present]) / int(present.sum()),
-        pulls[(counts_ > 0).any(axis=1)].sum(axis=1) / int(present.sum()),
-        np.where(np.isnan(known), 0.0, known).sum(axis=1) / np.maximum((~np.isnan(known)).sum(axis=1), 1),
-        n_average,
-    )
-    return ColumnEstimates(estimates, average)
+    limits = ends or {}
+    found = {
+        name: estimate((value for value, _ in scored), (case for _, case in scored), ends=limits.get(name))
+        for name, scored in known.items()
+    }
+    present = [name for name, scored in known.items() if scored]
+    if not present:
+        return ColumnEstimates(found, Estimate(n=0))
+    added: dict[Hashable, list[float]] = {}
+    for name in present:
+        for case, pull in _pulls([value for value, _ in known[name]], [case for _, case in known[name]]).items():
+            added.setdefault(case, []).append(pull)
+    mean = math.fsum(found[name].mean or 0.0 for name in present) / len(present)
+    pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
+    own = [_mean(values) for row in rows if (values := [value for value in row if value is not None])]
+    common = {limits.get(name) for name in present}
+    average = _estimate(mean, pulls, own, common.pop() if len(common) == 1 else None)
+    return ColumnEstimates(found, average)
 
 
-def _by_case(
-    rows: Sequence[tuple[float | None, ...]], cases: Sequence[Hashable]
-) -> tuple[list[tuple[float, ...]], list[tuple[int, ...]]]:
-    """Totals and counts of each case's columns, sorted, so that the order of the input is forgotten."""
-    grouped: dict[Hashable, list[tuple[float | None, ...]]] = {}
-    for row, case in zip(rows, cases, strict=True):
-        if not all(value is None or math.isfinite(value) for value in row):
-            raise ValueError(f"a score must be a finite number: {row}")
-        grouped.setdefault(case, []).append(row)
-    summed = sorted(
-        (
-            tuple(math.fsum(value for value in column if value is not None) for column in zip(*group, strict=True)),
-            tuple(sum(value is not None for value in column) for column in zip(*group, strict=True)),
-        )
-        for group in grouped.values()
-    )
-    return [totals for totals, _ in summed], [counts for _, counts in summed]
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
-def _mean(values: Sequence[float | None]) -> float:
-    scored = [value for value in values if value is not None]
-    return math.fsum(scored) / len(scored) if scored else math.nan
+def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable, float]:
+    """How far each case draws the mean of all values to its side: its residuals' sum over the number of values."""
+    if not all(math.isfinite(value) for value in values):
+        raise ValueError(f"a score must be a finite number: {next(v for v in values if not math.isfinite(v))}")
+    mean = _mean(values)
+    residuals: dict[Hashable, list[float]] = {}
+    for value, case in zip(values, cases, strict=True):
+        residuals.setdefault(case, []).append(value - mean)
+    return {case: math.fsum(found) / len(values) for case, found in residuals.items()}
 
 
-def _resampled_means(totals: "Matrix", counts: "Matrix") -> "Matrix":
-    """The columns' means in each resample of cases (resamples x columns); NaN where a resample has no value."""
-    import numpy as np
-
-    cases, columns = totals.shape
-    generator = np.random.default_rng(SEED)
-    both = np.hstack([totals, counts])
-    means = np.empty((RESAMPLES, columns))
-    step = max(1, min(RESAMPLES, _AT_ONCE // cases))
-    for start in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - start)
-        drawn = generator.integers(0, cases, (size, cases), dtype=np.int32)
-        drawn += np.arange(size, dtype=np.int32)[:, None] * cases
-        weights = np.bincount(drawn.ravel(), minlength=size * cases).reshape(size, cases)
-        summed = weights.astype(float) @ both
-        with np.errstate(invalid="ignore"):
-            means[start : start + size] = summed[:, :columns] / summed[:, columns:]
-    return means
-
-
-def _estimate(mean: float, pulls: "Vector", resampled: "Vector", n: int) -> Estimate:
-    import numpy as np
-
-    cases = len(pulls)
-    if cases == 0:
-        return Estimate(n=0)
+def _estimate(
+    mean: float,
+    pulls: Mapping[Hashable, float],
+    values: Sequence[float],
+    ends: Ends | None,
+    published: bool = False,
+) -> Estimate:
+    cases, n = len(pulls), len(values)
     if cases == 1:
         return Estimate(mean=mean, n=n)
-    low, high = np.nanpercentile(resampled, [2.5, 97.5])
-    se = math.sqrt(cases / (cases - 1) * math.fsum(np.square(pulls)))
-    return Estimate(mean=mean, se=se, ci95=(float(low), float(high)), n=n)
+    squares = math.fsum(pull * pull for pull in pulls.values())
+    se = math.sqrt(cases / (cases - 1) * squares)
+    how, ci95 = _interval(mean, pulls, values, ends, published)
+    return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None)
+
+
+def _interval(
+    mean: float, pulls: Mapping[Hashable, float], values: Sequence[float], ends: Ends | None, published: bool
+) -> tuple[Interval, Ends | None]:
+    cases, observed = len(pulls), (min(values), max(values))
+    if published:
+        return "percentile", _bootstrapped(mean, pulls, "percentile", 0.95)
+    right_or_wrong = ends or (observed if observed in _ALWAYS else None)
+    if right_or_wrong and set(values) <= set(right_or_wrong):
+        return "wilson", _wilson(mean, pulls, len(values), right_or_wrong)
+    if observed[1] - observed[0] <= 1e-9 * max(1.0, abs(mean)):
+        if ends is None:
+            return "wilson", None
+        differing = _wilson(0.0, dict.fromkeys(pulls, 0.0), cases, (0.0, 1.0))[1]
+        return "wilson", (mean - differing * (mean - ends[0]), mean + differing * (ends[1] - mean))
+    quantile = _student(cases)
+    if cases >= _MANY:
+        reach = quantile * math.sqrt(cases / (cases - 1) * math.fsum(pull * pull for pull in pulls.values()))
+        return "t", (mean - reach, mean + reach)
+    expanded = math.erf(quantile * math.sqrt(cases / (cases - 1)) / math.sqrt(2))
+    low, high = _bootstrapped(mean, pulls, "BCa", min(expanded, _WIDEST))
+    return "bca", (max(low, observed[0]), min(high, observed[1]))
+
+
+def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) -> Ends:
+    """Wilson's interval of a share of right answers, on the scale of the scores."""
+    least, width = ends[0], ends[1] - ends[0]
+    share, variance = (mean - least) / width, math.fsum((pull / width) ** 2 for pull in pulls.values())
+    independent = len(pulls) == n
+    # So many independent values would be as sure as these; as many as there are cases, if all are the same.
+    effective = n if independent else min(share * (1 - share) / variance, n) if variance else len(pulls)
+    square = (_NORMAL if independent else _student(len(pulls))) ** 2 / effective
+    middle = (share + square / 2) / (1 + square)
+    reach = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    return least + width * max(0.0, middle - reach), least + width * min(1.0, middle + reach)
+
+
+def _student(cases: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, cases - 1))
+
+
+def _bootstrapped(
+    mean: float, pulls: Mapping[Hashable, float], method: Literal["BCa", "percentile"], level: float
+) -> Ends:
+    """The bootstrap of the mean over whole cases, by what each of them adds to it; sorted, so that no order matters."""
+    import numpy as np
+    from scipy.stats import bootstrap
+
+    each: Vector = mean + len(pulls) * np.sort(np.fromiter(pulls.values(), float))
+    found = bootstrap(
+        (each,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=max(1, _AT_ONCE // len(each)),
+        confidence_level=level,
+        method=method,
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    return float(found.low), float(found.high)

@@ -10,6 +10,7 @@ from scoring.mvme.transcripts import Collaboration
 
 End = Literal["agreed", "gave_up", "unknown"]
 ENDS: tuple[End, ...] = ("agreed", "gave_up", "unknown")
+_SHARE = (0.0, 1.0)
 ROUNDS = 4  # the authors' limit
 _AGREED = "#结束#"  # the director's word for: nothing left to discuss
 
@@ -55,7 +56,7 @@ def share_ended_at(discussions: Sequence[Discussion], number: int) -> Estimate:
 
     Neither high nor low is better. The published count: what ended at the limit stands there as if it had agreed.
     """
-    return estimate(float(one.rounds == number) for one in discussions)
+    return estimate((float(one.rounds == number) for one in discussions), ends=_SHARE)
 
 
 def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estimate:
@@ -66,7 +67,7 @@ def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estima
     """
     if any(one.end == "unknown" and one.rounds <= number for one in discussions):
         return estimate([])
-    return estimate(float(one.end == "agreed" and one.rounds <= number) for one in discussions)
+    return estimate((float(one.end == "agreed" and one.rounds <= number) for one in discussions), ends=_SHARE)
 
 
 def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
@@ -76,4 +77,4 @@ def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
     """
     if end != "unknown" and any(one.end == "unknown" for one in discussions):
         return estimate([])
-    return estimate(float(one.end == end) for one in discussions)
+    return estimate((float(one.end == end) for one in discussions), ends=_SHARE)

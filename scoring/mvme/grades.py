@@ -11,6 +11,7 @@ from scoring.mvme.transcripts import PARTS, Evaluation, Part
 Option = Literal["A", "B", "C", "D"]
 SCORES: Mapping[Option, int] = {"A": 4, "B": 3, "C": 2, "D": 1}  # AI Hospital, section 3.2; higher is better
 LOWEST: Option = "D"
+ENDS = (1.0, 4.0)
 
 _TITLES: Mapping[Part, str] = {
     "symptoms": "症状|symptoms?",
@@ -76,10 +77,14 @@ def score_parts(grades: Sequence[Mapping[Part, Option | None]], published: bool 
     """The mean score of each part that was graded in any case, in [1, 4]; higher is better.
 
     A missing option is left out and makes ``n`` smaller. Published: it counts 1 (AI Hospital's code). The ± of the
-    paper is half the width of the bootstrap interval. Source: AI Hospital, section 3.2 and table 2.
+    paper is half the width of the percentile bootstrap interval, as published makes it. Source: AI Hospital, section
+    3.2 and table 2.
     """
     graded = {part for options in grades for part in options}
     columns = {part: [options.get(part) for options in grades] for part in PARTS if part in graded}
     missing = SCORES[LOWEST] if published else None
     scored = {part: [SCORES[option] if option else missing for option in options] for part, options in columns.items()}
-    return {part: estimate(float(score) for score in scores if score is not None) for part, scores in scored.items()}
+    return {
+        part: estimate((float(score) for score in scores if score is not None), ends=ENDS, published=published)
+        for part, scores in scored.items()
+    }

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
-from scoring.case_scores import CaseScores, Suite
+from scoring.case_scores import JUDGE_FAILED, CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
-from scoring.mvme.grades import LOWEST, SCORES
+from scoring.mvme.grades import ENDS, LOWEST, SCORES
 from scoring.mvme.judges import grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS
 
@@ -31,7 +31,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         report = report_parts(answers.report)
         options = (await grade(report, reference, settings, case.language)).options
     except UNANSWERED as error:
-        reason = f"judge failed: {error.reason}: {error}"
+        reason = f"{JUDGE_FAILED}: {error.reason}: {error}"
         return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
     if options.get("diagnosis") == LOWEST:
         with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
@@ -52,6 +52,6 @@ suite = Suite(
     },
     score,
     needs=frozenset({"report"}),
-    ends=(1.0, 4.0),
+    ends=ENDS,
     notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
 )

@@ -58,6 +58,13 @@ def test_alpha_of_the_textbooks_example() -> None:
     assert agreement([verdict(*row) for row in rows], "level", "nominal") == pytest.approx(0.743, abs=0.0005)
 
 
+def test_alpha_of_words_is_nominal_unless_told_otherwise() -> None:
+    pairs = ("xx", "yy", "xy", "xx")
+    words = [Verdict({str(seat): Grade(level=0, word=word) for seat, word in enumerate(pair)}, {}) for pair in pairs]
+    assert agreement(words, "word") == pytest.approx(agreement(words, "word", "nominal"))
+    assert agreement(words, "word") == pytest.approx(1 - (2 / 8) / (2 * 5 * 3 / 56))
+
+
 def test_mean_and_majority_are_of_those_who_answered() -> None:
     judged = verdict(1, 2, 2, None)
     assert judged.mean("level") == pytest.approx(5 / 3) and judged.majority("level") == 2

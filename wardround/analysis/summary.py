@@ -9,12 +9,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from scoring.case_scores import AVERAGE, Suite
+from scoring.case_scores import AVERAGE, JUDGE_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
 from wardround.commands.printing import printable
 from wardround.store.run_directory import LIMIT, Result
 
+WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong; the truth lies between"
 _REASONS = 5  # that a summary names
 _REASON = 300  # characters of one
 _PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
@@ -30,6 +31,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     ordered = sorted(results, key=lambda result: (result.case_id, result.epoch))
     scored = [result for result in ordered if result.scored]
     costs = [result.cost for result in ordered]
+    found = estimate_scores(scored, suite)
     return {
         "suite": suite.name,
         "attempted": len(ordered),
@@ -39,7 +41,9 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
         "failures": most_frequent_failures(ordered),
         "dropped_seats": sum(result.dropped_seats for result in ordered),
-        "scores": {name: one.model_dump(mode="json") for name, one in estimate_scores(scored, suite).items()},
+        "scores": {name: one.model_dump(mode="json") for name, one in found.items()},
+        "intervals": {name: one.interval for name, one in found.items()},
+        "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
         "unscored": count_unscored(scored, suite),
         "error_propagation": _error_propagation(scored, suite),
         "stages": _stage_ends(scored),
@@ -87,13 +91,33 @@ def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimat
     cases = [result.case_id for result in scored]
 
     def over(names: Iterable[str]) -> ColumnEstimates:
-        return estimate_columns({name: [result.scores.get(name) for result in scored] for name in names}, cases)
+        columns = {name: [result.scores.get(name) for result in scored] for name in names}
+        return estimate_columns(columns, cases, {name: suite.ends_of(name) for name in columns})
 
     published = over(suite.published)
     found = {**published.columns, **{name: over([name]).columns[name] for name in suite.metrics}}
     for name, (_, columns) in suite.averages.items():
         found[name] = published.average if name == AVERAGE else over(columns).average
     return {name: found[name] for name in suite.titles}
+
+
+def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estimate]:
+    """The means if every case that failed, and every answer that a judge failed on, counts as wrong.
+
+    The lower bound to the means over what was scored: who fails where it would be wrong gains nothing by it. Columns
+    without a worst score (lengths, metrics of one's own) have none. Nothing if nothing failed.
+    """
+    ends = {name: found for name in suite.columns if (found := suite.ends_of(name))}
+
+    def score(result: Result, name: str) -> float | None:
+        failed = not result.scored or result.unscored.get(name, "").startswith(JUDGE_FAILED)
+        return ends[name][0] if failed else result.scores.get(name)
+
+    columns = {name: [score(result, name) for result in results] for name in ends}
+    if columns == {name: [result.scores.get(name) for result in results] for name in ends}:
+        return {}
+    bounds = estimate_columns(columns, [result.case_id for result in results], ends)
+    return {**bounds.columns, **({AVERAGE: bounds.average} if AVERAGE in suite.averages else {})}
 
 
 def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
@@ -131,17 +155,20 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
 def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     """The scores as a table, with what was not scored, and which roles ran offline."""
     titles = suite.titles
-    table = Table(title="Scores, with 95 % bootstrap intervals", title_justify="left")
+    table = Table(title="Scores", title_justify="left")
     table.add_column("stage" if suite.averaged else "score")
-    for column in ("mean", "95 % interval", "cases"):
+    bounds = summary.get("failed_as_wrong", {})
+    for column in ("mean", "95 % interval", "cases", *(["failed as wrong"] if bounds else [])):
         table.add_column(column, justify="right")
     last = list(suite.published)[-1], AVERAGE
     for name, title in titles.items():
         score = summary["scores"][name]
         mean = "-" if score["mean"] is None else f"{score['mean']:.4f}"
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
-        table.add_row(Text(printable(title)), mean, interval, str(score["n"]), end_section=name in last)
+        bound = [f"{bounds[name]['mean']:.4f}" if name in bounds else ""] if bounds else []
+        table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
     notes = [suite.notes] if suite.notes else []
+    notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
     notes.append(f"{summary['attempted']} cases attempted: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
         notes.append(f"{summary['limited']} cases were stopped at a limit and scored with what they had.")
@@ -171,16 +198,3 @@ def failure_lines(summary: dict[str, Any]) -> list[str]:
     ended = sum(count for reason, count in summary["terminations"].items() if reason != "completed")
     others = ended - sum(each["cases"] for each in summary.get("failures", []))
     return [*lines, f"{others} more for other reasons"] if others else lines
-
-
-def case_scores(results: Sequence[Result], suite: Suite) -> dict[str, dict[str, list[float]]]:
-    """Every score of every case over its epochs, by name; ``average`` is the mean of a case's own columns."""
-    scores: dict[str, dict[str, list[float]]] = {name: {} for name in suite.titles}
-    for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
-        known = {name: value for name in suite.columns if (value := result.scores.get(name)) is not None}
-        for name, (_, columns) in suite.averages.items():
-            if own := [known[column] for column in columns if column in known]:
-                known[name] = sum(own) / len(own)
-        for name, value in known.items():
-            scores[name].setdefault(result.case_id, []).append(value)
-    return scores

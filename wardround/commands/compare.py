@@ -1,5 +1,6 @@
 """``wardround compare``: paired differences between runs of the same cases."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +17,22 @@ def compare(
     latex: Annotated[
         Path | None, typer.Option("--latex", metavar="FILE", help="Also write the differences here, as a table.")
     ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SCORE",
+            help="What difference does not matter, for the test of equivalence.",
+            show_default="a twentieth of the scale",
+        ),
+    ] = None,
 ) -> None:
     """The scores of runs side by side, and each run's paired difference to the first, with intervals and tests.
 
     Differences are taken case by case over the cases that both runs scored; p-values are of the paired permutation
-    test, corrected by Holm over the scores of a run.
+    test, corrected over the columns of all runs (Holm, and the false discovery rate). Also: equivalence within a margin
+    (TOST), and how many cases would show such a difference.
     """
+    from wardround.config.experiment import ConfigurationError
     from wardround.store.provenance import write_whole
     from wardround.store.recorded_run import find_runs
     from wardround.tables.differences import brief_tables, check_comparable, differences_table
@@ -31,9 +42,11 @@ def compare(
     with exits(OSError):
         found = find_runs(runs)
         check_comparable(found)
-        table = differences_table(found)
+        if margin is not None and not 0 < margin < math.inf:
+            raise ConfigurationError(f"--margin {margin:g}: expected a number over 0, on the scale of the scores")
+        table = differences_table(found, margin)
         for file, text in ((csv, table.csv), (latex, as_latex(table))):
             if file is not None:
                 write_whole(file, text)
-    for brief in brief_tables(found, table):
+    for brief in brief_tables(found, table, margin):
         print_table(brief)

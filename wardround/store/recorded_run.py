@@ -10,7 +10,7 @@ from cases import Case
 from llm.trace import Call
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
-from wardround.analysis.summary import estimate_scores, models_of
+from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases
 from wardround.run.sweep import run_order
@@ -60,6 +60,11 @@ class RecordedRun:
     def estimates(self) -> dict[str, Estimate]:
         """The mean of every score, as in the summary."""
         return estimate_scores(self.scored, self.suite)
+
+    @cached_property
+    def failed_as_wrong(self) -> dict[str, Estimate]:
+        """The means if what failed is counted as wrong, as in the summary; nothing if nothing failed."""
+        return failed_as_wrong(self.results, self.suite)
 
     @property
     def models(self) -> dict[str, list[str]]:

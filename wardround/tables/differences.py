@@ -1,13 +1,12 @@
 """Paired differences between runs of the same cases: what ``wardround compare`` prints and writes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scoring.metrics.comparison import holm, paired_difference
-from wardround.analysis.summary import case_scores
+from wardround.analysis.paired import Difference, differences, margin_of, unlike
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.scores import score_form
+from wardround.tables.scores import AS_WRONG, score_form
 from wardround.tables.table import Column, Table, measured
 
 
@@ -26,8 +25,13 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
         raise ConfigurationError(f"only runs of one suite can be compared: {scored}")
 
 
-def differences_table(runs: Sequence[RecordedRun]) -> Table:
-    """Every score of each run minus the first run's, case by case over the cases that both scored, one per row."""
+def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) -> Table:
+    """Every score of each run minus the first run's, case by case over the cases that both scored, one per row.
+
+    Args:
+        runs: the baseline first.
+        margin: what difference does not matter, for the test of equivalence; see :func:`margin_of`.
+    """
     first = runs[0]
     form = score_form(first.suite)
     columns = [
@@ -38,27 +42,38 @@ def differences_table(runs: Sequence[RecordedRun]) -> Table:
         Column("difference", "Difference", form=form, mean=True),
         Column("p", "p", form=".3f"),
         Column("p_holm", "p (Holm)", form=".3f"),
+        Column("false_discovery", "FDR", form=".3f"),
         Column("p_wilcoxon", "p (Wilcoxon)", form=".3f"),
+        Column("p_equivalence", "p (TOST)", form=".3f"),
+        Column("needed", "Cases needed"),
     ]
-    notes = [
-        "Differences are paired over the cases that both have; ± is half the width of the 95 % bootstrap interval.",
-        "p: paired permutation test; Holm's correction is over the scores of a run.",
-        *(f"{run.name}: {counts(run)}." for run in runs),
+    rows = [
+        row
+        for run, found in zip(runs[1:], differences(runs, margin), strict=True)
+        for row in _rows(run, first, found, margin)
     ]
-    rows = [row for run in runs[1:] for row in _differences(run, first)]
+    notes = [*_notes(runs, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
     return Table("comparison", f"Differences to {first.name}", columns, rows, notes)
 
 
-def brief_tables(runs: Sequence[RecordedRun], differences: Table) -> Iterator[Table]:
+def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float | None = None) -> Iterator[Table]:
     """The same for a terminal: the means side by side, then each run's differences with their intervals."""
     titles = runs[0].suite.titles
+    sides = {}
+    for place, run in enumerate(runs):
+        sides[str(place)] = (run.name, run.estimates)
+        if run.failed_as_wrong:
+            sides[f"{place} bound"] = (f"{run.name}{AS_WRONG}", run.failed_as_wrong)
     means = [
-        {"score": title, **{str(place): run.estimates[name].mean for place, run in enumerate(runs)}}
+        {
+            "score": title,
+            **{place: found[name].mean if name in found else None for place, (_, found) in sides.items()},
+        }
         for name, title in titles.items()
     ]
     columns = [
         Column("score", "score", key=True),
-        *(Column(str(place), run.name, form=".4f") for place, run in enumerate(runs)),
+        *(Column(place, name, form=".4f") for place, (name, _) in sides.items()),
     ]
     yield Table("means", "Means", columns, means, [f"{run.name}: {counts(run)}" for run in runs])
     columns = [
@@ -69,11 +84,15 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table) -> Iterator[Ta
         Column("difference_n", "cases"),
         Column("p", "p", form=".3g"),
         Column("p_holm", "p (Holm)", form=".3g"),
+        Column("false_discovery", "FDR", form=".3g"),
         Column("p_wilcoxon", "p (Wilcoxon)", form=".3g"),
+        Column("p_equivalence", "p (TOST)", form=".3g"),
+        Column("needed", "needed"),
     ]
     for place, run in enumerate(runs[1:]):
         rows = differences.rows[place * len(titles) : (place + 1) * len(titles)]
-        yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows)
+        notes = _notes(runs, margin) if run is runs[-1] else []
+        yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows, notes)
 
 
 def counts(run: RecordedRun) -> str:
@@ -83,17 +102,38 @@ def counts(run: RecordedRun) -> str:
     return f"{len(run.results)} attempted, {len(run.scored)} scored ({limited} stopped at a limit), {failed} failed"
 
 
-def _differences(run: RecordedRun, first: RecordedRun) -> Iterator[dict[str, Any]]:
-    one, other = case_scores(run.results, run.suite), case_scores(first.results, first.suite)
-    titles = run.suite.titles
-    found = {name: paired_difference(one[name], other[name]) for name in titles}
-    corrected = holm({name: difference.permutation_p for name, difference in found.items()})
-    for name, difference in found.items():
-        means = {"baseline": first.estimates[name], "value": run.estimates[name], "difference": difference.difference}
-        p_values = (difference.permutation_p, corrected[name], difference.wilcoxon_p)
+def _rows(
+    run: RecordedRun, first: RecordedRun, found: Mapping[str, Difference], margin: float | None
+) -> Iterator[dict[str, Any]]:
+    for name, title in run.suite.titles.items():
+        one = found[name]
+        difference = one.found.difference
         yield {
             "run": run.name,
-            "score": titles[name],
-            **measured(means),
-            **dict(zip(("p", "p_holm", "p_wilcoxon"), p_values, strict=True)),
+            "score": title,
+            **measured({"baseline": first.estimates[name], "value": run.estimates[name], "difference": difference}),
+            "p": one.found.permutation_p,
+            "p_holm": one.p_holm,
+            "false_discovery": one.false_discovery,
+            "p_wilcoxon": one.found.wilcoxon_p,
+            "p_equivalence": one.found.equivalence_p,
+            "margin": margin_of(run.suite, name, margin),
+            "needed": one.found.needed,
+            "interval": difference.interval,
         }
+
+
+def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
+    suite = runs[0].suite
+    margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
+    notes = [
+        "Differences are paired over the cases that both scored, an average over the columns that both have of a case; "
+        "intervals by BCa bootstrap (none where all differences are the same).",
+        "p: paired permutation test of the mean. Holm's correction and the false discovery rate (FDR) are over the "
+        "columns of all runs together; averages are corrected among themselves.",
+        "needed: cases that would show a difference like this one in 8 of 10 studies (two-sided, at 5 %).",
+    ]
+    if margins:
+        said = ", ".join(f"{each:g}" for each in sorted(margins))
+        notes.append(f"p (TOST): small where the difference is surely within ± {said}; --margin sets it.")
+    return [*notes, *unlike(runs)]

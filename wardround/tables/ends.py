@@ -46,7 +46,7 @@ def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     for part, of_part in ended.groupby("part", sort=False):
         counts = Counter(of_part["end"])
         for end in sorted(counts, key=lambda end: (-counts[end], end)):
-            share = estimate((of_part["end"] == end).astype(float), of_part["case"])
+            share = estimate((of_part["end"] == end).astype(float), of_part["case"], ends=(0.0, 1.0))
             counted = of_part[of_part["end"] == end].dropna(subset="rounds")
             rounds = estimate(counted["rounds"].astype(float), counted["case"])
             yield {"part": part, "end": end, "cases": counts[end], **measured({"share": share, "rounds": rounds})}

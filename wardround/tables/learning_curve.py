@@ -1,11 +1,10 @@
 """The average score over the course of a run, as its memory grows (MedChain, section 4.2 and B.1)."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from scoring.case_scores import AVERAGE
 from scoring.metrics.statistics import estimate
-from wardround.analysis.summary import case_scores
+from wardround.analysis.paired import paired_scores
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
@@ -24,14 +23,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     averages = {run.name: _averages(run) for run in runs}
     if short := next((name for name, found in averages.items() if len(found) < BLOCKS), None):
         raise DoesNotFitError(f"{short} has fewer than {BLOCKS} cases with an average (suite medchain)")
-    first = averages[runs[0].name]
     rows = []
     for run in runs:
+        own, first = paired_scores(run.scored, runs[0].scored, run.suite)[AVERAGE]
         order = list(averages[run.name].items())
         for block in range(BLOCKS):
             start, end = (len(order) * place // BLOCKS for place in (block, block + 1))
             part = order[start:end]
-            both = [(value - first[case_id], case_id) for case_id, value in part if case_id in first]
+            both = [(own[case_id][0] - first[case_id][0], case_id) for case_id, _ in part if case_id in first]
             found = {
                 "average": estimate([value for _, value in part], [case_id for case_id, _ in part]),
                 "gain": estimate([gain for gain, _ in both], [case_id for _, case_id in both]),
@@ -44,13 +43,15 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("average", "Average", form=".3f", mean=True),
         Column("gain", f"Above {runs[0].name}", form="+.3f", mean=True),
     ]
-    notes = [f"Fifths of the cases in the order of each run; the gain is over {runs[0].name} on the same cases."]
+    notes = [
+        f"Fifths of the cases in the order of each run; the gain is over {runs[0].name} on the same cases and columns."
+    ]
     caption = "Average score over the course of a run, and its gain over the first run on the same cases."
     return [Table("learning_curve", "Learning curve", columns, rows, notes, caption)]
 
 
 def _averages(run: RecordedRun) -> dict[str, float]:
     """The average of each case over its epochs, in the order of the run."""
-    found = case_scores(run.scored, run.suite).get(AVERAGE, {})
+    found, _ = paired_scores(run.scored, run.scored, run.suite).get(AVERAGE, ({}, {}))
     ids = [case.id for case in select_cases(run.experiment.data)]
-    return {case_id: fmean(found[case_id]) for case_id in ids if case_id in found}
+    return {case_id: found[case_id][0] for case_id in ids if case_id in found}

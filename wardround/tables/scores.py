@@ -1,12 +1,15 @@
 """The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scoring.case_scores import Suite
-from scoring.metrics.comparison import holm, paired_difference
-from wardround.analysis.summary import case_scores
+from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.analysis.paired import differences
+from wardround.analysis.summary import WHAT_FAILED
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, Table, measured
+
+AS_WRONG = ", failed as wrong"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -21,16 +24,15 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
-    tested = [{"p": p_values} if len(runs) > 1 else {} for p_values in _p_values(runs, suite)]
-    rows = [
-        {
-            "run": run.name,
-            **measured(run.estimates, **more),
-            "scored": len(run.scored),
-            "failed": len(run.results) - len(run.scored),
-        }
-        for run, more in zip(runs, tested, strict=True)
-    ]
+    tested = _p_values(runs, suite) if len(runs) > 1 else None
+    rows = []
+    for place, run in enumerate(runs):
+        counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
+        p_values = {} if tested is None else {"p": tested[place]}
+        rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
+        if bound := run.failed_as_wrong:
+            none = {"p": dict[str, float | None]()} if tested is not None else {}
+            rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
     columns = [
         Column("run", "Run", key=True),
         *(
@@ -40,14 +42,14 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
                 form=score_form(suite),
                 mean=True,
                 ranked=score not in suite.neither,
-                ends=None if score in suite.metrics else suite.ends,
+                ends=suite.ends_of(score),
             )
             for score, title in suite.titles.items()
         ),
         Column("scored", "Scored"),
         Column("failed", "Failed"),
     ]
-    caption = f"Scores by {suite.name}: mean and half the width of the 95 % bootstrap interval."
+    caption = f"Scores by {suite.name}: mean and half the width of the 95 % interval."
     return Table(name, f"Scores ({suite.name})", columns, rows, _notes(runs, suite), caption)
 
 
@@ -57,24 +59,27 @@ def score_form(suite: Suite) -> str:
 
 
 def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float | None]]:
-    """For each run, the p of every score's paired difference to the first run, by Holm over the scores."""
-    first = case_scores(runs[0].scored, suite)
-    found: list[dict[str, float | None]] = [{}]
-    for run in runs[1:]:
-        other = case_scores(run.scored, suite)
-        found.append(holm({score: paired_difference(other[score], first[score]).permutation_p for score in first}))
-    return found
+    """For each run, the p of every score's paired difference to the first run, by Holm over all of them."""
+    return [{}, *({name: one.p_holm for name, one in found.items()} for found in differences(runs))]
 
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = [suite.notes] if suite.notes else []
-    notes.append("±: half the width of the 95 % bootstrap interval over cases.")
+    notes.append(f"±: half the width of the 95 % interval: {said_intervals(run.estimates for run in runs)}.")
     if len(runs) > 1:
         notes.append(
             f"Bold: the highest. *, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
-            "(paired permutation test over the cases that both have, corrected by Holm over the scores of a run)."
+            "(paired permutation test over the cases that both have, corrected by Holm over the columns of all runs)."
         )
+    if any(run.failed_as_wrong for run in runs):
+        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
+
+
+def said_intervals(estimates: Iterable[Mapping[str, Estimate]]) -> str:
+    """How the intervals of a table were made, in words."""
+    used = {found.interval for of_run in estimates for found in of_run.values()}
+    return "; ".join(words for how, words in INTERVALS.items() if how in used) or "none"
 
 
 def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:

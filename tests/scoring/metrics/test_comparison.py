@@ -1,7 +1,9 @@
 import itertools
+import math
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given, settings
@@ -9,7 +11,10 @@ from hypothesis import strategies as st
 
 from scoring.metrics.comparison import (
     Correlation,
+    equivalence_p,
+    false_discovery,
     holm,
+    needed_cases,
     paired_difference,
     permutation_p,
     read_human_scores,
@@ -17,6 +22,8 @@ from scoring.metrics.comparison import (
     spearman_matrix,
     wilcoxon_p,
 )
+
+TRIALS = 150
 
 
 def exact_permutation_p(differences: list[float]) -> float:
@@ -88,9 +95,70 @@ def test_spearman_is_that_of_scipy_and_undefined_without_variation() -> None:
     pairs = [(1.0, 10.0), (2.0, 30.0), (3.0, 20.0), (4.0, 40.0)]
     theirs = scipy.stats.spearmanr([pair[0] for pair in pairs], [pair[1] for pair in pairs])
     found = spearman(pairs)
-    assert (found.rho, found.p, found.n) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue), 4)
+    assert (found.rho, found.n) == (pytest.approx(theirs.statistic), 4)
+    draw = Random(6)
+    many = [(draw.random(), draw.random()) for _ in range(120)]
+    assert spearman(many).p == pytest.approx(scipy.stats.spearmanr(many).pvalue)
     assert spearman(pairs[:2]) == Correlation(None, None, 2)
     assert spearman([(1.0, value) for value in (1.0, 2.0, 3.0)]) == Correlation(None, None, 3)
+
+
+def test_the_p_of_a_correlation_of_few_pairs_is_exact() -> None:
+    assert spearman([(1, 1), (2, 2), (3, 3)]).p == pytest.approx(1 / 3)
+    assert spearman([(number, -number) for number in range(5)]).p == pytest.approx(2 / 120)
+    assert spearman([(number, number) for number in range(30)]).p == pytest.approx(1 / 10_001)
+
+
+def test_the_intervals_of_correlations_cover_them() -> None:
+    generator, true, covered = np.random.default_rng(2), 6 / math.pi * math.asin(0.4), 0
+    for _ in range(TRIALS):
+        one, noise = generator.normal(size=(2, 6))
+        ci95 = spearman(list(zip(one.tolist(), (0.8 * one + 0.6 * noise).tolist(), strict=True))).ci95
+        covered += ci95 is not None and ci95[0] <= true <= ci95[1]
+    assert 0.92 <= covered / TRIALS <= 0.995
+    low, high = spearman([(number, number) for number in range(8)]).ci95 or (0, 0)
+    assert 0.5 < low < 1 == high
+
+
+def test_the_permutation_test_keeps_its_level() -> None:
+    generator = np.random.default_rng(3)
+    drawn = generator.choice([-1, 1], (TRIALS, 8)) * generator.beta(1, 4, (TRIALS, 8))
+    rejected = sum((permutation_p(differences) or 1) <= 0.05 for differences in drawn.tolist())
+    assert 0.01 < rejected / TRIALS <= 0.09
+
+
+def test_the_test_of_equivalence_keeps_its_level_at_the_margin_and_finds_what_is_the_same() -> None:
+    generator = np.random.default_rng(4)
+    found = {
+        mean: sum(
+            (equivalence_p(drawn, 0.1) or 1) <= 0.05 for drawn in generator.normal(mean, 0.1, (TRIALS, 20)).tolist()
+        )
+        for mean in (0.1, -0.1, 0.0)
+    }
+    assert found[0.1] <= 15 and found[-0.1] <= 15 and found[0.0] >= 130
+    assert equivalence_p([0.0, 0.0], 0.1) is None
+
+
+def test_so_many_cases_as_are_needed_show_the_difference_in_eight_of_ten_studies() -> None:
+    generator = np.random.default_rng(5)
+    seen = generator.normal(0, 1, 200)
+    needed = needed_cases(((seen - seen.mean()) / seen.std(ddof=1) + 0.5).tolist())
+    assert needed == 34
+    p_values = scipy.stats.ttest_1samp(generator.normal(0.5, 1, (2000, needed)), 0, axis=1).pvalue
+    assert 0.77 <= np.mean(p_values <= 0.05) <= 0.84
+    assert needed_cases([0.0, 0.0]) is None and needed_cases([1.0, 1.0]) == 6
+
+
+def test_rounding_of_floats_is_no_difference() -> None:
+    found = paired_difference({str(n): [0.7, 0.1] for n in range(8)}, {str(n): [0.4, 0.4] for n in range(8)})
+    assert found.difference.mean == 0 and found.permutation_p == 1 and found.wilcoxon_p is None
+
+
+def test_false_discovery_is_that_of_benjamini_and_hochberg() -> None:
+    assert false_discovery({"a": 0.01, "b": 0.04, "c": 0.03, "none": None}) == pytest.approx(
+        {"a": 0.03, "b": 0.04, "c": 0.04, "none": None}
+    )
+    assert false_discovery({}) == {} and false_discovery({"none": None}) == {"none": None}
 
 
 def test_a_matrix_correlates_over_the_cases_that_both_have() -> None:

@@ -1,6 +1,7 @@
 import math
 import statistics
 import time
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scoring.metrics.statistics as statistics_of_ours
 from scoring.metrics.statistics import Estimate, estimate, estimate_columns
 
 SCORES = st.floats(0, 1)
@@ -26,17 +28,79 @@ def test_the_standard_error_is_that_of_a_sample() -> None:
     assert result.se == pytest.approx(statistics.stdev(values) / 2)
 
 
-def test_the_interval_agrees_with_scipy() -> None:
+def test_the_published_interval_agrees_with_scipy() -> None:
     values = np.random.default_rng(1).beta(2, 3, 80)
-    result = estimate(values.tolist())
+    result = estimate(values.tolist(), published=True)
+    assert result.interval == "percentile"
     reference = scipy.stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
     ).confidence_interval
     assert result.ci95 == pytest.approx((reference.low, reference.high), abs=0.004)
 
 
+@pytest.mark.parametrize("right", range(11))
+def test_the_interval_of_a_share_is_wilsons(right: int) -> None:
+    theirs = scipy.stats.binomtest(right, 10).proportion_ci(method="wilson")
+    found = estimate([1.0] * right + [0.0] * (10 - right), ends=(0, 1))
+    assert found.ci95 == pytest.approx((theirs.low, theirs.high), abs=1e-9) and found.interval == "wilson"
+    percent = estimate([100.0] * right + [0.0] * (10 - right), ends=(0, 100)).ci95
+    assert percent == pytest.approx((100 * theirs.low, 100 * theirs.high), abs=1e-7)
+
+
+def test_scores_that_are_all_the_same_are_not_sure() -> None:
+    assert estimate([1.0] * 10, ends=(0, 1)).ci95 == pytest.approx((0.7225, 1), abs=1e-4)
+    assert estimate([0.5] * 8, ends=(0, 1)).ci95 == pytest.approx((0.338, 0.662), abs=1e-3)
+    assert estimate([12.0] * 8) == Estimate(mean=12.0, se=0.0, n=8)  # a length has no ends
+
+
+Drawn = tuple[list[float], list[int] | None]
+OVERLAPS = {0.0: 0.25, 0.2: 0.1, 0.25: 0.15, 1 / 3: 0.2, 0.5: 0.15, 2 / 3: 0.05, 1.0: 0.1}
+
+
+def overlaps(generator: np.random.Generator) -> Drawn:
+    """Overlaps of sets in ten cases."""
+    return generator.choice(list(OVERLAPS), 10, p=list(OVERLAPS.values())).tolist(), None
+
+
+def near_the_top(generator: np.random.Generator) -> Drawn:
+    """Recalls of which most are nearly whole."""
+    return generator.beta(5, 1, 10).tolist(), None
+
+
+def right_or_wrong(generator: np.random.Generator) -> Drawn:
+    """Right in nine of ten cases."""
+    return (generator.random(10) < 0.9).astype(float).tolist(), None
+
+
+def epochs(generator: np.random.Generator) -> Drawn:
+    """Five epochs of ten cases, of which some are easier than others."""
+    right = generator.random((10, 5)) < generator.beta(1.2, 0.8, (10, 1))
+    return right.ravel().astype(float).tolist(), [case for case in range(10) for _ in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("draw", "true"), [(overlaps, 0.3325), (near_the_top, 5 / 6), (right_or_wrong, 0.9), (epochs, 0.6)]
+)
+def test_intervals_of_ten_cases_cover_the_truth(
+    draw: Callable[[np.random.Generator], Drawn], true: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics_of_ours, "RESAMPLES", 1000)
+    generator, trials, covered = np.random.default_rng(7), 300, 0
+    for _ in range(trials):
+        values, cases = draw(generator)
+        low, high = estimate(values, cases, ends=(0, 1)).ci95 or (0, 0)
+        covered += low <= true <= high
+    assert 0.90 <= covered / trials <= 0.985
+
+
+def test_the_interval_of_a_column_does_not_depend_on_the_others() -> None:
+    drawn = np.random.default_rng(8).random((3, 12)).tolist()
+    alone = estimate_columns({"a": drawn[0]}).columns["a"]
+    assert estimate_columns(dict(zip("abc", drawn, strict=True))).columns["a"] == alone
+
+
 def test_epochs_of_one_case_are_no_independent_cases() -> None:
-    values, cases = [0.0, 1.0, 0.5, 1.0], ["a", "b", "c", "d"]
+    values, cases = [0.1, 1.0, 0.5, 0.9], ["a", "b", "c", "d"]
     once, thrice = estimate(values), estimate(values * 3, cases * 3)
     assert thrice.n == 12 and thrice.mean == once.mean
     assert thrice.se == pytest.approx(once.se) and thrice.ci95 == pytest.approx(once.ci95)

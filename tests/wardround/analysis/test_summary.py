@@ -53,6 +53,24 @@ def test_a_failed_case_lowers_no_score() -> None:
     assert summary["scores"]["diagnosis"]["mean"] == 0.5 and summary["scores"]["diagnosis"]["n"] == 1
 
 
+def test_what_failed_counts_as_wrong_beside_the_mean_over_what_was_scored() -> None:
+    results = [
+        scored("a", 0.5),
+        scored("b", 0.5, missing={"diagnosis": "judge failed: model_error: x", "examination": "no reference"}),
+        failed("c"),
+        failed("d"),
+    ]
+    summary = summarise_results(results, SUITE)
+    bound = summary["failed_as_wrong"]
+    assert summary["scores"]["diagnosis"]["mean"] == 0.5
+    assert bound["diagnosis"]["mean"] == 0.125 and bound["diagnosis"]["n"] == 4
+    assert bound["examination"]["n"] == 3 and bound["treatment"]["mean"] == 0.25
+    assert bound["average"]["mean"] == pytest.approx((0.125 + 0.5 / 3 + 4 * 0.25) / 6)
+    assert "0.1250" in printed(summary) and "Failed as wrong" in printed(summary)
+    unfailing = summarise_results(results[:1], SUITE)
+    assert unfailing["failed_as_wrong"] == {} and "ailed as wrong" not in printed(unfailing)
+
+
 def test_missing_scores_are_counted_by_stage_and_reason() -> None:
     results = [
         scored("a", missing={"examination": "no reference in the answer key"}),

@@ -8,9 +8,10 @@ import typer
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
 from scoring.aie.metrics import score_aie, unanswered
 from scoring.aie.simulator import beside_people, confusion, score_simulator
+from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import Definition, Sample, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from wardround.commands.score.mcq import ask_again_as_mcq, formats_compared
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.rescored import scores_of_run_alone
@@ -65,10 +66,10 @@ def aie(
     if human:
         tables.append(correlated(samples, human))
     notes: list[str] = []
-    metrics = estimates(samples, clustered=definition == "sound")
+    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
     if mcq:
         answers, notes = ask_again_as_mcq(everything, mcq)
-        metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True)
+        metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True, ends=PERCENT)
         tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
     if definition == "sound" and (without := unanswered(everything)):
         notes.append(f"{len(without)} without one option's letter as diagnosis: unscored in DIAGNOSIS.")
@@ -104,7 +105,7 @@ def aie_simulator(
         found = {name: spearman(values) for name, values in pairs.items()}
         rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
         tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
-    metrics = estimates(score_simulator(tests, definition), clustered=definition == "sound")
+    metrics = estimates(score_simulator(tests, definition), clustered=definition == "sound", ends=PERCENT)
     return Scores("aie-simulator", mode, len(tests), metrics, tables)
 
 

@@ -8,7 +8,7 @@ import typer
 from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import Sample, estimates
+from scoring.metrics.samples import PERCENT, Sample, estimates
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
@@ -29,7 +29,7 @@ def mcq(
     Each case gets four distractors once, kept in the run directory as options.jsonl.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
-    metrics = estimates(found.samples, clustered=True)
+    metrics = estimates(found.samples, clustered=True, ends=PERCENT)
     table = formats_compared(*found.samples.values())
     return Scores("mcq", Mode.SOUND, found.cases, metrics, [table], found.missing)
 

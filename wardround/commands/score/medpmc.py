@@ -14,9 +14,10 @@ from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
 from scoring.medpmc.metrics import EntityRule, score_medpmc
 from scoring.medpmc.rounds import information_by_round
+from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import Definition, Sample, estimates, mean
+from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
 from scoring.metrics.statistics import Estimate
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
@@ -83,6 +84,7 @@ def medpmc(
     if against:
         tables.append(compared(samples, joined(scored(against)[1])))
     notes: list[str] = []
+    judged_columns = [f"Judge: {aspect}" for aspect in _JUDGES[judged].answer.model_fields]
     if judge:
         role = _JUDGES[judged]
         verdicts = _judge(cases, judge, role)
@@ -97,7 +99,9 @@ def medpmc(
         ]
     if human:
         tables.append(correlated(samples, human))
-    metrics = estimates(samples, clustered=definition == "sound")
+    metrics = estimates(
+        samples, clustered=definition == "sound", ends=PERCENT, neither=[*suite.neither, *judged_columns]
+    )
     tables.insert(0, _averages(metrics, definition))
     tables.append(_rounds(cases))
     if entities == "rules":

@@ -10,7 +10,7 @@ import typer
 from scoring.asking import ask_each
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import judges
-from scoring.mvme.grades import LOWEST, SCORES, Option, released_grades, score_parts
+from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, score_parts
 from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportParts
 from scoring.mvme.suite import NO_KEY
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
@@ -68,7 +68,9 @@ def mvme(
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
         found, failed = anyio.run(ask_each, lowest, ask_why)
-        metrics |= {name: estimate(float(why.type == name) for _, why in found) for name in ERROR_TYPES}
+        metrics |= {
+            name: estimate((float(why.type == name) for _, why in found), ends=(0.0, 1.0)) for name in ERROR_TYPES
+        }
         failures = [*failures, *failed]
     notes = [f"{len(failures)} questions had no answer and are left out ({failures[0][1]})."] if failures else []
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
@@ -102,7 +104,8 @@ def _recorded(directory: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grade
     if mode is Mode.SOUND:
         return graded, run.estimates
     return graded, {
-        part: estimate((score for score, _ in scored), (case for _, case in scored)) for part, scored in values.items()
+        part: estimate((score for score, _ in scored), (case for _, case in scored), ends=ENDS, published=True)
+        for part, scored in values.items()
     }
 
 

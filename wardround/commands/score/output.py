@@ -18,7 +18,7 @@ from cases import CaseFileError
 from llm import ModelSpecError
 from scoring.metrics.icd10_terms import TermListError
 from scoring.metrics.samples import MissingBackendError
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
@@ -135,6 +135,9 @@ def _print(scores: Scores) -> None:
     for name, found in scores.metrics.items():
         table.add_row(Text(printable(name)), *_cells(found))
     console.print(table)
+    used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
+    if used:
+        console.print(Text(f"95 % intervals: {'; '.join(used)}."))
     for extra in scores.tables:
         table = Table(title=Text(printable(extra.title)), title_justify="left")
         for place, heading in enumerate(extra.header):

@@ -11,7 +11,7 @@ from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bia
 from scoring.aie.pairwise_rules import Consultation
 from scoring.aie.transcripts import read_aie
 from scoring.asking import ask_each
-from scoring.metrics.samples import Sample, estimates
+from scoring.metrics.samples import PERCENT, Sample, estimates
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.transcripts import asking, cell, read_files
@@ -60,6 +60,6 @@ def aie_pairwise(
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
     failures = [f"Case {case}: {duel.failure}" for case, duel in zip(shared, duels, strict=True) if duel.failure]
-    metrics = estimates(samples, clustered=True)
+    metrics = estimates(samples, clustered=True, ends=PERCENT)
     table = ExtraTable("Outcomes, and what should not matter (0.5 is unbiased)", header, rows)
     return Scores("aie-pairwise", Mode.SOUND, len(shared), metrics, [table], failures)

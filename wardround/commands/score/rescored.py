@@ -54,7 +54,10 @@ def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] |
         ModelSpecError: a judge's model cannot be used.
     """
     results, summary = anyio.run(rescore, run, models or {}, suite)
-    metrics = {name: Estimate.model_validate(score) for name, score in summary["scores"].items()}
+    metrics = {
+        name: Estimate.model_validate({**score, "interval": summary["intervals"][name]})
+        for name, score in summary["scores"].items()
+    }
     rows = [
         (each["stage"], str(each["entered"]), str(each["still_right"]), cell(each["accuracy"]["mean"]) or "-")
         for each in summary["error_propagation"]

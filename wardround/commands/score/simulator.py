@@ -21,7 +21,7 @@ from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, 
 from scoring.aie.transcripts import ACTIONS
 from scoring.medpmc.judges import patient_judge, persona_judge
 from scoring.medpmc.patient_judgements import ASPECTS
-from scoring.metrics.samples import estimates
+from scoring.metrics.samples import PERCENT, estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
@@ -112,7 +112,8 @@ def simulator(
     else:
         played = anyio.run(measure, trial, items, patient or judgement.patient, mode.value)
         tables = _tracked(played, trial.cases)
-    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND)
+    ends = None if judged == "medpmc" else PERCENT
+    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=ends)
     if judged == "medpmc":
         tables = [_judgement_table(metrics)]
     if page is not None:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from scoring.aie.metrics import METRICS, score_aie
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import estimates
+from scoring.metrics.samples import PERCENT, estimates
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, aie_data, turn, write
 from wardround.commands.score import score_app
 
@@ -30,7 +30,7 @@ def test_the_json_has_the_estimates_at_full_precision(tmp_path: Path, mode: Any)
     assert {key: written[key] for key in ("suite", "mode", "n")} == {"suite": "aie", "mode": mode, "n": 2}
     assert tuple(written["metrics"]) == METRICS
     samples = score_aie((AieTranscript.model_validate(entry) for entry in CHINESE), mode)
-    expected = estimates(samples, clustered=mode == "sound")
+    expected = estimates(samples, clustered=mode == "sound", ends=PERCENT, neither=("AVG_TURN", "AVG_LEN"))
     assert written["metrics"] == {name: found.model_dump(mode="json") for name, found in expected.items()}
 
 

@@ -1,0 +1,69 @@
+"""Runs beside the first: what is paired, corrected together and left out."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring.suite import SUITES
+from tests.support.recorded_runs import write_run
+from wardround.analysis.paired import differences, unlike
+from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.store.run_directory import Result
+
+COLUMNS = tuple(SUITES["medchain"].published)
+CASES = [f"c{number}" for number in range(8)]
+
+
+def runs(folder: Path, **scores: dict[str, dict[str, float | None] | None]) -> list[RecordedRun]:
+    """Runs of the clinical workflow with these scores of each case; None failed."""
+    paths = [
+        write_run(
+            folder / name,
+            [
+                Result(case_id=case, epoch=0, termination="completed" if found else "model_error", scores=found or {})
+                for case, found in cases.items()
+            ],
+            graph="clinical_workflow",
+        )
+        for name, cases in scores.items()
+    ]
+    return find_runs(paths)
+
+
+def test_an_average_is_paired_over_the_columns_that_both_have(tmp_path: Path) -> None:
+    whole: dict[str, float | None] = {name: float(place > 0) for place, name in enumerate(COLUMNS)}
+    lacking = {**whole, COLUMNS[0]: None}
+    one, two = runs(tmp_path, one=dict.fromkeys(CASES, whole), two=dict.fromkeys(CASES, lacking))
+    assert two.estimates["average"].mean == 1 and one.estimates["average"].mean == pytest.approx(5 / 6)
+    (found,) = differences([one, two])
+    assert found["average"].found.difference.mean == 0 and found["average"].found.permutation_p == 1
+
+
+def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselves(tmp_path: Path) -> None:
+    low: dict[str, float | None] = dict.fromkeys(COLUMNS, 0.25)
+    better = {**low, COLUMNS[0]: 0.5}
+    found = differences(
+        runs(tmp_path, low=dict.fromkeys(CASES, low), a=dict.fromkeys(CASES, better), b=dict.fromkeys(CASES, low))
+    )
+    p = 2 / 2**8
+    assert found[0][COLUMNS[0]].found.permutation_p == p
+    assert found[0][COLUMNS[0]].p_holm == pytest.approx(12 * p)
+    assert found[0]["average"].p_holm == pytest.approx(2 * p)
+    assert found[0][COLUMNS[0]].false_discovery == pytest.approx(12 * p)
+
+
+def test_equivalence_is_tested_within_a_twentieth_of_the_scale_or_what_is_named(tmp_path: Path) -> None:
+    one = {case: {COLUMNS[0]: 0.5} for case in CASES}
+    two = {case: {COLUMNS[0]: 0.5 + 0.04 * (-1) ** place} for place, case in enumerate(CASES)}
+    both = runs(tmp_path, one=one, two=two)
+    usual, narrow = (differences(both, margin)[0][COLUMNS[0]].found.equivalence_p for margin in (None, 0.01))
+    assert usual is not None and narrow is not None and usual < 0.05 < narrow
+
+
+def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: Path) -> None:
+    scores: dict[str, float | None] = {COLUMNS[0]: 1.0}
+    one, two = runs(tmp_path, one=dict.fromkeys(["a", "b", "c"], scores), two={"a": scores, "b": None, "d": scores})
+    first, second = unlike([one, two])
+    assert "1 of one and 1 of two are left out" in first
+    assert "1 cases failed in one of them" in second
+    assert unlike([one, one]) == []
