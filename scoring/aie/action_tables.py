@@ -52,13 +52,7 @@ def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "so
             turns,
             len(group),
             mean([coverage(transcript, definition, language) for transcript in group]),
-            mean(
-                [
-                    float(right)
-                    for transcript in group
-                    if (right := diagnosis_is_right(transcript, definition)) is not None
-                ]
-            ),
+            mean([float(diagnosis_is_right(transcript, definition)) for transcript in group]),
         )
         for turns, group in sorted(groups.items())
     ]

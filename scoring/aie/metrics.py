@@ -4,12 +4,12 @@ Every metric is a pure function of one transcript. ``sound`` definitions look at
 exclude what cannot be judged; ``paper`` definitions reproduce the published tables, with one language for a data set.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 from cases.text.words import has_chinese, language_of
 from cases.vocabulary import Language
+from scoring.aie.letters import chosen_letter
 from scoring.aie.transcripts import ADVICE, INQUIRIES, TELLING, AieTranscript, AieTurn
 from scoring.metrics.samples import Definition, Sample, mean
 from scoring.metrics.text_overlap import (
@@ -35,7 +35,6 @@ COLUMNS = {  # of a dialogue without options to choose from
     "AVG_LEN": "Length of a turn",
 }
 METRICS = ("DIAGNOSIS", *COLUMNS)
-_LETTER = re.compile(r"\s*[(（]?\s*([A-Z])\s*[)）]?[.。:：]?\s*")
 
 Kind = Literal["inquiry", "advice"]
 _ACTIONS: dict[Kind, tuple[str, ...]] = {"inquiry": INQUIRIES, "advice": ADVICE}
@@ -46,19 +45,15 @@ def data_set_language(transcripts: Iterable[AieTranscript]) -> Language:
     return language_of(*(transcript.record for transcript in transcripts))
 
 
-def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool | None:
+def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool:
     """Whether the chosen option is the right one; DIAGNOSIS is the share of right ones; higher is better.
 
-    Sound: one letter, with or without brackets and full stop, counts; anything else is no answer and unscored (None),
-    not wrong. Published: the field equals ``answer_idx``, so that no answer is a wrong one. Source: AIE, equation 13.
+    Sound: the option that the doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is
+    wrong, so that silence never pays. Published: the field equals ``answer_idx``. Source: AIE, equation 13.
     """
-    given = transcript.diagnosis or ""
     if definition == "paper":
-        return given == transcript.answer_idx
-    letter = _LETTER.fullmatch(given)
-    if letter is None or (transcript.options and letter[1] not in transcript.options):
-        return None
-    return letter[1] == transcript.answer_idx
+        return (transcript.diagnosis or "") == transcript.answer_idx
+    return chosen_letter(transcript.diagnosis, transcript.options) == transcript.answer_idx
 
 
 def collected_text(transcript: AieTranscript) -> str:
@@ -181,9 +176,9 @@ def score_aie(
     return samples
 
 
-def unanswered(transcripts: Iterable[AieTranscript]) -> list[str]:
-    """The cases whose diagnosis is not one option's letter: unscored in the sound definition."""
-    return [transcript.case for transcript in transcripts if diagnosis_is_right(transcript) is None]
+def unanswered(transcripts: Iterable[AieTranscript]) -> list[AieTranscript]:
+    """The transcripts whose diagnosis chooses no option: wrong in DIAGNOSIS, and left out of what was answered."""
+    return [transcript for transcript in transcripts if chosen_letter(transcript.diagnosis, transcript.options) is None]
 
 
 def _values(transcript: AieTranscript, definition: Definition, language: Language) -> dict[str, list[float]]:

@@ -65,7 +65,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         f"Diseases {' or '.join(splitters)}, and linked to the names of {', '.join(lists)}.",
         *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
-    caption = "Link-based evaluation of the diagnoses; ± is half the width of the 95 % bootstrap interval."
+    caption = "Link-based evaluation of the diagnoses; ± is half the width of the 95 % interval."
     return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
 
 

@@ -19,7 +19,7 @@ def test_shares_are_of_the_dialogues_that_get_to_a_turn() -> None:
 def test_coverage_and_diagnosis_are_averaged_over_dialogues_of_one_length() -> None:
     told, silent = aie("cough", turn("O", "a", "cough")), aie("cough", turn("O", "a"), diagnosis="B")
     unanswered = aie("cough", diagnosis=None)
-    assert by_length([told, silent, unanswered]) == [(0, 1, 0.0, None), (1, 2, 0.5, 0.5)]
+    assert by_length([told, silent, unanswered]) == [(0, 1, 0.0, 0.0), (1, 2, 0.5, 0.5)]
     assert by_length([unanswered], "paper") == [(0, 1, 0.0, 0.0)]
 
 

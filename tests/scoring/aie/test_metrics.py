@@ -142,13 +142,20 @@ def test_sound_mode_pools_actions_over_cases() -> None:
 
 @pytest.mark.parametrize(
     ("given_", "right"),
-    [("A", True), (" (A). ", True), ("B", False), ("Z", None), ("The answer is A", None), ("", None), (None, None)],
+    [("A", True), (" (A). ", True), ("B", False), ("Z", None), ("The answer is A", True), ("", None), (None, None)],
 )
-def test_only_an_options_letter_is_an_answer(given_: str | None, right: bool | None) -> None:
+def test_who_chooses_no_option_is_wrong(given_: str | None, right: bool | None) -> None:
     transcript = aie("x", diagnosis=given_)
-    assert diagnosis_is_right(transcript) is right
+    assert diagnosis_is_right(transcript) is bool(right)
     assert diagnosis_is_right(transcript, "paper") is (given_ == "A")
-    assert unanswered([transcript]) == ([] if right is not None else ["1"])
+    assert unanswered([transcript]) == ([] if right is not None else [transcript])
+
+
+def test_silence_never_raises_the_share_of_right_diagnoses() -> None:
+    said = [aie("x", diagnosis="A" if number % 2 else "B", id=number) for number in range(10)]
+    silent = [aie("x", diagnosis="A" if number % 2 else "unsure", id=number) for number in range(10)]
+    honest, evasive = (estimates(score_aie(each), clustered=True)["DIAGNOSIS"] for each in (said, silent))
+    assert honest.mean == evasive.mean == 50 and evasive.n == 10
 
 
 def test_an_identical_answer_scores_the_maximum_and_an_empty_one_the_minimum() -> None:

@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 import typer
 
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
-from scoring.aie.metrics import score_aie, unanswered
+from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
 from scoring.aie.simulator import beside_people, confusion, score_simulator
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
+from scoring.metrics.statistics import Estimate
 from wardround.commands.score.mcq import ask_again_as_mcq, formats_compared
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.rescored import scores_of_run_alone
@@ -71,9 +72,14 @@ def aie(
         answers, notes = ask_again_as_mcq(everything, mcq)
         metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True, ends=PERCENT)
         tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
-    if definition == "sound" and (without := unanswered(everything)):
-        notes.append(f"{len(without)} without one option's letter as diagnosis: unscored in DIAGNOSIS.")
-    return Scores("aie", mode, len(everything), metrics, tables, notes)
+    answered: dict[str, Estimate] = {}
+    if definition == "sound" and (silent := unanswered(everything)):
+        given = [transcript for transcript in everything if transcript not in silent]
+        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
+        answered = estimates(right, clustered=True, ends=PERCENT)
+        notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
+    asked = {"DIAGNOSIS": len(everything)}
+    return Scores("aie", mode, len(everything), metrics, tables, notes, answered=answered, asked=asked)
 
 
 def aie_simulator(

@@ -8,7 +8,7 @@ import anyio
 import typer
 
 from scoring.asking import ask_each
-from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, agreement, predicted_entities, standard_names
+from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities, standard_names
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
@@ -33,21 +33,20 @@ def icd10(
         str, typer.Option(help="icd10cm (English), or an .xls or .csv file of codes and names.")
     ] = "icd10cm",
     splitter: Annotated[
-        Splitter | None,
+        Splitter,
         typer.Option(
             help="By rule, by rule and under standard names, or by the model named with --judge.",
-            show_default="rule; in paper mode standard",
         ),
-    ] = None,
+    ] = Splitter.RULE,
     judge: JudgeOption = "offline",
     mode: ModeOption = Mode.SOUND,
 ) -> Scores:
     """Precision, recall and F1 of the diseases in a diagnosis, by three rules (AI Hospital, table 3).
 
     R, P and F1 are those of the mode: sound compares the full code of the nearest term, paper whether the ten nearest
-    names overlap. All three rules stand beside them as R.published, R.code, R.category and so on, in percent.
+    names overlap. All three rules stand beside them as R.published, R.code, R.category and so on, in percent. Sound: a
+    report without a diagnosis misses all that the reference names; paper: it is left out.
     """
-    chosen = splitter or (Splitter.STANDARD if mode is Mode.PAPER else Splitter.RULE)
     cases = read_report_cases(source, reference)
     given = [case for case in cases if _has_diagnosis(case, mode)]
     if not given:
@@ -55,17 +54,27 @@ def icd10(
     if terms == ICD10CM and sum(case.language == "zh" for case in given) * 2 > len(given):
         refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
     listed = load_terms(terms)
-    diseases, failures = _split(given, chosen, listed, judge)
+    diseases, failures = _split(given if mode is Mode.PAPER else cases, splitter, listed, judge)
+    own: Rule = "published" if mode is Mode.PAPER else "code"
     rules = {rule: agreement(diseases, listed, rule) for rule in RULES}
-    own = rules["published" if mode is Mode.PAPER else "code"]
-    metrics = {"#": predicted_entities(diseases), **_named(own)}
+    answered: dict[str, Estimate] = {}
+    notes = []
+    if len(given) < len(cases):
+        sound = mode is Mode.SOUND
+        what = "count as naming none" if sound else "are left out"
+        notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and {what}."]
+        spoken = {case.case_id for case in given}
+        heard = [case for case in diseases if case.predicted or case.case_id in spoken]
+        answered = _named(agreement(heard, listed, own)) if sound else {}
+    metrics = {"#": predicted_entities(diseases), **_named(rules[own])}
     for rule, found in rules.items():
         metrics |= _named(found, f".{rule}")
-    notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and are left out."]
-    notes = notes if len(given) < len(cases) else []
     notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
-    table = _summary(rules.items(), chosen, len(listed))
-    return Scores("icd10", mode, len(diseases), metrics, [table], notes, failed=bool(failures))
+    table = _summary(rules.items(), splitter, len(listed))
+    asked = {name: one.n for name, one in metrics.items()}
+    return Scores(
+        "icd10", mode, len(diseases), metrics, [table], notes, answered=answered, asked=asked, failed=bool(failures)
+    )
 
 
 def _has_diagnosis(case: ReportCase, mode: Mode) -> bool:
@@ -82,7 +91,7 @@ def _split(
         names = disease_entities.split_diseases(text, terms.__contains__)
         return standard_names(names, terms) if splitter is Splitter.STANDARD else names
 
-    texts = [(case, case.report["diagnosis"], case.reference["diagnosis"]) for case in cases]
+    texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter is not Splitter.LLM:
         return [DiseaseCase(case.case_id, by_rule(said), by_rule(wanted)) for case, said, wanted in texts], []
     if judge == "offline":
@@ -91,9 +100,10 @@ def _split(
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
         case, said, wanted = item
+        place = f"{case.case_id}/report"
         return DiseaseCase(
             case.case_id,
-            await disease_entities.ask_for_diseases(said, settings, case.language, f"{case.case_id}/report"),
+            await disease_entities.ask_for_diseases(said, settings, case.language, place) if said else [],
             await disease_entities.ask_for_diseases(wanted, settings, case.language, f"{case.case_id}/reference"),
         )
 

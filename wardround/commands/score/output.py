@@ -4,7 +4,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +61,9 @@ class Scores:
         metrics: the scores under the names that the papers print, in the order to show them.
         tables: further tables to print.
         notes: what a reader must know to read the numbers, one sentence each.
+        answered: of the metrics that count what was not answered as wrong, the mean over what was answered; empty if
+            everything was.
+        asked: how many values these metrics have, unanswered ones included.
         failed: whether something that was asked has no answer: the command ends with 1.
     """
 
@@ -70,6 +73,8 @@ class Scores:
     metrics: Mapping[str, Estimate]
     tables: Sequence[ExtraTable] = ()
     notes: Sequence[str] = ()
+    answered: Mapping[str, Estimate] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
     failed: bool = False
 
 
@@ -104,7 +109,8 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 def show(scores: Scores, json_file: Path | None = None) -> None:
     """Write the scores to ``json_file``, if one is named, and print them.
 
-    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all.
+    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; where
+    something was not answered, also ``answered``, with the mean over what was and its ``share``.
 
     Raises:
         typer.Exit: with code 2 if the file cannot be written; then nothing is printed.
@@ -112,6 +118,11 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
     if json_file is not None:
         found = {name: one.model_dump(mode="json") for name, one in scores.metrics.items()}
         content = {"suite": scores.suite, "mode": scores.mode.value, "n": scores.n, "metrics": found}
+        if scores.answered:
+            shares = {name: {"share": one.n / scores.asked[name]} for name, one in scores.answered.items()}
+            content["answered"] = {
+                name: one.model_dump(mode="json") | shares[name] for name, one in scores.answered.items()
+            }
         try:
             json_file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
@@ -138,7 +149,7 @@ def _print(scores: Scores) -> None:
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))
-    for extra in scores.tables:
+    for extra in [*_answered(scores), *scores.tables]:
         table = Table(title=Text(printable(extra.title)), title_justify="left")
         for place, heading in enumerate(extra.header):
             table.add_column(Text(printable(heading)), justify="right" if place else "left")
@@ -147,6 +158,18 @@ def _print(scores: Scores) -> None:
         console.print(table)
     for note in scores.notes:
         console.print(Text(printable(note)))
+
+
+def _answered(scores: Scores) -> list[ExtraTable]:
+    """The means over what was answered, beside which what was not counts as wrong."""
+    rows = []
+    for name, found in scores.answered.items():
+        mean, _, interval, _, n = _cells(found)
+        rows.append([name, mean, interval, n, f"{found.n / scores.asked[name]:.3f}"])
+    header = ["metric", "mean", "95 % interval", "answered", "share"]
+    return (
+        [ExtraTable("Over what was answered alone; above, what was not counts as wrong", header, rows)] if rows else []
+    )
 
 
 def _cells(found: Estimate) -> tuple[str, str, str, str, str]:

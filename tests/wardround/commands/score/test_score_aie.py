@@ -38,8 +38,11 @@ def test_tables_of_actions_lengths_and_languages_are_printed(tmp_path: Path) -> 
     result = run("aie", write(tmp_path / "t.json", ENGLISH))
     for title in ("Share of actions by turn", "By length of the dialogue", "Utterances by language"):
         assert title in result.stdout
-    assert "unscored in DIAGNOSIS" not in result.stdout
-    assert "1 without one option's letter" in run("aie", write(tmp_path / "z.json", CHINESE)).stdout
+    assert "choose no option" not in result.stdout and "what was answered" not in result.stdout
+    out = tmp_path / "out.json"
+    told = run("aie", write(tmp_path / "z.json", CHINESE), "--json", out)
+    assert "1 diagnoses choose no option" in told.stdout and "Over what was answered alone" in told.stdout
+    assert scores(out)["answered"]["DIAGNOSIS"]["share"] == 0.5 and scores(out)["metrics"]["DIAGNOSIS"]["n"] == 2
 
 
 def test_each_files_language_is_its_own_in_paper_mode(tmp_path: Path) -> None:
