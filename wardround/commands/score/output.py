@@ -61,10 +61,10 @@ class Scores:
         metrics: the scores under the names that the papers print, in the order to show them.
         tables: further tables to print.
         notes: what a reader must know to read the numbers, one sentence each.
+        failed: whether something that was asked has no answer: the command ends with 1.
         answered: of the metrics that count what was not answered as wrong, the mean over what was answered; empty if
             everything was.
         asked: how many values these metrics have, unanswered ones included.
-        failed: whether something that was asked has no answer: the command ends with 1.
     """
 
     suite: str
@@ -73,9 +73,9 @@ class Scores:
     metrics: Mapping[str, Estimate]
     tables: Sequence[ExtraTable] = ()
     notes: Sequence[str] = ()
+    failed: bool = False
     answered: Mapping[str, Estimate] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
-    failed: bool = False
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
