@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -29,6 +30,7 @@ class Taken:
     attempts: int = 0
     repaired: bool = False
     shortened: bool = False
+    left_out: Counter[str] = field(default_factory=Counter)
     cached: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
@@ -119,6 +121,8 @@ async def _answer(
             return _read(question, reply, taken)
         except ValueError as error:  # a ValidationError is one too
             wrong = error
+            if reply.cut and not isinstance(error, LoopError | EchoError):
+                wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
         before, kept = kept, _not_quite(question, reply, taken) or kept
         if repair is None or not left or (before and kept is not before):
             break
@@ -171,6 +175,8 @@ async def _reply(
         reply = await client.ask(question, settings, patience)
     finally:
         taken.attempts += patience.sent
+    if reply.unseen:
+        taken.left_out["pictures"] = reply.unseen
     taken.input_tokens += reply.input_tokens
     taken.output_tokens += reply.output_tokens
     cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, settings, call.started)

@@ -3,13 +3,16 @@
 import json
 import time
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from cases.dialogues import Message
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
-from llm.errors import AskError
+from llm.errors import AskError, ContextLengthError
 from llm.fingerprint import fingerprint
+from llm.fitting import RETRIED_AT, fitted, room, tokens
 from llm.journal import note, replayed, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question, spoken_question, typed_question, what_is_wrong
@@ -33,7 +36,8 @@ async def ask(
 ) -> Answer:
     """Put a role's question to the model that stands behind it.
 
-    A question that the case's journal or the response cache answers is not sent.
+    A question that the case's journal or the response cache answers is not sent. A prompt that is longer than the
+    model reads, by its block or by its server's word, is shortened (``llm/fitting.py``).
 
     Args:
         role: who is asked.
@@ -55,51 +59,73 @@ async def ask(
     """
     language = settings.language or language
     prompt = load_prompt(role.prompt, language, role.stage)
-    system, user = prompt.render(variables(view))
     spec = model_of(role.name, role.stage, settings.models, seat)
-    pictures = pictures if settings.block(spec).pictures else ()
+    block = settings.block(spec)
+    pictures = pictures if block.pictures else ()
+    chats = spec not in (OFFLINE, HUMAN)
+    speech = role.speech if chats and (settings.plain_words or block.in_process) else None
+    talks = speech.conversation if speech else None
+
+    def said(view: Any) -> list[Message]:
+        """What the role is asked, of what it sees."""
+        if talks:
+            return talks(view)
+        system, user = prompt.render(variables(view))
+        return [Message(role="system", content=system), Message(role="user", content=user)]
+
+    def size(view: Any) -> int:
+        return tokens("".join(message.content for message in said(view)))
+
+    clock, taken = time.perf_counter(), Taken()
     call = Call(
         id="/".join(part for part in (settings.scope, role.stage, role.name, place) if part),
         role=role.name,
         stage=role.stage,
         model=spec,
-        prompt=f"{language}/{role.prompt}",
-        prompt_hash=prompt.hash,
+        prompt="" if talks else f"{language}/{role.prompt}",
+        prompt_hash="" if talks else prompt.hash,
         started=time.time(),
         seconds=0.0,
         attempts=0,
-        messages=[{"role": "system", "content": system}, {"role": "user", "content": user}, *_named(pictures)],
     )
-    question: Question[Answer] | None = None
-    chats = spec not in (OFFLINE, HUMAN)
-    speech = role.speech
-    if speech and speech.conversation and chats and (settings.plain_words or settings.block(spec).in_process):
-        heard = speech.conversation(view)
-        said = [message.model_dump() for message in heard]
-        call = call.model_copy(update={"prompt": "", "prompt_hash": "", "messages": said})
-        question = spoken_question(role, speech, heard, view)
-    elif chats:
-        question = await typed_question(role, view, system, user, pictures, language)
-    if question is not None:
-        key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
-        call = call.model_copy(update={"fingerprint": key})
-        if (known := _from_journal(role, view, call, settings)) is not None:
-            return known
-    clock = time.perf_counter()
-    taken = Taken()
-    try:
+    length = block.context_length if chats else None
+    most = inf if length is None else room(length, block.max_tokens or settings.max_tokens)
+    while True:
+        view, left_out = fitted(view, size, most)
+        taken.left_out += left_out
+        messages = said(view)
+        shown = [*(message.model_dump() for message in messages), *_named(() if talks else pictures)]
+        call = call.model_copy(update={"messages": shown})
+        question: Question[Answer] | None = None
+        if speech and talks:
+            question = spoken_question(role, speech, messages, view)
+        elif chats:
+            question = await typed_question(role, view, messages[0].content, messages[1].content, pictures, language)
         if question is not None:
-            found = await answer_from_cache(question, call, settings, taken)
-            answer = await answer_from_model(question, call, settings, taken) if found is None else found
-        elif spec == OFFLINE:
-            answer = role.offline(view)
-        else:
-            answer = _ask_person(role, view, call)
-    except AskError as error:
-        error.call, error.stage = call.id, call.stage
-        error.add_note(f"at {call.id}, model {spec}")
-        _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
-        raise
+            key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
+            call = call.model_copy(update={"fingerprint": key})
+            if (known := _from_journal(role, view, call, settings)) is not None:
+                return known
+        try:
+            if question is not None:
+                if length is not None and (needed := size(view)) > length:
+                    raise ContextLengthError(f"the prompt has about {needed} tokens, and {spec} reads {length} at most")
+                found = await answer_from_cache(question, call, settings, taken)
+                answer = await answer_from_model(question, call, settings, taken) if found is None else found
+            elif spec == OFFLINE:
+                answer = role.offline(view)
+            else:
+                answer = _ask_person(role, view, call)
+            break
+        except AskError as error:
+            if isinstance(error, ContextLengthError):
+                most = RETRIED_AT * size(view)
+                if fitted(view, size, most)[1]:
+                    continue
+            error.call, error.stage = call.id, call.stage
+            error.add_note(f"at {call.id}, model {spec}")
+            _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
+            raise
     _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
     if question is not None and not taken.cached:
         await keep_in_cache(answer, call, settings, taken)  # once it is on record

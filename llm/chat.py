@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 
 from llm.build import build_model
 from llm.errors import ContextLengthError, ModelError, OversizeReplyError, RefusedError
-from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of
+from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of, is_cut_off
 from llm.question import Question
 from llm.replies import text_of
 from llm.retries import (
@@ -41,12 +41,14 @@ _NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeErro
 
 @dataclass
 class Reply:
-    """What came back: the raw text or tool arguments, the tokens it took, and whether that is a refusal."""
+    """What came back: the raw text or tool arguments, the tokens it took, and whether that is a refusal or cut off."""
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
     refused: bool = False
+    cut: bool = False
+    unseen: int = 0  # pictures that the server does not take
 
 
 @dataclass
@@ -101,7 +103,7 @@ class ChatClient:
             try:
                 runnable, sent = self._prepare(form, question, without)
                 async for attempt in retrying(patience):
-                    with attempt, self.forms.refusing(form, without, faults):
+                    with attempt, self.forms.refusing(form, without, faults, question.pictures):
                         message = await self._send(runnable, sent, settings, patience)
             except ParameterRefusedError:
                 continue
@@ -120,7 +122,8 @@ class ChatClient:
                 refusals[form], forms = "passed over", lesser
                 continue
             self.forms.remember(question.name, refusals)
-            return Reply(text_of(message), *counts, refused=bool(message.additional_kwargs.get("refusal")))
+            refused, unseen = bool(message.additional_kwargs.get("refusal")), question.pictures * self.forms.blind
+            return Reply(text_of(message), *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
 
     async def _send(
@@ -160,6 +163,8 @@ class ChatClient:
         self, form: str, question: Question[Any], without: frozenset[str]
     ) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
         messages = question.messages
+        if self.forms.blind and question.pictures:
+            messages = [_without_pictures(message) for message in messages]
         # In JSON mode the schema goes along as a parameter; its descriptions are left to it, as in the strictest form.
         bare = form in TOLD and form != PLAIN
         if (instruction := question.bare() if bare else question.instruction) and (form in TOLD or question.told):
@@ -243,6 +248,14 @@ def in_one(messages: Sequence[BaseMessage]) -> HumanMessage:
     if all(isinstance(block, str) for block in blocks):
         return HumanMessage("\n\n".join(blocks))
     return HumanMessage([{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks])
+
+
+def _without_pictures(message: BaseMessage) -> BaseMessage:
+    if isinstance(message.content, str):
+        return message
+    content: Any = [block for block in message.content if isinstance(block, str) or block["type"] == "text"]
+    text = len(content) == 1 and not isinstance(content[0], str)
+    return message.model_copy(update={"content": content[0]["text"] if text else content})
 
 
 def _with_text(message: BaseMessage, addition: str) -> BaseMessage:

@@ -31,6 +31,12 @@ _OF_THE_FORM = re.compile(r"response_?format|json_?schema|json_?object|structure
 _SAME_FAULT = 3
 # Said of one answer (Groq's `json_validate_failed`, `tool_use_failed`), and not of the form.
 _OF_THE_ANSWER = re.compile(r"validate_failed|use_failed|failed to (?:generate|validate|call)", re.I)
+# A server that speaks of pictures sees none, unless it speaks of this one; templates of chats say that text is no list.
+_OF_PICTURES = re.compile(
+    r"image|picture|vision|multi-?modal|content.{0,40}(?:must|should) be a (?:valid )?string|concatenate str", re.I
+)
+_OF_ONE_PICTURE = re.compile(r"too (?:large|big|small)|exceed|decod|corrupt|format|base64|download", re.I)
+_WHY_IT_ENDED = ("finish_reason", "stop_reason", "done_reason")
 # What may be left out if a server refuses it, and how it says so.
 _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
 _UNWANTED = re.compile(
@@ -51,12 +57,13 @@ class ParameterRefusedError(RuntimeError):
 
 @dataclass
 class Forms:
-    """The forms that a model at a server took, refused or ignored, and the parameters that it wants left out."""
+    """The forms that a model at a server took, refused or ignored; parameters, and pictures, that it wants left out."""
 
     model: str
     took: set[str] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
     left_out: set[str] = field(default_factory=set)
+    blind: bool = False
     _misfits: Counter[str] = field(default_factory=Counter)
 
     def of(self, answer: str) -> list[str]:
@@ -68,17 +75,18 @@ class Forms:
         return [form for form in FORMS if form not in refused or form == PLAIN]
 
     @contextmanager
-    def refusing(self, form: str, without: Collection[str], faults: list[str]) -> Iterator[None]:
+    def refusing(self, form: str, without: Collection[str], faults: list[str], pictures: int = 0) -> Iterator[None]:
         """Tell from the error of a request whether the server does not take the form, or a parameter.
 
         Args:
             form: what was asked in.
             without: the parameters that were not sent.
             faults: the 500s that one question has met so far.
+            pictures: how many the question has.
 
         Raises:
             FormRefusedError: it does not take the form.
-            ParameterRefusedError: it does not take a parameter.
+            ParameterRefusedError: it does not take a parameter, or pictures.
         """
         try:
             yield
@@ -88,6 +96,10 @@ class Forms:
                     _log.warning("%s refuses %s, which is not sent from now on", self.model, parameter)
                 self.left_out.add(parameter)
                 raise ParameterRefusedError(parameter) from error
+            if pictures and not self.blind and _refuses_pictures(error):
+                _log.warning("%s takes no pictures, which are not sent from now on: %s", self.model, brief(error))
+                self.blind = True
+                raise ParameterRefusedError("pictures") from error
             if form != PLAIN and self._is_refusal(form, error, faults):
                 raise FormRefusedError(brief(error)) from error
             raise
@@ -114,12 +126,23 @@ class Forms:
         if _fits(text, schema):
             self.took.add(form)
             return False
-        told = {**message.additional_kwargs, **message.response_metadata}
-        cut = told.get("finish_reason") == "length"
-        if not text.strip() or told.get("refusal") or (cut and ("{" in text or "<think>" in text)):
+        begun = "{" in text or "<think>" in text
+        if not text.strip() or message.additional_kwargs.get("refusal") or (begun and is_cut_off(message)):
             return False
         self._misfits[form] += 1 if "{" in text else _SAME_FAULT
         return self._misfits[form] >= _SAME_FAULT
+
+
+def is_cut_off(message: AIMessage) -> bool:
+    """Whether a reply ended where the tokens that it may have ended."""
+    told = {**message.additional_kwargs, **message.response_metadata}
+    return any(told.get(name) in ("length", "max_tokens", "MAX_TOKENS") for name in _WHY_IT_ENDED)
+
+
+def _refuses_pictures(error: Exception) -> bool:
+    text, status = str(error), status_of(error)
+    refused = status is not None and (status in (*_REFUSALS, 415) or status == 500)
+    return refused and bool(_OF_PICTURES.search(text)) and not _OF_ONE_PICTURE.search(text)
 
 
 def _refused_parameter(error: Exception, without: Collection[str]) -> str | None:

@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Iterable
+from functools import cache
 from urllib.parse import urlsplit
 
 from llm.blocks import ModelBlock, variable
 from llm.errors import ModelSpecError
+from llm.specs import ModelSpec
 
 KEY = "WARDROUND_API_KEY"
 NONE = "none"
@@ -50,7 +52,12 @@ def _needs_the_shared_key(model: ModelBlock) -> bool:
 
 
 def _server(model: ModelBlock) -> str | None:
-    url = model.parsed.base_url
+    return _server_of(model.text)
+
+
+@cache  # every call asks for its key
+def _server_of(spec: str) -> str | None:
+    url = ModelSpec.parse(spec).base_url
     return urlsplit(url).netloc.lower() if url else None
 
 

@@ -10,6 +10,7 @@ from llm.replies import find_json
 
 LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{7,}", re.DOTALL)  # the same eight times and more, whatever it is
+_KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
 
 
@@ -32,12 +33,12 @@ def without_loops(reply: str) -> str:
 
 
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a reply holds a description of the schema as one of its texts."""
+    """Whether a reply holds a description of the schema, or one of its keywords, as one of its texts."""
     try:
         texts = set(_texts(find_json(reply)))
     except ValueError:
         return False
-    return not texts.isdisjoint(_descriptions(schema))
+    return not texts.isdisjoint({*_descriptions(schema), *_KEYWORDS})
 
 
 def undescribed(schema: Any) -> Any:

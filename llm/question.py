@@ -53,6 +53,12 @@ class Question(Generic[Answer]):
     repair: Callable[[ValueError], str] | None = None
     told: bool = False
 
+    @property
+    def pictures(self) -> int:
+        """How many stand in the messages."""
+        content = [block for message in self.messages if isinstance(message.content, list) for block in message.content]
+        return sum(isinstance(block, dict) and block["type"] == "image" for block in content)
+
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
         """The same question, further on in the conversation."""
         return replace(self, messages=messages, told=True)

@@ -34,6 +34,11 @@ _TOO_LONG = re.compile(
     r"input (?:length|token count).{0,40} exceed",
     re.IGNORECASE,
 )
+_NO_KEY = re.compile(
+    r"(?:incorrect|invalid|no) api[ _]?key|api[ _]?key (?:is )?(?:not valid|invalid|incorrect)|"
+    r"authentication[ _]?error|invalid (?:proxy server )?token|unauthorized",
+    re.IGNORECASE,
+)
 _OF_THE_PROMPT = re.compile(r"moderation|flagged|content.?policy", re.IGNORECASE)
 
 
@@ -82,6 +87,8 @@ def refusal(error: BaseException) -> str | None:
     status, text = status_of(error), str(error)
     if status in (401, 402, 403) and not _OF_THE_PROMPT.search(text):
         return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
+    if status == 400 and _NO_KEY.search(text):  # Gemini, and LiteLLM of whom it asks
+        return "the key is not accepted"
     if status in (400, 404) and _NO_MODEL.search(text) and (status == 404 or "nvalid model" in text):
         return "it has no such model"
     return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None

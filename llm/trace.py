@@ -32,6 +32,10 @@ class Call(BaseModel):
     )
     repaired: bool = False
     shortened: bool = Field(False, description="The reply went round in circles and was cut where it began to.")
+    left_out: dict[str, int] = Field(
+        default_factory=dict,
+        description="What the model could not read and was not sent: `recalled_cases`, `oldest_turns`, `pictures`.",
+    )
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")

@@ -70,16 +70,22 @@ class CaseSettings(SourceSettings):
     @model_validator(mode="before")
     @classmethod
     def _as_all_can_see(cls, given: Any) -> Any:
-        """Written findings are given where a model in the map sees no pictures, unless pictures are asked for."""
-        if not isinstance(given, dict) or "send_pictures" in given or not given.get("model"):
+        """Written findings are given where a model in the map sees no pictures; pictures are not asked for there."""
+        if not isinstance(given, dict) or given.get("send_pictures") is False or not given.get("model"):
             return given
         blind = [
             name
             for name, block in given["model"].items()
             if (block.get("pictures") if isinstance(block, dict) else block.pictures) is False
         ]
-        shown = [model for role, model in given.get("models", {}).items() if role not in _NOT_SHOWN_PICTURES]
-        return {**given, "send_pictures": False} if any(model in blind for model in shown) else given
+        shown = {role: model for role, model in given.get("models", {}).items() if role not in _NOT_SHOWN_PICTURES}
+        role = next((role for role, model in shown.items() if model in blind), None)
+        if role is not None and "send_pictures" in given and (role != "default" or len(shown) == 1):
+            raise ValueError(
+                f"send_pictures: models.{role} is {shown[role]!r}, which sees none (pictures = false of its block); "
+                "leave send_pictures out, and all are given the written findings"
+            )
+        return given if role is None or "send_pictures" in given else {**given, "send_pictures": False}
 
 
 class CourseSettings(Settings):

@@ -15,7 +15,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.chart import Turn
+from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
 from prompts import load_words
 
@@ -90,7 +90,7 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
     reply = await ask_in_turn(
         patient,
         PatientView(
-            record=state["patient_record"], dialogue=dialogue[:-1], question=dialogue[-1].text, language=language
+            record=state["patient_record"], dialogue=Told(dialogue[:-1]), question=dialogue[-1].text, language=language
         ),
         state,
         runtime.context,

@@ -5,8 +5,8 @@ takes `Findings`, and a state key that is not in it does not reach the node.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -15,6 +15,7 @@ from cases.case import Sex
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
+from llm.fitting import TURNS
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
@@ -67,6 +68,16 @@ def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
         for turn in dialogue
         if turn.addressee in (None, listener) or turn.speaker == listener
     ]
+
+
+class Told(list[Turn]):
+    """What was said before, as somebody remembers it who only has to answer."""
+
+    sheds: ClassVar[str] = TURNS
+
+    def shorter(self) -> "Told | None":
+        """Without the oldest turn, for a prompt that would not fit."""
+        return Told(self[1:]) if self else None
 
 
 class Reference(Strict):
@@ -141,6 +152,12 @@ class Chart:
     diagnosis: Diagnosis | None
     decided: dict[str, dict[str, Any]]
     orders: Sequence[str] = ()  # physical examinations, for who orders auxiliary ones after them
+    begun: bool = True  # the dialogue is shown from its beginning
+    sheds: ClassVar[str] = TURNS
+
+    def shorter(self) -> "Chart | None":
+        """Without the oldest turn of the dialogue, for a prompt that would not fit."""
+        return replace(self, dialogue=self.dialogue[1:], begun=False) if self.dialogue else None
 
     def __str__(self) -> str:
         """The chart in words, in the language of the prompt."""

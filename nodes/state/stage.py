@@ -1,13 +1,14 @@
 """What passes between the members of a stage's group: recalled cases, opinions, judgements; and the counters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from cases.strict import Strict
 from cases.vocabulary import Language, labels
+from llm.fitting import RECALLED
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment, in_words
 from nodes.state.union import union_by
@@ -61,10 +62,15 @@ class Recalled(Sequence[Neighbour]):
         image_class: of the report to be written, if one is; cases without one are left out.
     """
 
+    sheds: ClassVar[str] = RECALLED
     cases: Sequence[Neighbour]
     shown: tuple[str, ...]
     language: Language
     image_class: str | None = None
+
+    def shorter(self) -> "Recalled | None":
+        """Without the least similar case, for a prompt that would not fit."""
+        return replace(self, cases=self.cases[:-1]) if self.cases else None
 
     def __getitem__(self, place: Any) -> Any:
         """The case at a place."""

@@ -18,6 +18,7 @@ import pytest
 from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, retries
 from llm.build import build_model
 from llm.chat import chat_client
+from llm.forms import FormRefusedError, Forms
 from llm.question import typed_question
 from llm.retries import Patience
 from llm.schema import answer_schema
@@ -564,6 +565,35 @@ async def test_pictures_are_still_there_when_an_answer_is_repaired() -> None:
     with FakeServer(answer=good, faults=["cut_json"]) as server:
         await put(served(server), pictures=[str(PICTURE)])
     assert server.requests[1].messages[1]["content"][1]["type"] == "image_url"
+
+
+async def test_a_server_that_takes_no_pictures_is_sent_them_once_and_every_record_says_so() -> None:
+    def blind(request: ChatRequest) -> Fault | None:
+        return "blind" if "image_url" in str(request.messages) else None
+
+    with FakeServer(answer=good, faults=blind) as server:
+        for _ in range(2):
+            opinion, call = await put(served(server), pictures=[str(PICTURE)])
+            assert opinion == OPINION and call.left_out == {"pictures": 1}
+        _, call = await put(served(server))
+        assert call.left_out == {}
+    assert [request.status for request in server.requests] == [400, 200, 200, 200]
+
+
+@pytest.mark.parametrize("said", ["image too large", "cannot decode the image", "at most 1 image may exceed"])
+def test_a_picture_that_is_refused_for_itself_is_no_sign_of_a_blind_model(said: str) -> None:
+    error = RuntimeError(said)
+    error.status_code = 400  # type: ignore[attr-defined]
+    forms = Forms("any")
+    with pytest.raises(FormRefusedError), forms.refusing("json_schema", (), [], pictures=1):
+        raise error
+    assert not forms.blind
+
+
+async def test_an_answer_that_was_cut_off_is_asked_for_in_fewer_words() -> None:
+    with FakeServer(answer=good, faults=["cut_json"]) as server:
+        await put(served(server))
+    assert "too long and was cut off: answer in fewer words" in str(server.requests[1].messages[-1])
 
 
 async def test_nothing_but_the_named_server_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:

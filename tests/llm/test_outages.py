@@ -24,6 +24,7 @@ def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
     ("fault", "why"),
     [
         ("401", "the key is not accepted"),
+        ("400_key", "the key is not accepted"),
         ("402", "it wants to be paid"),
         ("403", "access is denied"),
         ("no_model", "it has no such model"),

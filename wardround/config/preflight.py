@@ -9,6 +9,7 @@ from cases.notes import Note
 from llm.build import build_model, without_account
 from llm.cache import open_cache
 from llm.errors import ModelSpecError
+from llm.fitting import tokens
 from llm.keys import key_of
 from llm.specs import HUMAN, OFFLINE
 from nodes.context import Context
@@ -30,6 +31,25 @@ def check_languages(items: Sequence[Case | Note], context: Context) -> None:
             check_language(language)
         except PromptError as error:
             raise ConfigurationError(f"language: {error}") from error
+
+
+def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
+    """Look whether each case's record, which the patient's model reads whole, fits into what the model reads.
+
+    Raises:
+        ConfigurationError: one does not, however much else is left out.
+    """
+    for role, name in context.models.items():
+        length = context.block(name).context_length
+        if length is None or role.rpartition(".")[2] not in ("default", "patient"):
+            continue
+        for item in items:
+            whole = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
+            if (needed := tokens(whole)) > length:
+                raise ConfigurationError(
+                    f"models.{role}: {name!r} reads {length} tokens (context_length), and what is told of {item.id} "
+                    f"alone has about {needed}: leave it out, or name a model that reads more"
+                )
 
 
 def check_keys(contexts: Sequence[Context]) -> None:

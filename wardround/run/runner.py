@@ -15,7 +15,7 @@ from retrieval import BUILTIN, Memory, RememberedCase, open_memory
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.preflight import check_languages, check_servers
+from wardround.config.preflight import check_languages, check_lengths, check_servers
 from wardround.config.selection import Item, select
 from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.local import run_here
@@ -57,6 +57,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     if context.sub_departments is None:
         context = context.model_copy(update={"sub_departments": selected.sub_departments})
     check_languages(selected.items, context)
+    check_lengths(selected.items, context)
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):
         raise ConfigurationError(

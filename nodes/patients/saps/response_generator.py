@@ -13,7 +13,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.saps.state_tracker import Action
-from nodes.state.chart import Turn
+from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
 from prompts import load_words, mark
 
@@ -68,7 +68,7 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
         response_generator,
         ReleasedView(
             words=dialogue[-1].text,
-            dialogue=dialogue[:-1],
+            dialogue=Told(dialogue[:-1]),
             action=state["action"],
             released=state["released"],
             requirement=state["requirement"],

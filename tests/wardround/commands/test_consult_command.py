@@ -76,6 +76,17 @@ def test_a_person_as_patient_may_go_to_the_examiner_and_say_goodbye(tmp_path: Pa
     assert said[-1]["finished"] and said[-1]["text"] == "I must go."
 
 
+def test_a_person_whose_answer_is_none_is_told_why_and_asked_again(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    shown = consult(
+        ["When did this begin, and how has it developed since?", "Two days ago.", "/end"], out, seat="patient"
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "That is no answer yet: text: it only says back what was just said to it" in flat(shown)
+    said = [call["answer"]["text"] for call in dialogue(out) if call["role"] == "patient"]
+    assert said[0] == "Two days ago." and len(said) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("left_after", [0, 1, 2, 3, 5])
 def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from retrieval import CaseMemoryError
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
-from tests.support.runs import CASES, outcomes, results, run, short
+from tests.support.runs import CASES, outcomes, results, run, short, spec
 from wardround.config.experiment import Experiment
 from wardround.run.outages import outlasting
 from wardround.store.durable_lines import RunStoppedError
@@ -70,13 +70,17 @@ def test_a_judge_whose_server_takes_no_question_stops_the_run_too_and_its_case_i
         assert run(experiment, tmp_path)["scored"] == 1 and len(doctors.requests) == asked
 
 
-def test_a_server_that_dies_in_the_middle_of_a_run_costs_no_case(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("asked", "least"), [("default", 20), ("diagnosis_judge", 1)])
+def test_a_server_that_dies_in_the_middle_of_a_run_or_of_scoring_costs_no_case(
+    asked: str, least: int, tmp_path: Path
+) -> None:
     server = FakeServer(latency=0.01)
     server.start()
-    experiment = short(server, max_attempts=3, timeout=1)
+    models = {"default": "offline", asked: spec(server)}
+    experiment = short(models=models, max_attempts=3, timeout=1, concurrency=1 if asked != "default" else 4)
 
     def die_and_come_back() -> None:
-        while len(server.requests) < 20:
+        while len(server.requests) < least:
             time.sleep(0.005)
         server.stop()
         time.sleep(1.0)

@@ -1,0 +1,86 @@
+"""A prompt that will not fit is shortened by one rule, which the record tells, or ends its case as what it is."""
+
+from typing import Any
+
+import pytest
+
+from graphs import clinical_workflow, consultation
+from llm import ModelSettings
+from llm.fitting import RECALLED, TURNS, fitted, tokens
+from nodes.state.chart import Told, Turn
+from nodes.state.stage import Recalled
+from tests.graphs.scripting import asked_of, builtin, calls, raw, seats
+from tests.llm.examinee import View, fail, spec
+from tests.support.fake_server import ChatRequest, FakeServer, Fault
+
+SHORT = {"general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 6}
+WORDS = " ".join(f"On day {day} it hurt more than on day {day - 1}." for day in range(30))
+LONG: dict[str, Any] = {"PatientReply": {"text": WORDS}, "DoctorTurn": {"text": "And what else?", "finished": False}}
+
+
+def talkative(request: ChatRequest) -> Any:
+    return LONG.get(request.name)
+
+
+def longer_than(most: int) -> Any:
+    """Refuses prompts of a doctor of more tokens."""
+
+    def refused(request: ChatRequest) -> Fault | None:
+        return "too_long" if request.model == "doctor" and tokens(raw(request)) > most else None
+
+    return refused
+
+
+@pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])
+@pytest.mark.parametrize("known", [True, False])
+def test_recalled_cases_go_first_and_then_the_oldest_turns_be_the_length_known_or_found_out(
+    case_id: str, known: bool
+) -> None:
+    case, most = builtin(case_id), 1500
+    with FakeServer(answer=talkative, faults=() if known else longer_than(most)) as server:
+        models, block = seats(server), {}
+        if known:
+            block = {"doctor": {"spec": models["doctor"], "context_length": most, "max_tokens": 100}}
+            models["doctor"] = "doctor"
+        result = clinical_workflow.invoke({"case": case}, context={"models": models, "model": block, **SHORT})
+    asked = [call for call in calls(result, "doctor") if "/turn" in call.id]
+    assert len(asked) == 6 and [call.error for call in asked] == [None] * 6
+    assert not asked[0].left_out and asked[-1].left_out[RECALLED] == 3 and asked[-1].left_out[TURNS] >= 1
+    assert all(RECALLED in call.left_out for call in asked if TURNS in call.left_out)
+    taken = [request for request in asked_of(server, "doctor") if request.status == 200]
+    assert all(tokens(raw(request)) <= most for request in taken)
+    last = raw(taken[-1])
+    assert "its beginning is left out" in last or "开头部分从略" in last
+    assert case.patient.chief_complaint in last
+
+
+def test_a_conversation_in_plain_words_forgets_its_oldest_turns_and_keeps_its_last() -> None:
+    most = 1200
+    with FakeServer(answer=talkative, faults=longer_than(most)) as server:
+        models = {role: seats(server)[role] for role in ("doctor", "patient", "extraction", "refiner")}
+        context = {"models": models, "plain_words": True, "max_turns": 6}
+        result = consultation.invoke({"case": builtin("surgery-01")}, context=context)
+    asked = [call for call in calls(result, "doctor") if "/turn" in call.id]
+    assert [call.error for call in asked] == [None] * len(asked)
+    assert asked[-1].left_out.keys() == {TURNS}
+    taken = [request for request in asked_of(server, "doctor") if request.status == 200]
+    assert all(tokens(raw(request)) <= most for request in taken)
+    assert "On day 29" in str(taken[-2].messages[-1])
+
+
+async def test_what_cannot_be_shortened_ends_as_context_length_and_is_not_sent_where_the_length_is_known() -> None:
+    with FakeServer() as server:
+        block = {"tiny": {"spec": spec(server), "context_length": 50}}
+        told, call = await fail(
+            ModelSettings.model_validate({"models": {"default": "tiny"}, "model": block}), Exception
+        )
+    assert "reads 50 at most" in told and call.attempts == 0 and not server.requests
+    assert (call.error or "").startswith("context_length: ")
+
+
+def test_only_what_may_be_left_out_is() -> None:
+    view = View("A long report. " * 99)
+    assert fitted(view, lambda view: tokens(view.report), 10) == (view, {})
+    told = Told([Turn(speaker="doctor", text="Why?")])
+    assert told.shorter() == [] and Told().shorter() is None
+    assert Recalled([], ("symptoms",), "en").shorter() is None
