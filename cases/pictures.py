@@ -5,7 +5,7 @@ A case file may come from anybody. What it names as a picture is opened and sent
 
 import io
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from cases.case import Case
 
@@ -78,6 +78,8 @@ def picture_faults(case: Case) -> Iterator[tuple[str, str]]:
 def picture_fault(folder: str | Path, file: str) -> str | None:
     """Why a file that a case names is no picture of its folder, every link followed; None if it is one."""
     try:
+        if PureWindowsPath(file).drive:  # Windows would ask another host for it before anything is found out
+            return f"{file!r} leads out of the case's folder; put the picture into it"
         within = Path(folder).resolve()
         path = (within / file).resolve()
         if not path.is_relative_to(within):

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -67,7 +68,7 @@ class ModelBlock(Strict):
     @field_validator("extra_body")
     @classmethod
     def _no_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
-        if secret := next((name for name in body if _SECRET_FIELD.search(name)), None):
+        if secret := next((name for name in _names(body) if _SECRET_FIELD.search(name)), None):
             raise ValueError(f"{secret}: what is secret stands in the environment; see api_key_env and headers")
         return body
 
@@ -110,6 +111,15 @@ class ModelBlock(Strict):
             ModelSpecError: a variable is not set.
         """
         return {name: _VARIABLE.sub(lambda found: variable(found[1], "headers"), v) for name, v in self.headers.items()}
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The names of all fields, however deep."""
+    if isinstance(value, dict):
+        yield from map(str, value)
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _names(part)
 
 
 ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from llm.blocks import OWN, ModelBlock
-from llm.egress import stays
+from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
 from llm.objects import OBJECT, object_of
 from llm.retries import brief
@@ -62,6 +62,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
 
     from llm.transport import hold
 
+    keep_loopback_direct()
     options |= {"timeout": settings.timeout, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key

@@ -29,6 +29,14 @@ def close_egress() -> None:
         sys.addaudithook(_hold)
 
 
+def keep_loopback_direct() -> None:
+    """Let no proxy of the environment carry what is meant for this machine: it would see it, and may be elsewhere."""
+    if any(name.lower().endswith("_proxy") and name.lower() != "no_proxy" for name in os.environ):
+        given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+        spared = ",".join(dict.fromkeys(filter(None, [*given.split(","), "localhost", "127.0.0.1", "::1"])))
+        os.environ.update(NO_PROXY=spared, no_proxy=spared)
+
+
 def is_closed() -> bool:
     """Whether nothing may leave."""
     return _closed

@@ -166,8 +166,9 @@ def brief(error: BaseException) -> str:
         return (
             f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
         )
-    text = masked(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
+    text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
+    text = masked(text)
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]

@@ -5,10 +5,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from cases.registry import nearest
 from llm.errors import ModelSpecError
+from llm.masking import masked
 from llm.objects import OBJECT
 from llm.role import known_roles
 
@@ -128,10 +129,11 @@ def _check_url(url: str) -> None:
         raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
     if not host:
         raise ModelSpecError(f"the base URL {url!r} names no host")
-    if parts.username is not None or parts.query or parts.fragment:
+    plain = unquote(url)
+    if parts.username is not None or parts.query or parts.fragment or masked(plain) != plain:
         # Specs stand in every record of a run.
         raise ModelSpecError(
-            "the base URL must not hold a user, password, query or fragment; a server's key is WARDROUND_API_KEY"
+            "the base URL must not hold a user, password, query, fragment or key; a server's key is WARDROUND_API_KEY"
         )
 
 

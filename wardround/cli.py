@@ -87,6 +87,10 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     end_gently()
     os.environ.update(UNTRACED)
+    if any(name.lower().endswith("_proxy") for name in os.environ):
+        from llm.egress import keep_loopback_direct
+
+        keep_loopback_direct()
     if NO_EGRESS in sys.argv or os.environ.get("WARDROUND_NO_EGRESS"):  # before a plug-in is loaded
         from llm.egress import close_egress
 

@@ -38,7 +38,11 @@ def test_a_picture_in_the_folder_is_read_with_the_type_that_its_content_has(fold
     assert read_picture(folder / "ct.jpg") == (PNG, "image/png")
 
 
-@pytest.mark.parametrize("file", ["../id_rsa", "images/../../id_rsa", "/etc/hostname", "link.png", "linked/id_rsa"])
+@pytest.mark.parametrize(
+    "file",
+    ["../id_rsa", "images/../../id_rsa", "/etc/hostname", "link.png", "linked/id_rsa", r"C:\x.png", "c:x.png",
+     r"\\host\share\x.png", "//host/share/x.png", r"\\?\C:\x.png"],
+)  # fmt: skip
 def test_no_way_leads_out_of_the_folder(folder: Path, file: str) -> None:
     (folder / "link.png").symlink_to(folder.parent / "id_rsa")
     (folder / "linked").symlink_to(folder.parent)
@@ -73,7 +77,9 @@ def test_a_picture_that_is_too_large_is_refused(folder: Path, monkeypatch: pytes
     assert "is larger than" in str(picture_fault(folder, "hole.png"))
 
 
-@pytest.mark.parametrize("file", ["images", "no.png", "a\0b.png", "x" * 5000, "/dev/zero", "ring.png"])
+@pytest.mark.parametrize(
+    "file", ["images", "no.png", "a\0b.png", "x" * 5000, "/dev/zero", "ring.png", "\ud800.png", "~/x.png"]
+)
 def test_what_is_no_file_is_refused(folder: Path, file: str) -> None:
     (folder / "ring.png").symlink_to("ring.png")
     assert picture_fault(folder, file)

@@ -16,7 +16,7 @@ import pytest
 from cases import load_cases
 from tests.graphs.scripting import pictures_in
 from tests.support.fake_server import FakeServer
-from tests.support.studio import KEY, TOKEN, Server, serving
+from tests.support.studio import KEY, ROOT, TOKEN, Server, serving
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
@@ -55,10 +55,11 @@ def server(tmp_path_factory: pytest.TempPathFactory, ours: FakeServer, pages: "P
 
 
 class Pages(ThreadingHTTPServer):
-    """A site under any name: its page is what `body` says; what is told to it is kept."""
+    """A site under any name: its page is what `body` says; the paths that it is asked for are kept."""
 
     def __init__(self) -> None:
-        self.body, self.told = "", []
+        self.body = ""
+        self.told: list[str] = []
         super().__init__(("127.0.0.1", 0), _Page)
 
     @property
@@ -78,10 +79,14 @@ class _Page(BaseHTTPRequestHandler):
     server: Pages
 
     def do_GET(self) -> None:
+        self.server.told.append(self.path)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
         self.wfile.write(self.server.body.encode())
+
+    do_POST = do_GET
 
     def log_message(self, *_: object) -> None:
         pass
@@ -106,6 +111,23 @@ def run(server: Server, context: dict[str, Any] | None = None, **given: Any) -> 
     asked = {"assistant_id": "clinical_workflow", "context": {**QUICK, **(context or {})}, **given}
     _, reply, _ = ask(server, f"/{TOKEN}/runs/wait", asked)
     return reply
+
+
+def test_langgraphs_own_command_in_a_clone_is_held_to_the_same(
+    tmp_path: Path, pages: Pages, theirs: FakeServer
+) -> None:
+    """And it posts nothing where the environment says so."""
+    shutil.copy(ROOT / "langgraph.json", tmp_path)
+    collector = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": f"http://localhost:{pages.port}"}
+    asked = len(pages.told)
+    with serving(tmp_path, "--no-browser", "--no-reload", program="langgraph", setting=collector) as running:
+        assert ask(running, "/ok")[0] == 403
+        for header, name in (("Origin", "https://evil.example"), ("Origin", "null"), ("Host", "evil.example")):
+            assert ask(running, f"/{TOKEN}/runs/wait", {}, **{header: name})[0] == 403
+        given = {"case_id": "surgery-03"}
+        assert "--allow models" in run(running, {"models": {"default": f"openai:any@{theirs.base_url}"}}, input=given)
+        assert "diagnosis_basis" in run(running, input=given)
+    assert theirs.requests == [] and pages.told[asked:] == []
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", f"{STUDIO}.evil.example"])

@@ -51,6 +51,12 @@ async def test_a_blocks_own_parameters_go_before_the_runs() -> None:
     assert sent["response_format"]["type"] == "json_schema"
 
 
+@pytest.mark.parametrize("body", [{"api_key": "x"}, {"a": {"api_key": "x"}}, {"a": [{"b": {"Authorization": "x"}}]}])
+def test_no_secret_stands_in_a_body_however_deep(body: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="what is secret stands in the environment"):
+        ModelSettings.model_validate({"model": {"mine": {"spec": "openai:any@http://h/v1", "extra_body": body}}})
+
+
 async def test_a_temperature_of_default_is_not_sent() -> None:
     assert "temperature" not in await body(temperature="default")
     with FakeServer() as server:

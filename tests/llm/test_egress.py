@@ -173,6 +173,25 @@ def test_a_database_elsewhere_is_told_from_one_here(address: str, here: bool) ->
     assert postgres._on_this_machine(conninfo.conninfo_to_dict(address)) is here
 
 
+def test_a_service_of_the_environment_may_be_a_database_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGSERVICE", "far")
+    assert not postgres._on_this_machine({"dbname": "db"})
+
+
+async def test_no_proxy_of_the_environment_carries_what_is_meant_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: FakeServer
+) -> None:
+    with Redirecting(500, "/") as proxy:
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "intranet.example")
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        for host in ("127.0.0.1", "localhost"):
+            await put(ModelSettings(models={"default": f"openai:any@http://{host}:{elsewhere.port}/v1"}))
+        assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == "intranet.example,localhost,127.0.0.1,::1"
+        assert proxy.asked == 0 and len(elsewhere.requests) == 2
+
+
 def _may_unshare() -> bool:
     tool = shutil.which("unshare")
     return tool is not None and subprocess.run([tool, "-rn", "true"], capture_output=True).returncode == 0

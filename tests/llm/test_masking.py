@@ -29,6 +29,8 @@ SECRET = "hunter2"
         "https://host/v1?model=x&X-Api-Key=hunter2",
         "https://host/v1#access_token=hunter2",
         "https://host/v1?sig=hunter2",
+        "https://host/v1;api_key=hunter2",
+        "host=host user=me password=hunter2",
         "openai:any@http://me:hunter2@host/v1",
     ],
 )
@@ -45,7 +47,14 @@ def test_an_address_is_shown_without_what_opens_it(address: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["openai:gemma2:9b@http://localhost:11434/v1", "http://[::1]:8000/v1?model=a", "a 12:30@home, 5 ml/kg", "me@x.org"],
+    [
+        "openai:gemma2:9b@http://localhost:11434/v1",
+        "http://[::1]:8000/v1?model=a",
+        "a 12:30@home, 5 ml/kg",
+        "me@x.org",
+        "hf:models/hf_smollm2_135m_instruct, max_tokens=70",
+        "https://gateway.example/v1/0123456789abcdef0123456789abcdef/openai",
+    ],
 )
 def test_nothing_else_is_changed(text: str) -> None:
     assert masked(text) == text
@@ -56,7 +65,21 @@ def test_any_text_can_be_masked_twice(text: str) -> None:
     assert masked(masked(text)) == masked(text)
 
 
-SPECS = ("openai:any@https://me:hunter2@host/v1", "openai:any@https://host/v1?api_key=hunter2")
+@pytest.mark.parametrize(
+    "key", ["sk-proj-hunter2-0a1B2c3D4e5F", "gsk_hunter20a1B2c3D4e5F6g7H", "Bearer hunter2-abc.def"]
+)
+def test_a_key_is_not_shown_wherever_it_stands(key: str) -> None:
+    for text in (f"http://host/{key}/v1", f"Incorrect API key provided: {key}.", f"{{'authorization': '{key}'}}"):
+        assert SECRET not in masked(text)
+
+
+SPECS = (
+    "openai:any@https://me:hunter2@host/v1",
+    "openai:any@https://host/v1?api_key=hunter2",
+    "openai:any@https://host/v1;api_key=hunter2",
+    "openai:any@https://host/v1/%3Fapi_key=hunter2",
+    "openai:any@https://host/sk-hunter2-0a1B2c3D4e5F/v1",
+)
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Server]:
+def serving(
+    folder: Path, *options: str, program: str = "wardround", setting: Mapping[str, str] = {}
+) -> Iterator[Server]:
+    """A server in a folder: ours, or LangGraph's own command; with more in its environment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -90,8 +93,8 @@ def serving(folder: Path, *options: str) -> Iterator[Server]:
         "LANGSMITH_API_KEY": "not-a-key",
         "NO_COLOR": "1",
     }
-    environment |= {"WARDROUND_TOKEN": TOKEN, "OPENAI_API_KEY": KEY}
-    command = [str(Path(sys.executable).with_name("wardround")), "dev", "--port", str(port), *options]
+    environment |= {"WARDROUND_TOKEN": TOKEN, "OPENAI_API_KEY": KEY, **setting}
+    command = [str(Path(sys.executable).with_name(program)), "dev", "--port", str(port), *options]
     log = folder / "server.log"
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)

@@ -91,6 +91,7 @@ def served(origins: list[str]) -> dict[str, object]:
     return {
         "dependencies": ["."],
         "graphs": {name: f"wardround.served:{name}" for name in catalogue.served()},
+        "env": {**UNTRACED, **SILENT},  # also for who starts LangGraph's own command in a clone
         "http": {
             "app": "wardround.serving.guard:app",
             "cors": {"allow_origins": origins, "allow_methods": ["*"], "allow_headers": ["*"], "expose_headers": ["*"]},

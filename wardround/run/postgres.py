@@ -95,7 +95,8 @@ def _on_this_machine(parts: dict[str, Any]) -> bool:
     """Whether all hosts of an address, which may be several, are this machine or sockets in a folder of it."""
     hosts = [parts.get("host", os.environ.get("PGHOST")), parts.get("hostaddr", os.environ.get("PGHOSTADDR"))]
     each = [host for given in hosts for host in str(given or "").split(",")]
-    return "service" not in parts and all(is_loopback(host) or host.startswith(("/", "@")) for host in each)
+    service = parts.get("service", os.environ.get("PGSERVICE"))
+    return not service and all(is_loopback(host) or host.startswith(("/", "@")) for host in each)
 
 
 def _without_password(text: str, url: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any
+from unicodedata import normalize
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from scoring.metrics.statistics import Estimate
 
 NOTHING = "-"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
-_FORMULA = tuple("=+-@\t\n＝＋－＠")  # what a spreadsheet takes a cell for that begins so
+_FORMULA = tuple("=+-@")  # what a spreadsheet takes a cell for that begins so, full width or small too
 
 
 class DoesNotFitError(ValueError):
@@ -159,4 +160,6 @@ def _no_formula(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", " ")  # which csv does not quote, and some take for the end of a row
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    # Some pass over blanks, and over marks that nobody sees.
+    seen = next((letter for letter in text if letter.isprintable() and not letter.isspace()), "")
+    return f"'{text}" if normalize("NFKC", seen).startswith(_FORMULA) else text
