@@ -179,7 +179,10 @@ def differing(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -
     if found["scores"] != expected["scores"]:
         told.append("other scores")
     by_case = {result["case_id"]: result for result in expected["results"]}
-    told += [f"{one['case_id']} differs" for one in found["results"] if one != by_case.get(one["case_id"])]
+    for one in found["results"]:
+        whole = by_case.get(one["case_id"], {})
+        fields = [key for key in one if one[key] != whole.get(key)]
+        told += [f"{one['case_id']}, {key}: {str(one[key])[:300]} not {str(whole.get(key))[:300]}" for key in fields]
     return told
 
 
