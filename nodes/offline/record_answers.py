@@ -49,6 +49,8 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     if found := _on_histories(facts, question, language) or answering(facts, question, language):
         fresh = [fact for fact in found if fact.text not in said]
         return _tell(fresh or found[:_AT_ONCE], language)
+    if _PATTERNS["character"].search(question):  # of the complaint itself, which nobody denies who has come for it
+        return _tell(_story(facts, said), language) or str(words["all_said"])
     return str(words["ask_back" if is_vague(question, language) else "nothing"])
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from cases import PatientRecord
+from cases import PatientRecord, load_cases
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.record_answers import answer_from_record, wants_examination
@@ -102,3 +102,15 @@ def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_ph
 )
 def test_an_order_is_told_from_a_question_about_earlier_examinations(words: str, wanted: bool) -> None:
     assert wants_examination(words) == wanted
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nobody_denies_how_the_complaint_is_that_brought_them(language: Language) -> None:
+    question = load_words("medchain/words", language)["doctor"]["questions"][1]
+    words = load_words("consultation/words", language)["patient"]
+    answers = {
+        case.id: answer_from_record(question, case.patient, [], language)
+        for case in load_cases()
+        if case.language == language
+    }
+    assert [name for name, told in answers.items() if told in (words["nothing"], words["all_said"])] == []
