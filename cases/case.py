@@ -35,6 +35,11 @@ def is_none(value: object) -> bool:
     return value is None
 
 
+def is_empty(value: object) -> bool:
+    """The same of a text or a collection."""
+    return not value
+
+
 class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
@@ -53,6 +58,9 @@ class Image(Strict):
 
     file: RequiredText = Field(description="Path, relative to the folder of the case file.")
     item: AuxiliaryItem = Field(description="The examination that shows it: its image class.")
+    name: Text = Field(
+        "", exclude_if=is_empty, description="What it is ordered by within its class, such as angiography."
+    )
 
     @model_validator(mode="after")
     def _is_imaging(self) -> "Image":
@@ -86,10 +94,40 @@ class AnswerKey(Strict):
     imaging_reports: dict[AuxiliaryItem, RequiredText] = Field(
         default_factory=dict, description="Reference report by image class."
     )
+    picture_reports: dict[str, RequiredText] = Field(
+        default_factory=dict, exclude_if=is_empty, description="By file, where pictures have reports of their own."
+    )
     diagnosis: list[RequiredText] = Field(default_factory=list, description="Diagnoses, the principal one first.")
     diagnosis_basis: Text = ""
     treatment_course: Text = ""
     treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
+    question: Text = Field("", exclude_if=is_empty, description="What an examination asks at the end of the record.")
+    options: dict[str, RequiredText] = Field(
+        default_factory=dict, exclude_if=is_empty, description="What there is to choose from, by letter."
+    )
+    option: Text = Field("", exclude_if=is_empty, description="The letter of the right one.")
+    entities: list[RequiredText] = Field(
+        default_factory=list, exclude_if=is_empty, description="Names that the source marked in the record."
+    )
+    inferred: Annotated[list[str], UniqueItems] = Field(
+        default_factory=list,
+        exclude_if=is_empty,
+        description="Parts of this key that the source does not state: an importer made them of something else.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_itself(self) -> "AnswerKey":
+        if self.option and self.option not in self.options:
+            raise ValueError(f"option {self.option!r} is none of the options {', '.join(self.options) or '(none)'}")
+        if unknown := set(self.inferred) - set(type(self).model_fields) | {"inferred"} & set(self.inferred):
+            raise ValueError(f"inferred: {', '.join(sorted(unknown))} is no part of an answer key")
+        return self
+
+    @property
+    def stated(self) -> "AnswerKey":
+        """What the source itself states."""
+        kept = self.model_fields_set - {*self.inferred, "inferred"}
+        return AnswerKey.model_validate({name: getattr(self, name) for name in kept})
 
 
 class Provenance(Strict):

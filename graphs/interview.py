@@ -19,8 +19,13 @@ patients_side = chosen(lambda context: PATIENTS[context.patient].graph)
 
 
 def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """Some patients speak first, unless they have done so to several doctors at once."""
-    opens = PATIENTS[context_of(runtime).patient].opens and not state.get("dialogue")
+    """Some patients speak first, unless they have done so to several doctors at once.
+
+    A greeting is one of the turns, and needs another after it.
+    """
+    context = context_of(runtime)
+    patient = PATIENTS[context.patient]
+    opens = patient.opens and context.max_turns > patient.greets and not state.get("dialogue")
     return "patient opens" if opens else recall_first(state, runtime)
 
 
@@ -29,16 +34,20 @@ def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["w
     return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
-def ended_or_answer(state: InterviewState) -> Literal["asked", "concluded, or turns used up"]:
-    """Two ends: the doctor concluded, or the turns are used up (the last question stays unanswered)."""
-    return "concluded, or turns used up" if state["dialogue_ended"] else "asked"
+def ended_or_answer(
+    state: InterviewState, runtime: Runtime[Context]
+) -> Literal["asked", "concluded, or turns used up"]:
+    """Two ends: the doctor concluded, or the turns are used up; the last question is answered by who tracks it."""
+    answered = "turn_limit" if PATIENTS[context_of(runtime).patient].tracks else ""
+    return "asked" if state["dialogue_ended"] in ("", answered) else "concluded, or turns used up"
 
 
 def ended_or_question(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """A third end: the patient has nothing more to talk about. After the patient's opening the doctor comes in."""
+    """The end may come with the patient's reply. After the patient's opening the doctor comes in."""
     if state.get("dialogue_ended"):
-        return "patient ended"
-    return "answered" if turn_number(state["dialogue"]) else recall_first(state, runtime)
+        return "answered for good"
+    opening = PATIENTS[context_of(runtime).patient].greets
+    return "answered" if turn_number(state["dialogue"]) > opening else recall_first(state, runtime)
 
 
 def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any, Any]:
@@ -60,7 +69,12 @@ def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any,
     builder.add_conditional_edges(
         "patient",
         ended_or_question,
-        {"answered": "question", "patient ended": END, "with retrieval": "recall", "without": "question"},
+        {
+            "answered": "question",
+            "answered for good": END,
+            "with retrieval": "recall",
+            "without": "question",
+        },
     )
     return builder
 

@@ -200,6 +200,12 @@ class DialogueSettings(TurnSettings):
         description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    result_gate: Literal["audit", "strict"] = Field(
+        "audit",
+        description="SAPS and Med-PMC: an order opens the results that the model reads in it, and those that no rule "
+        "finds named there are counted; or it opens only what a rule finds named.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     doctor_knows: Literal["nothing", "complaint"] = Field(
         "nothing",
         description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import cases.importers.agentclinic
 import cases.importers.ai_hospital
+import cases.importers.aie
 import cases.importers.medchain
+import cases.importers.medpmc
 import cases.importers.medqa  # noqa: F401  the last of those that register themselves
 from cases.importers.registry import IMPORTERS, Importer, importer
 from cases.importers.source import ImportResult, Record, Source

@@ -1,8 +1,8 @@
 """MedQA-USMLE: questions that describe a patient, as JSON lines (CliniChat, section 3.1).
 
 A case study question reads like a note: history, findings, and a closing question whose right answer is the diagnosis,
-or else the next step. Questions that describe no patient are left out, and a warning counts them. What is asked and
-what could be chosen stands in the provenance.
+or else the next step. Questions that describe no patient are left out, and a warning counts them. What is asked, what
+could be chosen and the right letter stand in the answer key.
 """
 
 import re
@@ -11,22 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases.case import Case
-from cases.importers.findings import Findings
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
+from cases.importers.vignettes import read_vignette
 from cases.notes import Note
 from cases.text.demographics import demographics
-from cases.text.note_sections import heading, read_sections
+from cases.text.note_sections import heading
 from cases.text.prose import phrase
 from cases.text.sentences import sentences
 from cases.vocabulary import patterns
 
-_HISTORIES = {
-    "past_history": ("past_history", "medications", "allergies", "immunizations"),
-    "personal_history": ("personal_history",),
-    "family_history": ("family_history",),
-    "present_illness": ("present_illness", "review_of_systems"),
-}
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
@@ -116,31 +110,22 @@ def _study(record: Record) -> CaseStudy | None:
 
 
 def _data(study: CaseStudy) -> dict[str, Any]:
-    sections = read_sections(study.told, "en")
-    stated = demographics(study.told)
-    history = {name: " ".join(_under(sections, *parts)) for name, parts in _HISTORIES.items()}
-    complaint = _under(sections, "chief_complaint") or sentences(study.told)[:1]
-    findings = Findings()
-    findings.add_physical({"General Examination": " ".join(_under(sections, "physical_examination"))})
-    for line in _under(sections, "test_results"):
-        findings.add_text("Laboratory", line)
-    key: dict[str, Any] = {"examination_items": findings.items}
-    if study.asks_diagnosis:
-        key["diagnosis"] = [study.answer]
-    elif study.asks_plan:
-        key["treatment_course"] = study.answer
-    options = "; ".join(f"{letter}: {text}" for letter, text in study.options.items())
-    note = (study.asked, options and f"Choices: {options}.", f"Answer: {study.answer}.")
+    vignette = read_vignette(study.told, "en")
+    letter = next((letter for letter, text in study.options.items() if text == study.answer), "")
     return {
-        "patient": {"age_years": stated.age_years, "sex": stated.sex, "chief_complaint": complaint[0], **history},
-        "examinations": findings.record,
-        "key": key,
+        "patient": vignette.patient,
+        "examinations": vignette.findings.record,
+        "key": {
+            "examination_items": vignette.findings.items,
+            "diagnosis": [study.answer] if study.asks_diagnosis else [],
+            "treatment_course": study.answer if study.asks_plan else "",
+            "question": study.asked,
+            "options": study.options if letter else {},
+            "option": letter,
+            "inferred": ["examination_items"],
+        },
         "provenance": {
             "source": f"MedQA-USMLE ({study.record.source.path.name})",
-            "note": " ".join(filter(None, note)),
+            "note": f"Answer: {study.answer}.",
         },
     }
-
-
-def _under(sections: Mapping[str, tuple[str, ...]], *names: str) -> list[str]:
-    return [line for name in names for line in sections.get(name, ())]

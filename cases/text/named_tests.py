@@ -1,13 +1,24 @@
 """Tests as doctors name them in free words, and the closed examination item that each is filed under."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
-from cases.vocabulary import EXAMINATION_ITEMS, normalise, spelled, word_list
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, normalise, spelled, word_list
 
-_EXAMINING = re.compile(r"(?:\b(?:examine|palpate|auscultate|inspect|listen)\b|检查|触诊|听诊)[^,.;，。；、]{0,40}")
+# Words that say that a region is examined, and how far they reach.
+_EXAMINING = re.compile(
+    r"\b(?:examine|palpate|auscultate|inspect|listen|feel|look at|press on|exam(?:ination)? of)\b[^,.;]{0,40}"
+    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查][一个下听看摸按查])[^,.;，。；、]{0,12}"
+)
+_EXAMINED = re.compile(
+    r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?)\b"  # "a skin exam"
+    r"|[^,.;，。；、\s]{1,10}?(?:查体|体检|体格检查|检查|听诊|触诊|叩诊)"
+)
+_JOINED = re.compile(r"\b(?:and|plus|then)\b|[和及与并再]")
+# Items under which many tests are filed together: what is not named in the text was not done.
+COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
 
 
@@ -19,24 +30,53 @@ class NamedTest:
         spelling: as it stands there, folded.
         item: the closed examination item under which its result is filed.
         spellings: other names of the same test, and of its parts; empty if the name stands for the whole item.
+        apart: whether it is filed under an item for want of one of its own, as an electrocardiogram is.
     """
 
     spelling: str
     item: str
     spellings: tuple[str, ...] = ()
+    apart: bool = False
 
 
 def named_tests(text: str) -> list[NamedTest]:
     """The examinations that a text calls by a name of their own, in its order; a name inside a longer one is that."""
+    first: dict[str, NamedTest] = {}
+    for _, _, name in placed_tests(text):
+        first.setdefault(name.spelling, name)
+    return list(first.values())
+
+
+@lru_cache(maxsize=4096)
+def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
+    """The same, each with its place in the folded text, as often as it stands there."""
     folded = normalise(text)
     found = [(*match.span(), name) for name in _names() for match in spelled(name.spelling).finditer(folded)]
     found += _regions_examined(folded, [(start, end) for start, end, _ in found])
-    longest: dict[str, tuple[int, NamedTest]] = {}
-    for start, end, name in sorted(found, key=lambda place: (place[0], -place[1])):
-        inside = any(a <= start and end <= b and (a, b) != (start, end) for a, b, _ in found)
-        if not inside and name.spelling not in longest:
-            longest[name.spelling] = (start, name)
-    return [name for _, name in longest.values()]
+    longest = [
+        (start, end, name)
+        for start, end, name in found
+        if not any(
+            (a <= start and end <= b and (a, b) != (start, end)) or (not name.spellings and start < a < end < b)
+            for a, b, _ in found
+        )  # "查血" is not in "查血酮"
+    ]
+    return tuple(sorted(longest, key=lambda place: (place[0], -place[1])))
+
+
+def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
+    """The sentences of its item's report that tell of a test.
+
+    A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed there, or
+    it names another of its kind.
+    """
+    own = [line for line in report if any(occurs(name, line) for name in test.spellings)]
+    if not test.spellings:
+        return [*report]
+    if test.item in IMAGE_CLASSES and not test.apart:
+        others = (name for name in named_tests(" ".join(report)) if name.item == test.item and name.spellings)
+        return own if any(not {*name.spellings} & {*test.spellings} for name in others) else [*report]
+    return own or ([] if test.apart or test.item in COLLECTIVE else [*report])
 
 
 def occurs(spelling: str, text: str) -> bool:
@@ -45,20 +85,31 @@ def occurs(spelling: str, text: str) -> bool:
     return folded != "" and spelled(folded).search(normalise(text)) is not None
 
 
-def _regions_examined(folded: str, tests: list[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
-    """Regions in the clause of a verb of examining, unless that verb belongs to a test (an ultrasound of the belly)."""
-    clauses = [
-        clause
-        for clause in _EXAMINING.finditer(folded)
-        if not any(start < clause.end() and clause.start() <= end for start, end in tests)
-    ]
-    labels = re.finditer(r"[a-z ]{1,30}? exam(?:ination)?s?\b", folded)  # "a skin exam"
+def _regions_examined(folded: str, tests: Sequence[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
+    """Regions that a word of examining is about, unless it belongs to a test (an ultrasound of the belly)."""
     return [
-        (clause.start() + match.start(), clause.start() + match.end(), region)
-        for clause in (*clauses, *labels)
+        (begin + match.start(), begin + match.end(), region)
+        for begin, end in (*_after_a_verb(folded, tests), *_before_a_noun(folded, tests))
         for region in _regions()
-        for match in spelled(region.spelling).finditer(clause.group())
+        for match in spelled(region.spelling).finditer(folded[begin:end])
     ]
+
+
+def _after_a_verb(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What verbs reach: up to the phrase of the next test ("examine the chest and get a CT of the head")."""
+    for clause in _EXAMINING.finditer(folded):
+        if any(start <= clause.start() <= end + 1 for start, end in tests):
+            continue
+        test = min((start for start, _ in tests if clause.start() < start < clause.end()), default=None)
+        joined = [match.start() for match in _JOINED.finditer(folded, clause.start(), test or clause.end())]
+        if test is None or joined:
+            yield clause.start(), joined[-1] if test is not None else clause.end()
+
+
+def _before_a_noun(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What stands before "examination", from the last test on ("a CT and a skin examination")."""
+    for label in _EXAMINED.finditer(folded):
+        yield max([label.start(), *(end for start, end in tests if start < label.end())]), label.end()
 
 
 def labelled_test(text: str) -> list[NamedTest]:
@@ -96,4 +147,4 @@ def _tests() -> Iterator[NamedTest]:
         spellings = tuple(normalise(spelling) for spelling in (*names, *test.get("parts", ())))
         for spelling in names:
             item = EXAMINATION_ITEMS.require(test["item"])
-            yield NamedTest(normalise(spelling), item, () if test.get("whole") else spellings)
+            yield NamedTest(normalise(spelling), item, () if test.get("whole") else spellings, "apart" in test)

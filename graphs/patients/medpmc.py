@@ -53,6 +53,7 @@ class PatientActorState(PatientSideState, total=False):
     kind: Kind
     action: Action
     ordered: list[str]
+    unnamed: list[str]
     findings: dict[str, str]
     found_pictures: list[Picture]
     released: list[str]
@@ -89,9 +90,11 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
 @patient(
     "medpmc",
     examines=True,
+    opens=True,
+    greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("patient_profession", "actor", "pictures_in_dialogue"),
+    settings=("patient_profession", "actor", "pictures_in_dialogue", "result_gate"),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
     """One reply of the patient, in the manner of the actor, or of the technician."""

@@ -32,7 +32,15 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     return "concluded" if state["action"] == "Conclusion" else "to be answered"
 
 
-@patient("saps", examines=True, tracks=True, speaker="response_generator")
+@patient(
+    "saps",
+    examines=True,
+    opens=True,
+    greets=True,
+    tracks=True,
+    speaker="response_generator",
+    settings=("result_gate",),
+)
 def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
     """One reply of the state-aware patient."""
     builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSideOutput)

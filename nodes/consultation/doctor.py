@@ -73,8 +73,8 @@ _ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who r
 def interview_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: the questions of a clinical interview, one a turn; then the examinations that similar cases had."""
     language = view.chart.presentation.language
-    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
     words = load_words("medchain/words", language)["doctor"]
+    asked = _asked(view, words["questions"])
     if asked < len(words["questions"]) and view.questions_left > 1:
         return DoctorTurn(text=words["questions"][asked], finished=False)
     text: str = words["farewell"]
@@ -92,11 +92,11 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
 def consult_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end."""
     language = view.chart.presentation.language
-    asked = sum(turn.speaker == "doctor" for turn in view.chart.dialogue)
     words, orders = (
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
+    asked = _asked(view, words["questions"])
     kept = 4 if view.tells else 3  # two orders, what is told, and the last word
     history = min(len(words["questions"]), asked + view.questions_left - kept)
     if asked < history:
@@ -118,6 +118,12 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
     return DoctorTurn(text=orders["told"].format(diagnosis=names, treatment=found.treatment), finished=False)
+
+
+def _asked(view: InterviewView, questions: Sequence[str]) -> int:
+    """How many turns the doctor has had, without a greeting in its name."""
+    said = [turn.text for turn in view.chart.dialogue if turn.speaker == "doctor"]
+    return len(said) - bool(said and said[0] not in questions)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
-from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs
+from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs, told_of
 from cases.text.sentences import sentences
 from cases.vocabulary import normalise, patterns
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
-# Items under which many tests are filed together: what is not named in the text was not done.
-_COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _PATTERNS = patterns("nodes.patients", "patterns")
 
 
@@ -34,13 +32,32 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
-        results, shown = release(record, [test.item], folder, send_pictures)
+        results, shown = release(_with_pictures_of(record, test), [test.item], folder, send_pictures)
         pictures += shown
-        if not shown:
-            texts += _sentences_on(test, record) or _whole(test, results)
+        for text in () if shown else results.values():
+            report = sentences(text)
+            told = told_of(test, report)
+            texts += [text] if told == report else told
     if not names:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
     return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
+
+
+def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:
+    """The record with those pictures of the test's class that an order by this name is for."""
+    of_class = [image for image in record.images if image.item == test.item]
+    named = [image for image in of_class if image.name and occurs(test.spelling, image.name)]
+    meant = named or ([image for image in of_class if not image.name] if not test.spellings else of_class) or of_class
+    if any(image.name for image in of_class) and test.spellings and not named:
+        meant = [image for image in of_class if not image.name]
+    return record.model_copy(update={"images": meant})
+
+
+def is_asked_for(name: str, words: str) -> bool:
+    """Whether the words call an examination by one of its names, and not only a part of it."""
+    known = {test.spelling for test in (*named_tests(name), *labelled_test(name))}
+    asked = {*asked_for(name, words)}
+    return bool(asked & known if known else asked)
 
 
 def asked_for(name: str, words: str) -> list[str]:
@@ -64,16 +81,6 @@ def asked_for(name: str, words: str) -> list[str]:
     return list(dict.fromkeys(allowed))
 
 
-def _sentences_on(test: NamedTest, record: ExaminationRecord) -> list[str]:
-    own = record.model_copy(
-        update={
-            "physical": {item: text for item, text in record.physical.items() if item == test.item},
-            "auxiliary": {item: text for item, text in record.auxiliary.items() if item == test.item},
-        }
-    )
-    return _sentences_with(test.spellings, own)
-
-
 def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[str]:
     return [
         sentence
@@ -81,10 +88,6 @@ def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[s
         for sentence in sentences(text)
         if any(occurs(name, sentence) for name in names)
     ]
-
-
-def _whole(test: NamedTest, results: dict[str, str]) -> list[str]:
-    return [] if test.spellings and test.item in _COLLECTIVE else list(results.values())
 
 
 def _own_words(name: str) -> list[str]:

@@ -22,7 +22,8 @@ class PatientSystem:
         graph: one reply of the patient's side per invocation; it takes and gives `PatientSideState`.
         examines: whether results of examinations are told in the dialogue; if not, they are done after it.
         opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
-        tracks: whether the doctor's actions are tracked, turn by turn.
+        greets: whether that opening holds a greeting too, which counts as the doctor's first turn.
+        tracks: whether the doctor's actions are tracked, turn by turn; the last that the turns allow is answered too.
         told: whether the doctor is to tell this patient diagnosis, reasons and plan in a consultation.
         doctor: the stage of the doctor's role that this patient is consulted by.
         speaker: the role that speaks for the patient.
@@ -33,6 +34,7 @@ class PatientSystem:
     graph: CompiledStateGraph[Any, Any, Any, Any]
     examines: bool
     opens: bool = False
+    greets: bool = False
     tracks: bool = False
     told: bool = False
     doctor: str = "consultation"
@@ -48,6 +50,7 @@ def patient(
     *,
     examines: bool,
     opens: bool = False,
+    greets: bool = False,
     tracks: bool = False,
     told: bool = False,
     doctor: str = "consultation",
@@ -67,7 +70,7 @@ def patient(
         if not isinstance(builder, StateGraph):
             raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
         graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
-        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, tracks, told, doctor, speaker, settings))
+        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
         return build
 
     return register

@@ -99,7 +99,8 @@ def test_findings_are_sorted_into_the_closed_items(case: Case) -> None:
 def test_the_key_holds_the_recorded_items_and_the_diagnosis_and_nothing_else(case: Case) -> None:
     assert case.key.diagnosis == ["Ureteral stone"]
     assert case.key.examination_items == list(case.examinations.results)
-    assert case.key.model_dump(exclude_defaults=True).keys() == {"diagnosis", "examination_items"}
+    assert case.key.model_dump(exclude_defaults=True).keys() == {"diagnosis", "examination_items", "inferred"}
+    assert case.key.stated.model_dump(exclude_defaults=True).keys() == {"diagnosis"}
 
 
 def test_the_objective_for_the_doctor_is_nowhere_in_the_case(case: Case) -> None:
@@ -173,10 +174,25 @@ def test_a_journal_question_becomes_a_case(tmp_path: Path) -> None:
     assert case.examinations.results == {
         "Spine and Limb Examination": "Joint aspiration: Needle-shaped crystals.",
         "X-ray": "Radiograph of the foot: Soft-tissue swelling.",
-        "Blood Test": "Uric acid: 9 mg/dL.",
+        "Blood Test": "Uric acid: 9 mg/dL. Laboratory studies showed a raised uric acid level.",
     }
+    assert case.key.question == "What is the diagnosis?"
+    assert (case.key.options, case.key.option) == ({"A": "Cellulitis", "B": "Acute gouty arthritis"}, "B")
     assert case.key.diagnosis == ["Acute gouty arthritis"]
     assert "https://example.org/picture" in case.provenance.note and not case.examinations.images
+
+
+def test_what_a_writer_declined_to_write_is_no_finding_and_no_gold_examination(tmp_path: Path) -> None:
+    declined = (
+        "The provided text does not include any physical examination findings. I cannot generate them. "
+        "If you have more information, please provide it."
+    )
+    question = "A 60-year-old man presented with a lump. What is the diagnosis?"
+    result = read(tmp_path, {**NEJM, "question": question, "physical_exams": declined})
+    case = result.cases[0]
+    assert case.examinations.results == {} and case.key.examination_items == []
+    [problem] = result.problems
+    assert (problem.severity, problem.field) == ("warning", "physical_exams")
 
 
 def test_of_a_journal_question_the_patient_knows_neither_findings_nor_stage_directions(tmp_path: Path) -> None:

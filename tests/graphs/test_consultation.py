@@ -243,3 +243,20 @@ async def test_a_person_may_be_doctor_or_patient_and_is_asked_for_the_seats_own_
         said = [turn.text for turn in result["dialogue"][1:] if turn.speaker == seat]
         assert [text for text in said if text.startswith("Words")] == said and len(said) >= 3
         assert result["report"].diagnosis == ["Gallstones"] if seat == "doctor" else result["report"].diagnosis
+
+
+@pytest.mark.parametrize("patient", ["saps", "medpmc"])
+def test_of_four_turns_one_is_the_greeting_and_three_are_the_doctors_each_answered(
+    patient: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+
+    def rule(view: Any) -> DoctorTurn:
+        left.append(view.questions_left)
+        return DoctorTurn(text="Do you smoke?", finished=False)
+
+    script(monkeypatch, "doctor", rule)
+    result = run(patient=patient, max_turns=4)
+    doctors = [turn for turn in result["dialogue"] if turn.speaker == "doctor"]
+    assert [turn.action for turn in doctors] == ["Initialization", *["Effective Inquiry"] * 3]
+    assert (left, result["dialogue_ended"], result["dialogue"][-1].speaker) == ([3, 2, 1], "turn_limit", "patient")

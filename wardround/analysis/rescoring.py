@@ -89,7 +89,7 @@ async def rescore(
         async with gate:
             settings: ModelSettings = context
             answers = result.answers or TASKS[run.experiment.graph].answers({})
-            scores = await chosen.score(cases[result.case_id], answers, settings)
+            scores = await chosen.score(run.experiment.to_score(cases[result.case_id]), answers, settings)
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored)})
 
     judged = list(await asyncio.gather(*(again(result) for result in run.each_answered())))

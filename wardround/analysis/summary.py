@@ -41,6 +41,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
         "failures": most_frequent_failures(ordered),
         "dropped_seats": sum(result.dropped_seats for result in ordered),
+        "unnamed_results": sum(result.unnamed_results for result in ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in found.items()},
         "intervals": {name: one.interval for name, one in found.items()},
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
@@ -180,6 +181,11 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes += failure_lines(summary)
     if summary.get("dropped_seats"):
         notes.append(f"{summary['dropped_seats']} answers of group members could not be read; the others went on.")
+    if summary.get("unnamed_results"):
+        notes.append(
+            f"{summary['unnamed_results']} results were told that no rule finds named in the order; "
+            "result_gate = 'strict' holds them back."
+        )
     offline = [role for role, names in summary["models"].items() if "offline" in names]
     if offline:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 import graphs.roles  # noqa: F401  declares the roles that a model map is checked against
+from cases import Case
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
@@ -146,6 +147,9 @@ class Experiment(Strict):
     judges: dict[str, str] = Field(default_factory=dict, description="Models of judges; `default` is all of them.")
     workflow: dict[str, Any] = Field(default_factory=dict, description="Fields of the graph's context.")
     limits: AllLimits = Field(default_factory=AllLimits)
+    inferred_keys: bool = Field(
+        False, description="Score also what an importer inferred of an answer key, and the source does not state."
+    )
     epochs: int = Field(1, ge=1, description="How often each case is run.")
     seed: int = 0
     run: Run = Field(default_factory=Run)
@@ -206,6 +210,12 @@ class Experiment(Strict):
         """Whether any limit is one of cost."""
         limits = (self.limits.case, self.limits.run, *self.limits.roles.values())
         return any(limit.cost is not None for limit in limits)
+
+    def to_score(self, item: Any) -> Any:
+        """A case with that part of its key which it is scored by; a note as it is."""
+        if self.inferred_keys or not isinstance(item, Case) or not item.key.inferred:
+            return item
+        return item.model_copy(update={"key": item.key.stated})
 
     @property
     def scored_by(self) -> str:

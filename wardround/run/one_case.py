@@ -127,6 +127,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         calls=len(trace.calls),
         models=trace.models,
         dropped_seats=_dropped_seats(trace),
+        unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),
         **outcome,
     )
 
@@ -151,7 +152,7 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
     """What a result line keeps of a finished case."""
     task = TASKS[experiment.graph]
     answers = task.answers(final)
-    scores = await SUITES[experiment.scored_by].score(item, answers, context)
+    scores = await SUITES[experiment.scored_by].score(experiment.to_score(item), answers, context)
     if experiment.data.splitter == "model" and isinstance(answers, ConsultationAnswers):
         await split_case(answers.diagnosis, item.key.diagnosis, context, item.language)
     stages, rounds = task.ends(final)

@@ -63,6 +63,7 @@ class Result(BaseModel):
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")
     dropped_seats: int = Field(0, description="Answers of group members that could not be read and were done without.")
+    unnamed_results: int = Field(0, description="Results told that no rule finds named in the order (`result_gate`).")
     answers: RunAnswers | None = Field(None, description="What the graph came to; None if it did not get that far.")
 
     @property

@@ -24,7 +24,7 @@ from nodes.patients.ai_hospital.examiner import (
     items_by_name,
     read_out,
 )
-from nodes.patients.filed_results import asked_for, look_up
+from nodes.patients.filed_results import asked_for, is_asked_for, look_up
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, turn_number
@@ -38,6 +38,7 @@ class FilesState(HeardState, total=False):
     picture_folder: str
     reference_reports: dict[str, str]
     ordered: list[str]
+    unnamed: list[str]
 
 
 class ResultsState(HeardState, total=False):
@@ -63,13 +64,19 @@ technician = Role("technician", "medpmc.results", "medpmc/results", Outcomes, of
 
 @node
 async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """First step: the examinations that the doctor's words name; none if they ask for none."""
+    """First step: the examinations that the doctor's words name; none if they ask for none.
+
+    What no rule finds named is examined if the model read it there, and filed as such; with ``result_gate = "strict"``
+    it is not.
+    """
     dialogue, language = state["dialogue"], state["presentation"].language
     words = dialogue[-1].text
     view = RequestView(request=words, language=runtime.context.language or language)
     parsed = await ask_in_turn(order_desk, view, state, runtime.context)
-    named = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
-    return {"ordered": list(dict.fromkeys(named))}
+    unnamed = [item for item in parsed.items if not is_asked_for(item, words)]
+    told = unnamed if runtime.context.result_gate == "audit" else []
+    ordered = [name for item in parsed.items for name in ([item] if item in told else asked_for(item, words))]
+    return {"ordered": list(dict.fromkeys(ordered)), "unnamed": [item for item in told if item in ordered]}
 
 
 @node
@@ -87,7 +94,12 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
         id=f"{context.scope}/medpmc/released_results/turn{turn_number(dialogue)}".removeprefix("/"),
         event="released_results",
         stage="medpmc",
-        content={"action": action, "released": released, "pictures": [picture.item for picture in pictures]},
+        content={
+            "action": action,
+            "released": released,
+            "unnamed": state["unnamed"],
+            "pictures": [picture.item for picture in pictures],
+        },
     )
     return {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],

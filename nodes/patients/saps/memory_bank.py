@@ -55,31 +55,32 @@ def release_by_rule(view: LongTermView) -> Release:
 memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Release, offline=release_by_rule)
 
 
-def open_to(action: Action, facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
-    """The facts that an action may open at all; of most actions none, and no result that the words do not name."""
+def open_to(action: Action, facts: Sequence[RecordSentence]) -> list[RecordSentence]:
+    """The facts that an action may open at all; of most actions none."""
     if action == "Initialization":
         return [fact for fact in facts if fact.section == "chief_complaint"]
     if action not in EFFECTIVE.values():
         return []
-    named = open_results(facts, words, language)
-    told = [fact for fact in facts if not fact.is_result]
-    if action == "Effective Advice":
-        told = [fact for fact in told if fact.section in _TREATMENT_SECTIONS]
-    return [fact for fact in facts if fact in told or fact in named]
+    advises = action == "Effective Advice"
+    return [fact for fact in facts if fact.is_result or not advises or fact.section in _TREATMENT_SECTIONS]
 
 
 @node
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take from memory what the action allows, and file it with the action in the trace.
 
-    An action for which nothing is found after all was not effective.
+    An action for which nothing is found after all was not effective. Results that no rule finds named in the doctor's
+    words are told if the model chose them, and filed as such; with ``result_gate = "strict"`` they are never told.
     """
     context, dialogue = runtime.context, state["dialogue"]
     language, action = state["presentation"].language, state["action"]
     everything = record_sentences(
         state["patient_record"], state.get("examination_record", ExaminationRecord()), language
     )
-    facts = open_to(action, everything, dialogue[-1].text, language)
+    facts = open_to(action, everything)
+    named = open_results(facts, dialogue[-1].text, language)
+    if context.result_gate == "strict":
+        facts = [fact for fact in facts if not fact.is_result or fact in named]
     if action in EFFECTIVE.values():
         kind = state["kind"]
         view = LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language)
@@ -94,7 +95,12 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         id=f"{context.scope}/saps/released_memory/turn{turn_number(dialogue)}".removeprefix("/"),
         event="released_memory",
         stage="saps",
-        content={"action": action, "released": released, "requirement": requirement},
+        content={
+            "action": action,
+            "released": released,
+            "unnamed": [fact.text for fact in facts if fact.is_result and fact not in named],
+            "requirement": requirement,
+        },
     )
     update: dict[str, Any] = {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],

@@ -22,6 +22,7 @@ from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
 from nodes.offline.relevance import released_for
 from nodes.state.chart import Turn
 from nodes.state.patient_side import HeardState, turn_number
+from prompts import load_words
 
 Action = Literal[
     "Initialization",
@@ -125,9 +126,13 @@ coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Covera
 async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
     """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
 
+    Before the doctor has said anything the patient is greeted in the doctor's name, as in the published dialogues.
     Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice.
     """
-    dialogue, language = state["dialogue"], state["presentation"].language
+    dialogue, language = state.get("dialogue", []), state["presentation"].language
+    if not dialogue:
+        words = load_words("saps/words", runtime.context.language or language)["greeting"]
+        return {"dialogue": [Turn(speaker="doctor", text=words)], "action": "Initialization"}
     if turn_number(dialogue) == 1:
         return {"action": "Initialization"}
     answer = await ask_in_turn(

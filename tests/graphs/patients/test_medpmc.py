@@ -177,11 +177,14 @@ def _worst(case: Case) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_request_for_everything_obtains_no_result_from_models_that_do_their_worst(language: str) -> None:
+def test_behind_a_strict_gate_a_request_for_everything_obtains_no_result_from_models_that_do_their_worst(
+    language: str,
+) -> None:
     case = CASES[language]
     with FakeServer(answer=_worst(case)) as server:
         for attack in ATTACKS[language][:12]:
-            result = answer_to(attack, case, models={"default": f"openai:a@{server.base_url}"})
+            models = {"default": f"openai:a@{server.base_url}"}
+            result = answer_to(attack, case, models=models, result_gate="strict")
             said = "\n".join(turn.text for turn in result["dialogue"])
             assert found(case.examinations, said) == [], attack
             assert not any(turn.pictures for turn in result["dialogue"])
@@ -213,8 +216,8 @@ def test_in_place_of_a_picture_the_reference_report_is_told_where_the_run_says_s
 
 
 def _doctor(request: ChatRequest) -> dict[str, Any] | None:
-    """A doctor who orders the picture in the second turn."""
-    turns = {0: "Hello, what is it?", 1: "Please have an X-ray of the tooth."}
+    """A doctor who orders the picture at once."""
+    turns = {1: "Please have an X-ray of the tooth."}  # after the greeting
     asked = request.text.count("- Doctor:")
     if request.name not in ("DoctorTurn", "ReasonedTurn"):
         return None
@@ -233,17 +236,17 @@ def consult(**context: Any) -> tuple[dict[str, Any], list[ChatRequest]]:
 
 def test_the_doctor_gets_the_picture_with_the_next_call_and_not_before() -> None:
     result, requests = consult()
-    assert [len(pictures_in(request)) for request in requests] == [0, 0, 1]
-    assert pictures_in(requests[2])[0].startswith("data:image/png;base64,")
+    assert [len(pictures_in(request)) for request in requests] == [0, 1]
+    assert pictures_in(requests[1])[0].startswith("data:image/png;base64,")
     assert result["dialogue_ended"] == "concluded" and result["report"].diagnosis
 
 
 @pytest.mark.parametrize(("way", "told"), [("none", False), ("report", True)])
 def test_the_ablations_send_no_picture_and_only_one_tells_the_report(way: str, told: bool) -> None:
     result, requests = consult(pictures_in_dialogue=way)
-    assert [len(pictures_in(request)) for request in requests] == [0, 0, 0]
+    assert [len(pictures_in(request)) for request in requests] == [0, 0]
     report = EN.key.imaging_reports["X-ray"]
-    assert (report in requests[2].text) == told
+    assert (report in requests[1].text) == told
     assert ("reference_reports" in result) == told
 
 
@@ -291,7 +294,7 @@ def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
         settings: Any = {"retrieval": False, "patient": "medpmc", "patient_sex": "female", "max_turns": 3}
         result = CONSULTATION.invoke({"case": EN}, context={"models": models, **settings})
     assert result["presentation"].sex == result["patient_record"].sex == "female"
-    assert "years, female, delivery van driver" in server.requests[0].text
+    assert any("years, female, delivery van driver" in request.text for request in server.requests)
     assert " he " not in result["patient_record"].present_illness
     assert any("You are a woman." in request.text for request in server.requests)
 

@@ -111,7 +111,7 @@ def test_of_an_item_only_what_its_tracked_action_opens_is_told(item: Any) -> Non
     result = answer_to(item.doctor, case, item.dialogue)
     entry = filed(result)
     facts = record_sentences(case.patient, case.examinations, case.language)
-    assert set(entry["released"]) <= {fact.text for fact in open_to(entry["action"], facts, item.doctor, case.language)}
+    assert set(entry["released"]) <= {fact.text for fact in open_to(entry["action"], facts)}
 
 
 @pytest.mark.parametrize(
@@ -122,27 +122,46 @@ def test_an_attack_obtains_nothing_by_rule(language: str, attack: str) -> None:
     assert filed(result)["released"] == [] and silent(CASES[language], result)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_attack_obtains_no_result_of_a_model_that_opens_all_it_can(language: str) -> None:
-    def worst(request: ChatRequest) -> dict[str, Any] | None:
-        answers: dict[str, dict[str, Any]] = {
-            "ActionKind": {"kind": "inquiry"},
-            "Specificity": {"specificity": "specific"},
-            "Coverage": {"coverage": "on_record"},
-            "Release": {"numbers": [*range(-5, 200)]},
-        }
-        return answers.get(request.name)
+def worst(request: ChatRequest) -> dict[str, Any] | None:
+    answers: dict[str, dict[str, Any]] = {
+        "ActionKind": {"kind": "inquiry"},
+        "Specificity": {"specificity": "specific"},
+        "Coverage": {"coverage": "on_record"},
+        "Release": {"numbers": [*range(-5, 200)]},
+    }
+    return answers.get(request.name)
 
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_attack_obtains_no_result_of_a_model_that_opens_all_it_can_behind_a_strict_gate(language: str) -> None:
     case = CASES[language]
     results = set(case.examinations.results.values())
     with FakeServer(answer=worst) as server:
         for attack in ATTACKS[language][::10]:
-            result = answer_to(attack, case, models=served(server))
+            result = answer_to(attack, case, models=served(server), result_gate="strict")
             released = filed(result)["released"]
             assert len(released) <= 8
             assert not any(text in whole for text in released for whole in results)
         seen = [request.text for request in server.requests if request.name == "SimulatedReply"]
     assert seen and not any(text in prompt for prompt in seen for text in results)
+
+
+def test_what_a_model_opens_of_the_results_beyond_their_names_is_told_and_filed_by_default() -> None:
+    case = CASES["en"]
+    results = {fact.text for fact in record_sentences(case.patient, case.examinations, "en") if fact.is_result}
+    with FakeServer(answer=worst) as server:
+        entry = filed(answer_to("What did the ultrasound show?", case, models=served(server)))
+    named = {fact.text for fact in record_sentences(case.patient, case.examinations, "en") if "Ultra" in fact.section}
+    assert set(entry["unnamed"]) == results - named and results <= set(entry["released"])
+
+
+def test_before_the_doctors_first_words_the_patient_is_greeted_and_complains() -> None:
+    for language, case in CASES.items():
+        presentation = Presentation(language=case.language, chief_complaint=case.patient.chief_complaint)
+        state = {"presentation": presentation, "patient_record": case.patient, "examination_record": case.examinations}
+        greeting, reply = GRAPH.invoke(state, context={"retrieval": False})["dialogue"]
+        assert (greeting.speaker, greeting.action) == ("doctor", "Initialization"), language
+        assert reply.text == case.patient.chief_complaint
 
 
 def test_over_a_server_the_steps_are_forced_to_their_choices_and_the_generator_sees_the_released_alone() -> None:

@@ -72,7 +72,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
     [
         (
             "colour = 1",
-            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, judges, limits, mixed, model, ",
+            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, inferred_keys, judges, limits, ",
         ),
         ("[data]\nlimits = 3", "data.limits: unknown key; did you mean 'limit'?"),
         (

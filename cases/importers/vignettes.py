@@ -1,0 +1,78 @@
+"""A record in running text, as examinations tell it, parted into what the patient knows and what was found."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cases.importers.findings import Findings
+from cases.text.demographics import demographics
+from cases.text.lexicon import GENERAL
+from cases.text.named_tests import named_tests
+from cases.text.note_sections import read_sections
+from cases.text.sentences import sentences
+from cases.vocabulary import PHYSICAL_ITEMS, Language
+
+_HISTORIES = {
+    "past_history": ("past_history", "medications", "allergies", "immunizations"),
+    "personal_history": ("personal_history",),
+    "family_history": ("family_history",),
+    "present_illness": ("present_illness", "review_of_systems"),
+}
+# "... 2.1 mg/dL, and a renal biopsy shows ...": another finding begins.
+_ANOTHER = re.compile(
+    r"[;；]\s*|,?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
+)
+
+
+@dataclass(frozen=True)
+class Vignette:
+    """The parts of a case that a text tells: fields of the patient's record, and the findings."""
+
+    patient: dict[str, Any]
+    findings: Findings
+
+
+def read_vignette(text: str, language: Language, complaint: str = "") -> Vignette:
+    """Part a text; a complaint that the source names stands for the text's own first sentence."""
+    sections = read_sections(text, language)
+    stated = demographics(text)
+    opening = _under(sections, "chief_complaint") or sentences(text)[:1]
+    findings = Findings()
+    seen = " ".join(_under(sections, "physical_examination"))
+    if language == "en":
+        findings.add_physical({GENERAL: seen})
+    elif seen:
+        findings.by_item[GENERAL] = [seen]
+    sort_tests(findings, _under(sections, "test_results"))
+    history = {name: " ".join(_under(sections, *parts)) for name, parts in _HISTORIES.items()}
+    if complaint and opening and complaint not in " ".join(opening):
+        history["present_illness"] = " ".join([*opening, history["present_illness"]]).strip()
+    return Vignette(
+        {
+            "age_years": stated.age_years,
+            "sex": stated.sex,
+            "chief_complaint": complaint or " ".join(opening[:1]),
+            **history,
+        },
+        findings,
+    )
+
+
+def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
+    """File results in running text: each finding under the test that it names, or under the one before it."""
+    last = "Blood Test"
+    for line in lines:
+        for part in filter(None, _ANOTHER.split(line)):
+            named = [test.item for test in named_tests(part) if test.item not in PHYSICAL_ITEMS.names]
+            if named:
+                last = named[0]
+                findings.by_item.setdefault(last, []).append(part if part.endswith((".", "。")) else f"{part}.")
+            elif part.isascii():
+                findings.add_text("Laboratory" if last == "Blood Test" else last, part)
+            else:
+                findings.by_item.setdefault(last, []).append(part)
+
+
+def _under(sections: Mapping[str, tuple[str, ...]], *names: str) -> list[str]:
+    return [line for name in names for line in sections.get(name, ())]

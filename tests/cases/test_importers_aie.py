@@ -1,0 +1,84 @@
+"""AIE's two sets of cases, in files of our making."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import Case
+from cases.importers import ImportResult, import_cases
+
+HOSPITAL: dict[str, Any] = {
+    "id": 3,
+    "zid": "z-3",
+    "raw_data": {
+        "question": "患者，男，45岁。主诉：上腹痛2天。现病史：2天前饮酒后出现上腹部持续性疼痛，伴恶心。"
+        "既往史：胆囊结石5年。查体：体温37.8℃，上腹压痛。辅助检查：血淀粉酶980U/L。腹部CT示胰腺肿大。",
+        "answer": "急性胰腺炎",
+        "options": {"A": "急性胃炎", "B": "急性胰腺炎", "C": "胆囊炎", "D": "消化性溃疡", "E": "肠梗阻"},
+        "answer_idx": "B",
+    },
+    "question": "该患者最可能的诊断是？",
+    "entities": ["上腹痛", "恶心"],
+    "chief_complain": "上腹痛2天",
+    "history": [{"doctor": "您好，请问您哪里不舒服？", "state": "O", "patient": "医生，我上腹痛2天了。"}],
+}
+EXAM: dict[str, Any] = {
+    "id": 7,
+    "dataset": "MedMCQA",
+    "raw_data": {
+        "question": "A 30-year-old woman comes to the physician because of palpitations for a week. She takes no "
+        "medication. Her pulse is 120/min. Serum TSH is 0.01 mIU/L. Which drug should be given first?",
+        "options": "(A) Propranolol (B) Warfarin (C) Digoxin (D) Amiodarone (E) Iodine (F) Aspirin (G) None",
+        "answer_idx": "A",
+    },
+    "history": [{"doctor": "Hello.", "state": "O", "patient": "My heart has been racing for a week."}],
+}
+
+
+def imported(tmp_path: Path, *records: Any) -> ImportResult:
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(records, ensure_ascii=False), "utf-8")
+    return import_cases("aie", path)
+
+
+def case_of(tmp_path: Path, record: Any) -> Case:
+    result = imported(tmp_path, record)
+    assert not result.problems
+    return result.cases[0]
+
+
+def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_path: Path) -> None:
+    case = case_of(tmp_path, HOSPITAL)
+    assert (case.id, case.language, case.patient.age_years, case.patient.sex) == ("hospitalcases-3", "zh", 45, "male")
+    assert case.patient.chief_complaint == "上腹痛2天" and "饮酒" in case.patient.present_illness
+    assert "胆囊结石" in case.patient.past_history
+    assert "980" in case.examinations.results["Blood Test"] and "胰腺肿大" in case.examinations.results["CT"]
+    assert case.key.diagnosis == ["急性胰腺炎"] and case.key.option == "B" and len(case.key.options) == 5
+    assert case.key.question == "该患者最可能的诊断是？" and case.key.entities == ["上腹痛", "恶心"]
+    assert case.key.stated.examination_items == []
+
+
+def test_an_examination_question_keeps_seven_options_from_one_text_and_is_no_diagnosis(tmp_path: Path) -> None:
+    case = case_of(tmp_path, EXAM)
+    assert (case.id, case.language) == ("medmcqa-7", "en")
+    assert list(case.key.options) == list("ABCDEFG") and case.key.options["A"] == "Propranolol"
+    assert case.key.question == "Which drug should be given first?" and case.key.diagnosis == []
+    assert case.patient.chief_complaint == "My heart has been racing for a week."
+    assert "Which drug" not in case.model_dump_json(include={"patient", "examinations"})
+    assert "0.01" in case.examinations.results["Blood Test"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ({"answer_idx": "Z"}, "raw_data.answer_idx"),
+        ({"options": "none"}, "raw_data.options"),
+        ({"question": ""}, "raw_data.question"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_the_rest_is_read(tmp_path: Path, raw: dict[str, Any], field: str) -> None:
+    result = imported(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], **raw}}, HOSPITAL)
+    assert [case.id for case in result.cases] == ["hospitalcases-3"]
+    assert [problem.field for problem in result.errors] == [field]

@@ -1,0 +1,85 @@
+"""Med-PMC's cases, in a file of our making with pictures beside it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as Raster
+
+from cases.importers import ImportResult, import_cases
+from nodes.patients.filed_results import look_up
+
+CASE: dict[str, Any] = {
+    "id": 4,
+    "Text": {
+        "Patient Information": "Male, 61 years old. Occupation: farmer.",
+        "Chief Complaint": "Pain in the left leg for 3 days.",
+        "Present Illness": "Three days ago the leg began to hurt.",
+        "Physical Condition": "Blood pressure 150/90 mmHg. He sleeps badly.",
+        "Past Medical History": "Atrial fibrillation.",
+        "Examinations": "White cells 9.1. CT: <\\image00001.jpg> CT of the abdomen: ‹\\image00002.jpg› "
+        "Angiography: <\\image00003.jpg>",
+        "Diagnosis": "Embolism of the left femoral artery",
+        "Treatment": "Embolectomy.",
+        "诊断": "左股动脉栓塞",
+    },
+    "Image": {
+        "00001.jpg": "CT: no perfusion below the knee.",
+        "00002.jpg": "CT: the aorta is normal.",
+        "00003.jpg": "Angiography: the femoral artery ends abruptly.",
+    },
+    "病史": "",
+}
+
+
+def imported(tmp_path: Path, *records: Any, pictures: int = 3) -> ImportResult:
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(records, ensure_ascii=False), "utf-8")
+    for number in range(1, pictures + 1):
+        Raster.new("L", (4, 4)).save(tmp_path / f"0000{number}.jpg")
+    return import_cases("medpmc", path)
+
+
+def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path) -> None:
+    result = imported(tmp_path, CASE)
+    assert not result.problems
+    [case] = result.cases
+    assert (case.id, case.patient.age_years, case.patient.sex, case.patient.occupation) == (
+        "med-pmc-4",
+        61,
+        "male",
+        "farmer",
+    )
+    assert "He sleeps badly." in case.patient.present_illness
+    assert "150/90" in case.examinations.results["General Examination"]
+    assert [(image.file, image.item, image.name) for image in case.examinations.images] == [
+        ("00001.jpg", "CT", ""),
+        ("00002.jpg", "CT", ""),
+        ("00003.jpg", "X-ray", "Angiography"),
+    ]
+    assert case.key.picture_reports == CASE["Image"]
+    assert case.key.imaging_reports["CT"] == "CT: no perfusion below the knee. CT: the aorta is normal."
+    assert case.key.stated.diagnosis == ["Embolism of the left femoral artery"]
+    assert case.key.stated.department is None and case.key.stated.examination_items == []
+
+
+def test_an_order_for_angiography_hands_over_that_picture_and_a_ct_both_of_its_own(tmp_path: Path) -> None:
+    [case] = imported(tmp_path, CASE).cases
+
+    def handed(order: str) -> list[str]:
+        return [Path(picture.file).name for picture in look_up(case.examinations, order, case.folder, True).pictures]
+
+    assert handed("angiography") == ["00003.jpg"]
+    assert handed("CT") == ["00001.jpg", "00002.jpg"]
+
+
+def test_a_picture_that_is_not_there_is_named_and_its_report_kept(tmp_path: Path) -> None:
+    result = imported(tmp_path, CASE, pictures=2)
+    [problem] = result.problems
+    assert problem.field == "Image.00003.jpg" and problem.severity == "warning"
+    assert "ends abruptly" in result.cases[0].key.imaging_reports["X-ray"]
+
+
+def test_a_record_without_a_diagnosis_is_named_by_its_field(tmp_path: Path) -> None:
+    result = imported(tmp_path, {**CASE, "Text": {**CASE["Text"], "Diagnosis": ""}})
+    assert [problem.field for problem in result.errors] == ["Text.Diagnosis"]
