@@ -1,7 +1,7 @@
 """A panel: the same question put to several judges, their common verdict, and how far they agree."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
@@ -80,18 +80,28 @@ async def ask_panel(
 
 
 def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None = None) -> float | None:
-    """Krippendorff's alpha of the judges over the judged cases: 1 agreement, 0 chance, below 0 worse than chance.
-
-    ``1 - observed disagreement / disagreement expected by chance``, missing answers allowed. None where it is not
-    defined: no case has two answers, or all answers are one value. Source: Krippendorff 2011.
+    """Krippendorff's alpha of the judges over the judged cases; see :func:`alpha`.
 
     Args:
         verdicts: one a case.
         field: the field of the answer; numbers or words.
+        level: as :func:`alpha` takes it.
+    """
+    return alpha([verdict.votes(field) for verdict in verdicts], level)
+
+
+def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> float | None:
+    """Krippendorff's alpha: 1 agreement, 0 chance, below 0 worse than chance.
+
+    ``1 - observed disagreement / disagreement expected by chance``, missing answers allowed. None where it is not
+    defined: nothing has two answers, or all answers are one value. Source: Krippendorff 2011.
+
+    Args:
+        rated: what each judge or person answered, one mapping for each thing judged.
         level: what the distance between two answers means; by default ``interval`` of numbers, ``nominal`` of words
             and of yes and no.
     """
-    rated = [votes for verdict in verdicts if len(votes := verdict.votes(field)) > 1]
+    rated = [votes for votes in rated if len(votes) > 1]
     values = {value for votes in rated for value in votes.values()}
     if len(values) < 2:
         return None
@@ -101,7 +111,7 @@ def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None 
     from nltk.metrics import binary_distance, interval_distance
     from nltk.metrics.agreement import AnnotationTask
 
-    answers = [(seat, case, value) for case, votes in enumerate(rated) for seat, value in votes.items()]
+    answers = [(seat, item, value) for item, votes in enumerate(rated) for seat, value in votes.items()]
     distance = binary_distance if level == "nominal" else interval_distance
     return float(AnnotationTask(answers, distance=distance).alpha())
 

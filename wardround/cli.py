@@ -20,6 +20,7 @@ from wardround.commands.experiments import experiments_app
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
 from wardround.commands.printing import Plain, echo
+from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
 from wardround.commands.run import known_names, run
@@ -68,6 +69,7 @@ app.command()(tables)
 app.command()(report)
 app.command()(doctor)
 app.command()(consult)
+app.command()(rate)
 app.command()(reconstruct)
 app.command()(tune)
 app.command(cls=names_in_help(known_graphs))(graph)

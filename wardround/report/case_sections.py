@@ -53,7 +53,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         result=result,
         file=file.name,
         trace=trace,
-        dialogue=_dialogue(answers, trace.calls),
+        dialogue=dialogue_of(answers, trace.calls),
         judged=list(_judged(run, result, case, _analyses(trace.calls))),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
     )
@@ -65,7 +65,7 @@ def in_brief(answer: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
 
 
-def _dialogue(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[str, str]]:
+def dialogue_of(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[str, str]]:
     """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
         return [(turn.speaker, turn.text) for turn in answers.dialogue]
@@ -93,7 +93,7 @@ def _judged(
     run: RecordedRun, result: Result, case: Case | None, analyses: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str, str, str]]:
     titles = run.suite.titles
-    pairs = _pairs(result.answers, case)
+    pairs = pairs_of(result.answers, case)
     for name, (given, reference) in pairs.items():
         yield titles.get(name, name.capitalize()), given, reference, _score(result, name), analyses.get(name, "")
     for name, title in titles.items():
@@ -106,7 +106,7 @@ def _score(result: Result, name: str) -> str:
     return f"{value:.3f}" if value is not None else result.unscored.get(name, "")
 
 
-def _pairs(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
+def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
     """What was answered and what the key says, by the name of the score that compares them."""
     if isinstance(answers, ConsultationAnswers):
         wanted = reference_parts(case) if case else None

@@ -51,7 +51,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     anchors = {(one.result.case_id, one.result.epoch): one.anchor for one in sections}
     made = make_tables([run], ("error_propagation", "consensus", "ends"))
     listed = _listed(run.results)
-    text = _environment().get_template("run.html.jinja").render(
+    text = environment().get_template("run.html.jinja").render(
         run=run,
         configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
         scores=_scores_table(run),
@@ -82,7 +82,7 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     """
     made = make_tables(runs)
     links = {run.name: _relative(run.path / REPORT, file.parent) for run in runs}
-    text = _environment().get_template("overview.html.jinja").render(
+    text = environment().get_template("overview.html.jinja").render(
         runs=runs,
         links=links,
         made=[one for one in made if one.tables],
@@ -93,7 +93,8 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     return file
 
 
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """The templates of our pages."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -1,0 +1,260 @@
+"""People's judgement of runs: a page that is blinded, kept at once, closed to strangers; and how far people agree."""
+
+import json
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from nodes.consultation.final_report import FinalReport
+from nodes.state.chart import Turn
+from scoring.consultation import ConsultationAnswers
+from tests.support.recorded_runs import ENGLISH, graded, write_run
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError
+from wardround.rating.agreement import tables_of
+from wardround.rating.items import items_of, order_for
+from wardround.rating.marks import FILE, Mark, Marks, read_marks
+from wardround.rating.scales import Name, scale_of
+from wardround.rating.server import Rating
+from wardround.store.recorded_run import RecordedRun, find_runs
+
+SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise"]
+HOSTILE = "<script>alert('one')</script>"
+
+
+def consulted(path: Path, words: str = "How long has it hurt?", grade: float = 2.0) -> RecordedRun:
+    """A run of two consultations in which the doctor says these words."""
+    dialogue = [Turn(speaker="doctor", text=words), Turn(speaker="patient", text="Since Monday.")]
+    report = FinalReport(
+        symptoms="Pain.", examinations="X-ray.", diagnosis=["Caries"], basis="Seen.", treatment="Rest."
+    )
+    answers = ConsultationAnswers(report=report, dialogue=dialogue)
+    results = [graded(case_id, grade, answers=answers) for case_id in ENGLISH]
+    (run,) = find_runs([write_run(path, results, data={"case_ids": [*ENGLISH]})])
+    return run
+
+
+@contextmanager
+def served(runs: list[RecordedRun], scale: Name, file: Path) -> Iterator[Rating]:
+    server = Rating(items_of(runs, scale), scale, Marks(file))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def ask(url: str, body: Any = None, **headers: str) -> tuple[int, str]:
+    data = None if body is None else json.dumps(body).encode()
+    sent = {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data, sent), timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def mark(rater: str, question: str, value: int, case_id: str, scale: Name = "mvme", **more: Any) -> Mark:
+    return Mark(rater=rater, scale=scale, question=question, value=value, run="one", case_id=case_id, epoch=0, **more)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_both_languages_ask_the_same_and_take_the_same_answers(name: Name) -> None:
+    english, chinese = scale_of(name, "en"), scale_of(name, "zh")
+    asked = [(question.key, [choice.value for choice in question.choices]) for question in english.questions]
+    assert asked == [(question.key, [choice.value for choice in question.choices]) for question in chinese.questions]
+    assert len({question.key for question in english.questions}) == len(english.questions) >= 5
+    assert all(choice.text for question in chinese.questions for choice in question.choices)
+
+
+def test_the_points_of_clini_eval_are_a_hundred() -> None:
+    assert sum(question.choices[-1].value for question in scale_of("clini_eval", "en").questions) == 100
+
+
+def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / "gpt-secret"), consulted(tmp_path / "qwen-secret", "Where does it hurt?")]
+    for scale, wanted in (("mvme", 4), ("pairwise", 3)):
+        with served(runs, scale, tmp_path / f"{scale}.jsonl") as server:  # type: ignore[arg-type]
+            pages = [ask(f"{server.address}?rater=Ann&item={place}")[1] for place in range(len(server.items))]
+            assert ask(f"{server.address}?rater=Ann&item=99")[0] == 404
+        assert not any("secret" in page for page in pages)
+        assert all("Since Monday." in page and re.search("Answer key|参考答案", page) for page in pages)
+        assert all(page.count('name="diagnosis"') == wanted for page in pages)
+        if scale == "pairwise":
+            assert all("Where does it hurt?" in page and "How long has it hurt?" in page for page in pages)
+
+
+def test_words_of_a_model_are_text_on_the_page_and_scripts_need_its_nonce(tmp_path: Path) -> None:
+    with served([consulted(tmp_path / "one", HOSTILE)], "aie", tmp_path / FILE) as server:
+        request = urllib.request.urlopen(f"{server.address}?rater=%3Cb%3E%22%27", timeout=20)
+        page, policy = request.read().decode(), request.headers["content-security-policy"]
+    assert HOSTILE not in page and "&lt;script&gt;alert" in page and '<b>"' not in page
+    (nonce,) = re.findall(r'<script nonce="([\w-]+)">', page)
+    assert f"'nonce-{nonce}'" in policy and "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+
+
+def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_takes_its_place(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / "one")]
+    with served(runs, "mvme", tmp_path / FILE) as server:
+        for value in (2, 4):
+            given = {"rater": "Ann", "place": 0, "question": "diagnosis", "value": value}
+            assert ask(f"{server.address}judge", given) == (204, "")
+            assert [kept.value for kept in read_marks(tmp_path / FILE)] == [value]
+        assert "4&#39;" not in ask(f"{server.address}?rater=Bob")[1]
+        mine = ask(f"{server.address}?rater=Ann&item=0")[1]
+    assert re.findall(r'name="diagnosis" value="(\d)" checked', mine) == ["4"]
+    (kept,) = read_marks(tmp_path / FILE)
+    assert kept.case_id == order_for("Ann", items_of(runs, "mvme"))[0].case.id
+    with served(runs, "mvme", tmp_path / FILE) as again:  # goes on another day
+        assert 'value="4" checked' in ask(f"{again.address}?rater=Ann&item=0")[1]
+
+
+def test_several_people_judge_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+
+        def judge(rater: str) -> None:
+            for place in range(2):
+                for question in ("symptoms", "basis"):
+                    given = {"rater": rater, "place": place, "question": question, "value": 3}
+                    assert ask(f"{server.address}judge", given)[0] == 204
+
+        people = [threading.Thread(target=judge, args=(rater,)) for rater in ("Ann", "Bob", "Cem")]
+        for person in people:
+            person.start()
+        for person in people:
+            person.join()
+    assert len(read_marks(tmp_path / FILE)) == 3 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"value": 5},
+        {"value": 0},
+        {"question": "wit"},
+        {"place": 2},
+        {"place": -1},
+        {"rater": ""},
+        {"rater": "x" * 81},
+        {"more": 1},
+    ],
+)
+def test_what_is_no_answer_of_the_scale_is_refused_and_not_kept(tmp_path: Path, given: dict[str, Any]) -> None:
+    sound = {"rater": "Ann", "place": 0, "question": "diagnosis", "value": 4}
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+        assert ask(f"{server.address}judge", {**sound, **given})[0] == 400
+        assert ask(f"{server.address}judge", [sound])[0] == 400
+    assert not (tmp_path / FILE).exists()
+
+
+def test_strangers_are_refused(tmp_path: Path) -> None:
+    sound = {"rater": "Ann", "place": 0, "question": "diagnosis", "value": 4}
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+        told = [
+            ask(server.address, Host="evil.example"),
+            ask(f"{server.address}judge", sound, Origin="https://evil.example"),
+            ask(f"{server.address}judge", sound, Origin="null"),
+            ask(f"http://127.0.0.1:{server.server_port}/", sound),
+            ask(f"http://127.0.0.1:{server.server_port}/{'x' * 22}/judge", sound),
+        ]
+        plain = ask(f"{server.address}judge", sound, Content_Type="text/plain")
+        large = ask(f"{server.address}judge", {**sound, "rater": "x" * 20_000})
+    assert [status for status, _ in told] == [403] * 5 and all(text.startswith("refused") for _, text in told)
+    assert (plain[0], large[0]) == (400, 413)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_a_pair_is_judged_by_its_runs_wherever_they_stood(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")]
+    firsts = set()
+    with served(runs, "pairwise", tmp_path / FILE) as server:
+        for rater in ("Ann", "Bob", "Cem", "Dan"):
+            page = ask(f"{server.address}?rater={rater}&item=0")[1]
+            better = "Mine?"
+            value = -1 if page.index("Mine?") < page.index("Theirs?") else 1
+            firsts.add(value)
+            given = {"rater": rater, "place": 0, "question": "inquiry", "value": value}
+            assert ask(f"{server.address}judge", given)[0] == 204, better
+    marks = read_marks(tmp_path / FILE)
+    assert firsts == {-1, 1}, "each stands first for some"
+    assert {found.value for found in marks} == {-1} and {found.shown_first for found in marks} == {"one", "other"}
+
+
+def test_people_have_orders_of_their_own(tmp_path: Path) -> None:
+    items = items_of([consulted(tmp_path / name) for name in ("a", "b", "c")], "mvme")
+    orders = {rater: tuple(item.key for item in order_for(rater, items)) for rater in "ABCDEF"}
+    assert len(set(orders.values())) > 3 and {frozenset(order) for order in orders.values()} == {
+        frozenset(item.key for item in items)
+    }
+
+
+def test_agreement_is_krippendorffs_alpha_and_disagreements_are_named(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one")
+    first, second = ENGLISH
+    agreed = [
+        mark(rater, "diagnosis", value, case) for rater in ("Ann", "Bob") for case, value in ((first, 4), (second, 1))
+    ]
+    apart = [mark("Ann", "basis", 4, first), mark("Bob", "basis", 1, first), mark("Ann", "basis", 1, second)]
+    tables = {
+        table.name: table for table in tables_of([run], "mvme", [*agreed, *apart, mark("Bob", "basis", 4, second)])
+    }
+    found = {row["question"]: row for row in tables["agreement"].rows}
+    assert found["diagnosis"]["alpha"] == 1 and found["diagnosis"]["raters"] == 2
+    assert found["basis"]["alpha"] == pytest.approx(1 - (9 / (1 / 6 * (0 * 2 + 9 * 4))))  # observed 9, expected 6
+    assert [row["apart"] for row in tables["disagreements"].rows] == [3, 3]
+    means = {row["question"]: row["mark_mean"] for row in tables["ratings"].rows}
+    assert means == {"diagnosis": 2.5, "basis": 2.5}
+
+
+def test_people_are_held_beside_the_scores_of_the_run(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / name, grade=grade) for name, grade in (("a", 1.0), ("b", 2.0), ("c", 4.0))]
+    marks = [
+        mark("Ann", "treatment", value, case).model_copy(update={"run": run})
+        for run, value in (("a", 1), ("b", 3), ("c", 4))
+        for case in ENGLISH
+    ]
+    (row,) = next(table for table in tables_of(runs, "mvme", marks) if table.name == "beside_scores").rows
+    assert (row["score"], row["n"]) == ("treatment", 6) and row["rho"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("line", ["{}", "no json", '{"rater": "A"}', "\udcff"])
+def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
+    sound = mark("Ann", "diagnosis", 4, "c").model_dump_json()
+    (tmp_path / FILE).write_bytes(f"{sound}\n".encode() + line.encode("utf-8", "surrogateescape") + b"\n")
+    with pytest.raises(ConfigurationError, match=r"line 2: .*mend or delete it"):
+        Marks(tmp_path / FILE)
+
+
+def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one")
+    told = CliRunner().invoke(app, ["rate", str(run.path), "--summary"])
+    assert told.exit_code == 0 and "nothing of scale mvme has been judged yet" in told.output
+    lines = [
+        mark(rater, "diagnosis", value, ENGLISH[0]).model_dump_json() for rater, value in (("=Ann", 4), ("Bob", 1))
+    ]
+    (run.path / FILE).write_text("\n".join(lines) + "\n" + lines[0][:20], "utf-8")  # the last was cut by a kill
+    written = ["--csv", str(tmp_path / "csv"), "--json", str(tmp_path / "all.json")]
+    told = CliRunner().invoke(app, ["rate", str(run.path), "--summary", *written])
+    assert told.exit_code == 0, told.output
+    assert "Where people disagree most" in told.output and "=Ann: 4, Bob: 1" in told.output
+    assert json.loads((tmp_path / "all.json").read_text("utf-8"))["ratings"][0]["marks"] == 2
+    assert "'=Ann: 4" in (tmp_path / "csv" / "disagreements.csv").read_text("utf-8")
+
+
+def test_what_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one")
+    for arguments, reason in (
+        ([str(tmp_path / "nowhere")], "is not a run directory"),
+        ([str(run.path), "--scale", "pairwise"], "name two runs or more"),
+    ):
+        told = CliRunner().invoke(app, ["rate", *arguments, "--no-browser"])
+        assert told.exit_code == 2 and reason in told.output

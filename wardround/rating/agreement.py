@@ -1,0 +1,139 @@
+"""What people judged, how far they agree, and how far the scores of the runs agree with them."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import mean
+from scoring.metrics.statistics import estimate
+from scoring.panel import alpha
+from wardround.rating.items import Key
+from wardround.rating.marks import Mark
+from wardround.rating.scales import Name, scale_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, Table, measured
+
+_RESAMPLES, _SEED = 500, 20_240_607
+
+Votes = Mapping[Key, Mapping[str, int]]  # of one question: by item, each rater's value
+
+
+def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
+    """What the judgements of one scale come to: means, agreement, correlation with scores, and what to read again."""
+    known = {run.name for run in runs}
+    told = [mark for mark in marks if mark.scale == scale and {mark.run, mark.against or mark.run} <= known]
+    by_question: dict[str, dict[Key, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for mark in told:
+        by_question[mark.question][mark.item][mark.rater] = mark.value
+    asked = [question.key for question in scale_of(scale, "en").questions if question.key in by_question]
+    votes = {key: by_question[key] for key in asked}
+    made = [_means(scale, votes), _agreement(votes), _beside_scores(runs, scale, votes), _disagreements(votes)]
+    return [table for table in made if table.rows]
+
+
+def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
+    rows = []
+    for question, by_item in votes.items():
+        sides = dict.fromkeys((run, against) for run, against, _, _ in by_item)
+        for run, against in sides:
+            items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
+            each = [value for values in items.values() for value in values.values()]
+            of_items = [mean(list(map(float, values.values()))) for values in items.values()]
+            found = estimate([value for value in of_items if value is not None])
+            row = {"question": question, "run": run, "against": against, "items": len(items), "marks": len(each)}
+            shares = {name: each.count(value) / len(each) for name, value in (("first", -1), ("tie", 0), ("second", 1))}
+            rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
+    columns = [Column("question", "Question", key=True), Column("run", "Run", key=True)]
+    if scale == "pairwise":
+        columns += [Column("against", "Against", key=True)]
+        columns += [
+            Column(name, title, "Share") for name, title in (("first", "Run"), ("tie", "Tie"), ("second", "Against"))
+        ]
+        note = "A mark is -1 where the run is better, 1 where the other is, and 0 for neither."
+    else:
+        note = "Means over items of each item's mean over its raters."
+    columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
+    return Table("ratings", "What people judged", columns, rows, [note])
+
+
+def _agreement(votes: Mapping[str, Votes]) -> Table:
+    rows: list[dict[str, Any]] = []
+    for question, by_item in votes.items():
+        shared = [values for values in by_item.values() if len(values) > 1]
+        if not shared:
+            continue
+        low, high = _interval(shared) or (None, None)
+        alike = mean([float(len(set(values.values())) == 1) for values in shared])
+        found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": alike}
+        raters = {rater for values in shared for rater in values}
+        rows.append({"question": question, **found, "raters": len(raters), "items": len(shared)})
+    columns = [
+        Column("question", "Question", key=True),
+        Column("alpha", "Alpha"),
+        Column("alpha_low", "From", "95 % interval"),
+        Column("alpha_high", "To", "95 % interval"),
+        Column("alike", "All the same"),
+        Column("raters", "Raters"),
+        Column("items", "Items"),
+    ]
+    note = "Krippendorff's alpha (interval distance) over items with two raters or more; percentile bootstrap of items."
+    return Table("agreement", "How far people agree", columns, rows, [note])
+
+
+def _interval(shared: Sequence[Mapping[str, int]]) -> tuple[float, float] | None:
+    """The 95 % interval of alpha by resampling items; None where too many resamples have no alpha."""
+    draw = random.Random(_SEED)
+    resampled = (alpha(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))
+    found = sorted(value for value in resampled if value is not None)
+    if len(found) < 0.9 * _RESAMPLES:
+        return None
+    return found[int(0.025 * len(found))], found[int(0.975 * len(found))]
+
+
+def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str, Votes]) -> Table:
+    """Rank correlation of people's mean with the run's own score of the same thing, over all runs' cases."""
+    columns: dict[str, list[str]] = defaultdict(list)
+    for question in scale_of(scale, "en").questions:
+        columns[question.column].append(question.key)
+    scores = {(run.name, "", *result.key): result.scores for run in runs for result in run.scored}
+    rows = []
+    for column, questions in columns.items():
+        pairs = list(_pairs(column, questions, votes, scores))
+        if len(pairs) >= 3:
+            found = spearman(pairs)
+            rows.append({"score": column, "rho": found.rho, "p": found.p, "n": found.n})
+    shown = [
+        Column("score", "Score", key=True),
+        Column("rho", "Rho"),
+        Column("p", "p", form=".3f"),
+        Column("n", "Items"),
+    ]
+    note = "Spearman's correlation of people's mean with the score in the run, of whatever judge or rule gave it."
+    return Table("beside_scores", "People beside the runs' scores", shown, rows, [note])
+
+
+def _pairs(
+    column: str, questions: Sequence[str], votes: Mapping[str, Votes], scores: Mapping[Key, Mapping[str, float | None]]
+) -> Iterator[tuple[float, float]]:
+    for item, of_run in scores.items():
+        given = [votes.get(question, {}).get(item) for question in questions]
+        score = of_run.get(column)
+        if score is not None and all(given):
+            yield sum(sum(values.values()) / len(values) for values in given if values), score
+
+
+def _disagreements(votes: Mapping[str, Votes]) -> Table:
+    rows: list[dict[str, Any]] = []
+    for question, by_item in votes.items():
+        for (run, against, case_id, epoch), values in by_item.items():
+            if apart := max(values.values()) - min(values.values()):
+                said = ", ".join(f"{rater}: {value}" for rater, value in sorted(values.items()))
+                where = {"case": case_id, "epoch": epoch, "run": run, "against": against}
+                rows.append({"apart": apart, "question": question, **where, "said": said})
+    rows.sort(key=lambda row: -row["apart"])
+    names = ("case", "question", "run", "against", "said")
+    columns = [Column(name, name.capitalize(), key=True) for name in names if any(row[name] for row in rows)]
+    note = "The first of them; all are in the CSV and JSON files."
+    return Table("disagreements", "Where people disagree most", [*columns, Column("apart", "Apart")], rows, [note])

@@ -1,0 +1,94 @@
+"""What people judge: a consultation, or two with one patient, without a word on which run it is from."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from cases import Case
+from wardround.config.experiment import ConfigurationError
+from wardround.rating.scales import Name
+from wardround.report.case_sections import dialogue_of, pairs_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.traces import read_trace
+
+Key = tuple[str, str, str, int]  # run, the other run of a pair or nothing, case, epoch
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One consultation as people see it: who said what, and the parts of the report by their names."""
+
+    dialogue: Sequence[tuple[str, str]]
+    report: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is judged at once.
+
+    Attributes:
+        key: what it is; never shown.
+        case: its case.
+        consultations: one, or two of a pair in the order of the key.
+    """
+
+    key: Key
+    case: Case
+    consultations: tuple[Shown, ...]
+
+    def stands_turned(self, rater: str) -> bool:
+        """Whether a rater sees the second of a pair first: a fair coin, the same each time."""
+        return len(self.consultations) == 2 and _drawn(rater, self.key, "side") % 2 == 1
+
+
+def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
+    """All that is to be judged: each finished case of each run, or of each two runs.
+
+    Raises:
+        ConfigurationError: the runs hold nothing that this scale can judge, or their cases have changed.
+        CaseFileError: a case file cannot be read.
+    """
+    found = [dict(_shown(run)) for run in runs]
+    items = []
+    if scale == "pairwise":
+        if len(runs) < 2:
+            raise ConfigurationError("--scale pairwise: name two runs or more, of the same cases")
+        for one, other in combinations(range(len(runs)), 2):
+            for place in found[one].keys() & found[other].keys():
+                key = (runs[one].name, runs[other].name, *place)
+                items.append(Item(key, runs[one].cases[place[0]], (found[one][place], found[other][place])))
+    else:
+        for run, shown in zip(runs, found, strict=True):
+            items += [Item((run.name, "", *place), run.cases[place[0]], (one,)) for place, one in shown.items()]
+    if not items:
+        raise ConfigurationError(
+            f"--scale {scale}: {', '.join(run.name for run in runs)}: no dialogue or report to judge"
+        )
+    return sorted(items, key=lambda item: item.key)
+
+
+def order_for(rater: str, items: Sequence[Item]) -> list[Item]:
+    """The items in an order of the rater's own, the same at every visit."""
+    return sorted(items, key=lambda item: _drawn(rater, item.key, "order"))
+
+
+def _shown(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Shown]]:
+    for result in run.each_answered():
+        if result.answers is not None and result.scored:
+            shown = _as_shown(run, result)
+            if shown.dialogue or any(shown.report.values()):
+                yield result.key, shown
+
+
+def _as_shown(run: RecordedRun, result: Result) -> Shown:
+    calls = read_trace(run.trace_file(result)).calls
+    return Shown(
+        dialogue_of(result.answers, calls),
+        {part: given for part, (given, _) in pairs_of(result.answers, run.cases[result.case_id]).items()},
+    )
+
+
+def _drawn(rater: str, key: Key, what: str) -> int:
+    return int.from_bytes(hashlib.sha256("\0".join(map(str, (what, rater, *key))).encode()).digest()[:8], "big")

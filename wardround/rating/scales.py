@@ -1,0 +1,79 @@
+"""What people are asked about a consultation: MVME's parts, AIE's and Med-PMC's aspects, Clini-Eval's points, pairs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cases.vocabulary import Language
+from prompts import load_words
+from scoring.clini_eval.points import LEAVES
+
+Name = Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise"]
+_LOWEST = {"pairwise": -1}  # first better is -1, second better 1; all other scales begin at 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What can be chosen: its value in the file, and what people read."""
+
+    value: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes:
+        key: in the file of judgements.
+        text: for people.
+        choices: from the lowest value.
+        column: the score of a run that measures the same; several questions of one column are summed.
+    """
+
+    key: str
+    text: str
+    choices: tuple[Choice, ...]
+    column: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A questionnaire in one language."""
+
+    name: Name
+    instruction: str
+    questions: tuple[Question, ...]
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether two consultations with one patient are held against each other."""
+        return self.name == "pairwise"
+
+    def accepts(self, key: str, value: int) -> bool:
+        """Whether this is an answer to one of its questions."""
+        return any(
+            value == choice.value for question in self.questions if question.key == key for choice in question.choices
+        )
+
+
+def scale_of(name: Name, language: Language) -> Scale:
+    """A scale in the language of a case.
+
+    ``mvme``: the five parts of the report, 1 to 4 (AI Hospital, section 3.2). ``medpmc``: five aspects, 1 to 5
+    (Med-PMC, section 4). ``clini_eval``: 34 numbers that sum to 100 (CliniChat, table 6). ``pairwise``: AIE's
+    two views with five aspects each (sections 2.4 and 4.4.3), -1 where the first is better, 0, or 1. ``aie``: the same
+    aspects of one consultation, 1 to 5, which AIE has not: it asked people for pairs alone.
+    """
+    words = load_words("rating/words", language)["scales"][name]
+    choices = tuple(Choice(value, text) for value, text in enumerate(words["choices"], _LOWEST.get(name, 1)))
+    questions = [Question(key, text, choices, key) for key, text in words["questions"].items()]
+    if name == "clini_eval":
+        questions = [
+            Question(key, f"{leaf.metric}: {leaf.criterion(language)}", _points(int(leaf.maximum)), leaf.main)
+            for key, leaf in LEAVES.items()
+        ]
+    return Scale(name, words["instruction"], tuple(questions))
+
+
+def _points(maximum: int) -> tuple[Choice, ...]:
+    return tuple(Choice(value, str(value)) for value in range(maximum + 1))
