@@ -23,6 +23,7 @@ from wardround.commands.printing import Plain, echo
 from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
+from wardround.commands.reproduce import reproduce
 from wardround.commands.run import known_names, run
 from wardround.commands.score import score_app
 from wardround.commands.tables import tables
@@ -64,6 +65,7 @@ app.add_typer(experiments_app, name="experiments")
 app.add_typer(cases_app, name="cases")
 app.add_typer(memory_app, name="memory")
 app.add_typer(score_app, name="score")
+app.command()(reproduce)
 app.command()(compare)
 app.command()(tables)
 app.command()(report)

@@ -1,0 +1,105 @@
+"""The published tables again: which file is whose, and why a cell is another."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from scoring.aie.metrics import score_aie
+from scoring.aie.transcripts import AieTranscript
+from scoring.metrics.samples import Sample
+from tests.scoring.ai_hospital_files import FOLDER, released
+from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
+from wardround.analysis.reproduction import _cells, _Found, reproduce
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError
+
+
+def written(file: Path, content: Any) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    return file
+
+
+def test_files_of_aie_are_told_by_form_doctors_by_path_and_tables_by_their_cases(tmp_path: Path) -> None:
+    written(tmp_path / "out" / "hospital" / "gpt4.json", CHINESE)
+    written(tmp_path / "out" / "exam" / "qianwen_medqa.json", ENGLISH)
+    written(tmp_path / "out" / "copy" / "gpt-4-again.json", CHINESE)
+    written(tmp_path / "out" / "nobody.json", CHINESE)
+    written(tmp_path / "other.json", {"a": 1})
+    (tmp_path / "broken_gpt4.json").write_text("{", "utf-8")
+    found = reproduce("aie", tmp_path)
+    assert found.files == {"GPT-4": ["out/copy/gpt-4-again.json"], "QianWen": ["out/exam/qianwen_medqa.json"]}
+    assert any("hospital/gpt4.json is left out" in note for note in found.notes)
+    run = {(cell.table[:7], cell.row, cell.column): cell for cell in found.cells if cell.ours is not None}
+    assert len(found.cells) == 140 and len(run) == 20
+    values = score_aie([AieTranscript.model_validate(one) for one in CHINESE], "paper")["COVERAGE"]
+    assert run["Table 2", "GPT-4", "COVERAGE"].ours == pytest.approx(sum(one.value for one in values) / 2)
+    assert run["Table 2", "GPT-4", "COVERAGE"].paper == 38.69 and run["Table 3", "QianWen", "AVG_TURN"].ours == 4.5
+
+
+def test_files_of_med_pmc_are_the_standard_patients(tmp_path: Path) -> None:
+    played = [medpmc_data(turn("B-A", "Any pain?", "Yes, pain."), turn("D", "Goodbye."), id=case) for case in (1, 2)]
+    written(tmp_path / "standard" / "gpt4o_mini.json", played)
+    written(tmp_path / "actor" / "gpt4o_mini.json", played)
+    found = reproduce("medpmc", tmp_path)
+    assert found.files == {"GPT-4o-mini": ["standard/gpt4o_mini.json"]}
+    run = [cell for cell in found.cells if cell.ours is not None]
+    assert len(found.cells) == 120 and {cell.row for cell in run} == {"GPT-4o-mini"} and len(run) == 10
+    halves = {cell.column: cell for cell in run if "8" in cell.table}
+    mean = ((halves["Diagnosis"].ours or 0) + (halves["Treatment"].ours or 0)) / 2
+    assert halves["Avg. (decision)"].ours == pytest.approx(mean)
+
+
+def test_the_numbers_themselves_tell_why_a_cell_is_another() -> None:
+    samples = [Sample(str(case), value) for case, value in enumerate([10.0, 20.0, 30.0, 60.0])]
+    computed = {
+        "x": {"a": _Found(21.75, None, 1), "b": _Found(1.0, None, 1), "c": _Found(30.0, None, 4, samples)},
+        "y": {"a": _Found(5.0, None, 1), "b": _Found(2.0, None, 1), "c": _Found(7.0, None, 1)},
+    }
+    printed = {
+        ("x", "a"): 21.57, ("x", "b"): 2.0, ("x", "c"): 20.0,
+        ("y", "a"): 5.0, ("y", "b"): 1.0, ("y", "c"): 9.0, ("z", "a"): 4.0,
+    }  # fmt: skip
+    reasons = {(cell.row, cell.column): cell.reason for cell in _cells("T", printed, computed)}
+    assert reasons["x", "a"] == "two digits are exchanged in print"
+    assert reasons["x", "b"] == "printed in exchange with y" and reasons["y", "b"] == "printed in exchange with x"
+    assert reasons["x", "c"] == "as printed without case 3"
+    assert (reasons["y", "a"], reasons["y", "c"], reasons["z", "a"]) == ("", "not known", "")
+
+
+def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off() -> None:
+    computed = {"x": {"d": _Found(28.619, None, 1), "t": _Found(27.08, None, 1), "avg": _Found(27.8495, None, 1)}}
+    printed = {("x", "d"): 28.61, ("x", "t"): 27.08, ("x", "avg"): 27.08}
+    cells = {cell.column: cell for cell in _cells("T", printed, computed, cut=True, halves=("avg", "d", "t"))}
+    assert cells["d"].same and cells["t"].same and cells["avg"].shown == 27.84
+    assert cells["avg"].reason == "is not the mean of its own printed columns"
+
+
+@pytest.mark.slow
+@released
+def test_the_page_is_what_the_command_prints_of_the_released_files(tmp_path: Path) -> None:
+    out = tmp_path / "table.md"
+    done = CliRunner().invoke(app, ["reproduce", "ai_hospital", str(FOLDER), "--markdown", str(out)])
+    assert done.exit_code == 0 and "3 of 15 cells are as printed" in done.stdout
+    page = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text("utf-8")
+    assert out.read_text("utf-8") in page
+
+
+def test_the_command_writes_json_html_and_markdown_and_refuses_what_is_no_release(tmp_path: Path) -> None:
+    written(tmp_path / "clone" / "<b>gpt4.json", CHINESE)
+    files = {form: tmp_path / f"r.{form}" for form in ("json", "html", "markdown")}
+    options = [part for form, file in files.items() for part in (f"--{form}", str(file))]
+    done = CliRunner().invoke(app, ["reproduce", "aie", str(tmp_path / "clone"), *options])
+    assert done.exit_code == 0 and "130 more have no file" in done.stdout, done.output
+    content = json.loads(files["json"].read_text("utf-8"))
+    assert content["paper"] == "aie" and len(content["cells"]) == 140
+    assert content["cells"][0].keys() >= {"table", "row", "column", "paper", "ours", "sound", "same", "n", "reason"}
+    assert "<td>COVERAGE</td>" in files["html"].read_text("utf-8") and "| COVERAGE |" in files["markdown"].read_text()
+    for source in (tmp_path / "nowhere", written(tmp_path / "empty" / "x.json", [1]).parent):
+        refused = CliRunner().invoke(app, ["reproduce", "aie", str(source)])
+        assert refused.exit_code == 2 and source.name in refused.stderr and refused.stdout == ""
+    with pytest.raises(ConfigurationError, match="no file has the form"):
+        reproduce("medpmc", tmp_path / "clone")

@@ -1,0 +1,359 @@
+"""The published tables again, from the authors' released files: every printed cell beside ours, and why they differ."""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from cases.importers.source import Source
+from scoring.aie.metrics import METRICS, score_aie
+from scoring.aie.transcripts import AieTranscript, read_aie
+from scoring.medpmc.metrics import score_medpmc
+from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
+from scoring.metrics.icd10 import DiseaseCase, agreement, predicted_entities
+from scoring.metrics.icd10_terms import TermListError, load_terms
+from scoring.metrics.recall import RecallName
+from scoring.metrics.samples import Sample, estimates, mean
+from scoring.metrics.statistics import Estimate
+from scoring.mvme.disease_entities import split_diseases
+from scoring.mvme.grades import released_grades, score_parts
+from scoring.mvme.transcripts import (
+    PARTS,
+    Evaluation,
+    Reference,
+    kind_of,
+    read_evaluations,
+    read_references,
+    read_reports,
+    sections,
+)
+from wardround.config.experiment import ConfigurationError
+
+Paper = Literal["aie", "medpmc", "ai_hospital"]
+_BY_MODEL = "diseases split by rule"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number, and ours.
+
+    Attributes:
+        table: as the paper numbers it.
+        row: the doctor.
+        column: the metric.
+        paper: what is printed.
+        ours: by the published computation, at full precision; None without the doctor's file.
+        sound: by the sound definition.
+        n: values behind ours.
+        digits: that are printed after the point.
+        cut: whether the paper cuts further digits off; else it rounds.
+        reason: why ours is another, where that can be told.
+    """
+
+    table: str
+    row: str
+    column: str
+    paper: float
+    ours: float | None = None
+    sound: float | None = None
+    n: int = 0
+    digits: int = 2
+    cut: bool = False
+    reason: str = ""
+
+    @property
+    def shown(self) -> float | None:
+        """Ours as the paper would print it."""
+        if self.ours is None:
+            return None
+        scale = 10.0**self.digits
+        return (math.floor(self.ours * scale + 1e-9) if self.cut else round(self.ours * scale)) / scale
+
+    @property
+    def same(self) -> bool:
+        """Whether ours is what is printed; a half may be rounded either way."""
+        if self.ours is None or self.shown is None:
+            return False
+        return abs(self.shown - self.paper) < 1e-9 or (
+            not self.cut and abs(self.ours - self.paper) <= 0.5 * 10**-self.digits + 1e-9
+        )
+
+
+@dataclass
+class Reproduction:
+    """The cells of a paper, and what was found of its release."""
+
+    cells: list[Cell] = field(default_factory=list)
+    files: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What one doctor's files give for a column; of some, the values of each case."""
+
+    ours: float | None
+    sound: float | None
+    n: int
+    samples: Sequence[Sample] = ()
+    reason: str = ""
+
+
+def reproduce(paper: Paper, source: Path, terms: Path | None = None) -> Reproduction:
+    """Every printed cell of a paper's tables for which a clone of its release has the files.
+
+    Args:
+        paper: whose.
+        source: the clone; files are told by their form, doctors by the names in their paths.
+        terms: AI Hospital's list of ICD-10 terms; the first .xls of the source if None.
+
+    Raises:
+        ConfigurationError: there is no such directory, or nothing in it is of the paper's release.
+    """
+    if not source.is_dir():
+        raise ConfigurationError(f"{source}: is no directory; expected a clone of the authors' repository")
+    published = tomllib.loads(Path(__file__).with_name(f"published_{paper}.toml").read_text("utf-8"))
+    found = Reproduction()
+    if paper == "aie":
+        _aie(source, published, found)
+    elif paper == "medpmc":
+        _medpmc(source, published, found)
+    else:
+        _ai_hospital(source, published, found, terms)
+    if not found.files:
+        raise ConfigurationError(f"{source}: no file has the form of {paper}'s release under a name of its doctors")
+    return found
+
+
+def _aie(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
+    groups: dict[tuple[str, str], dict[str, AieTranscript]] = {}
+    tables = list(published)[2:]
+    for file, row in _named_files(source, published, lambda first: "raw_data" in first and "history" in first):
+        records = [one for one in read_aie(file).records if one.diagnosis is not None and len(one.history) > 1]
+        if not records:
+            continue
+        group = groups.setdefault((tables[1] if records[0].dataset else tables[0], row), {})
+        _file_in(out, group, {one.case: one for one in records}, row, file, source)
+    for table in tables:
+        computed: dict[str, dict[str, _Found]] = {}
+        for row in published["doctors"]:
+            if not (records := list(groups.get((table, row), {}).values())):
+                continue
+            paper, sound = score_aie(records, "paper"), score_aie(records, "sound")
+            errors = estimates(paper, clustered=False)
+            computed[row] = {
+                name: _Found(errors[name].mean, _mean(sound[name]), errors[name].n, paper[name]) for name in METRICS
+            }
+        printed = {
+            (row, name): pair[0]
+            for name in METRICS
+            for row, pair in zip(published["doctors"], published[table][name], strict=True)
+        }
+        out.cells += _cells(table, printed, computed)
+
+
+def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
+    groups: dict[str, dict[str, MedPmcTranscript]] = {}
+    # Both tables are of the standard patient: an actor's, and those of one sex, are other runs.
+    others = re.compile(r"actor|(?:^|[^a-z])(?:fe)?male|cot|shot", re.IGNORECASE)
+    for file, row in _named_files(source, published, lambda first: "Text" in first and "diagnosis_self" in first):
+        if not others.search(str(file.relative_to(source))):
+            _file_in(
+                out, groups.setdefault(row, {}), {one.id: one for one in read_medpmc(file).records}, row, file, source
+            )
+    columns = published["columns"]
+    recalls: Mapping[str, RecallName] = dict(zip(list(published)[2:], ("rouge1", "rougeL"), strict=True))
+    for table, recall in recalls.items():
+        computed: dict[str, dict[str, _Found]] = {}
+        for row, cases in groups.items():
+            paper, sound = (score_medpmc(list(cases.values()), recall, mode) for mode in ("paper", "sound"))
+            own = {
+                name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name])
+                for name in columns[:4]
+            }
+            halves = [own["Diagnosis"], own["Treatment"]]
+            own[columns[4]] = _Found(
+                mean([one.ours for one in halves if one.ours is not None]),
+                mean([one.sound for one in halves if one.sound is not None]),
+                own["Diagnosis"].n,
+            )
+            computed[row] = own
+        printed = {
+            (row, name): value
+            for row in published["names"]
+            for name, value in zip(columns, published[table][row], strict=True)
+        }
+        out.cells += _cells(table, printed, computed, cut=True, halves=(columns[4], columns[2], columns[3]))
+    out.notes.append("Examination and the average of gathering rest on spaCy's entities, and are not computed here.")
+
+
+def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, terms: Path | None) -> None:
+    graded: dict[str, dict[str, _Found]] = {}
+    linked: dict[str, dict[str, _Found]] = {}
+    kinds = list(
+        _named_files(
+            source, published, lambda first: bool({"doctor_diagnosis", "dialog_history", "final_turn"} & set(first))
+        )
+    )
+    references: dict[str, Reference] = {}
+    for file in _files(source):
+        first = _first(file)
+        if "medical_record" in first or "doctor_diagnosis" in first:
+            references |= read_references(file)[0]
+    terms = terms or next(iter(sorted(source.rglob("*.xls"))), None)
+    try:
+        listed = load_terms(terms) if terms else None
+    except TermListError as error:
+        raise ConfigurationError(str(error)) from error
+    out.notes.append("Diseases split by rule: the authors had a model split them and name them in standard terms.")
+    if listed is None:
+        out.notes.append(
+            "Table 3 is not computed: no list of ICD-10 terms (.xls) in the source; name one with --terms."
+        )
+    for file, row in sorted(kinds, key=lambda each: kind_of(each[0]) is Evaluation):
+        out.files.setdefault(row, []).append(str(file.relative_to(source)))
+        if kind_of(file) is Evaluation:
+            records = read_evaluations(file).records
+            paper, sound = (
+                score_parts([released_grades(one, published=mode) for one in records], published=mode)
+                for mode in (True, False)
+            )
+            graded[row] = {part: _Found(one.mean, sound[part].mean, one.n) for part, one in paper.items()}
+        if listed is None or row in linked:
+            continue
+        reports = [(one, one.reference or references.get(one.patient_id)) for one in read_reports(file).records]
+        if any(wanted is None for _, wanted in reports):
+            out.notes.append(f"{file.name}: Table 3 is not computed: no reference for every patient in the source.")
+            continue
+
+        def split(text: str | None) -> list[str]:
+            return split_diseases(text or "", listed.__contains__)
+
+        cases = {
+            mode: [
+                DiseaseCase(one.patient_id, split(sections(one.report).get("diagnosis")), split(wanted.diagnosis))
+                for one, wanted in reports
+                if wanted and (mode == "sound" or all(head in one.report for head in ("#诊断结果#", "#诊断依据#")))
+            ]
+            for mode in ("paper", "sound")
+        }
+        ours, sound_ = agreement(cases["paper"], listed, "published"), agreement(cases["sound"], listed, "code")
+        pairs: dict[str, tuple[Estimate, Estimate]] = {
+            "#": (predicted_entities(cases["paper"]), predicted_entities(cases["sound"])),
+            "R": (ours.recall, sound_.recall),
+            "P": (ours.precision, sound_.precision),
+            "F1": (ours.f1, sound_.f1),
+        }
+        linked[row] = {
+            name: _Found(one.mean, other.mean, len(cases["paper"]), (), _BY_MODEL)
+            for name, (one, other) in pairs.items()
+        }
+    for table, columns, computed, digits in (
+        ("Table 2", PARTS, graded, 3),
+        ("Table 3", ("#", "R", "P", "F1"), linked, 2),
+    ):
+        printed = {
+            (row, name): value
+            for row, values in published[table].items()
+            for name, value in zip(columns, values, strict=True)
+            if not math.isnan(value)
+        }
+        out.cells += _cells(table, printed, computed, digits=digits)
+
+
+def _cells(
+    table: str,
+    printed: Mapping[tuple[str, str], float],
+    computed: Mapping[str, Mapping[str, _Found]],
+    *,
+    digits: int = 2,
+    cut: bool = False,
+    halves: tuple[str, str, str] | None = None,
+) -> list[Cell]:
+    """The cells of a table, with the reason why ours is another where the numbers themselves tell it."""
+    nothing = _Found(None, None, 0)
+    found = {key: computed.get(key[0], {}).get(key[1], nothing) for key in printed}
+    cells = {
+        (row, name): Cell(table, row, name, value, one.ours, one.sound, one.n, digits, cut)
+        for (row, name), value in printed.items()
+        for one in [found[row, name]]
+    }
+
+    def reason(cell: Cell) -> str:
+        one = found[cell.row, cell.column]
+        if cell.same or cell.shown is None:
+            return ""
+        texts = f"{cell.paper:.{digits}f}", f"{cell.shown:.{digits}f}"
+        unlike = [place for place, (a, b) in enumerate(zip(*texts, strict=False)) if a != b]
+        if len(texts[0]) == len(texts[1]) and len(unlike) == 2 and sorted(texts[0]) == sorted(texts[1]):
+            return "two digits are exchanged in print"
+        for other in cells.values():
+            near = (other.row == cell.row) != (other.column == cell.column)
+            if near and other.shown == cell.paper and other.paper == cell.shown:
+                return f"printed in exchange with {other.row if other.column == cell.column else other.column}"
+        if halves and cell.column == halves[0]:
+            parts = [printed[cell.row, half] for half in halves[1:]]
+            if abs(sum(parts) / 2 - cell.paper) > 0.0101:
+                return "is not the mean of its own printed columns"
+        total, n = math.fsum(value for _, value in one.samples), len(one.samples)
+        for case, value in one.samples if n > 2 else ():
+            left = Cell(table, cell.row, cell.column, cell.paper, (total - value) / (n - 1), digits=digits, cut=cut)
+            if left.same:
+                return f"as printed without case {case}"
+        return one.reason or "not known"
+
+    return [replace(cell, reason=reason(cell)) for cell in cells.values()]
+
+
+def _mean(samples: Sequence[Sample]) -> float | None:
+    return mean([one.value for one in samples])
+
+
+def _files(source: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in source.rglob("*.json*")
+        if file.suffix in (".json", ".jsonl")
+        and not any(part.startswith(".") for part in file.relative_to(source).parts)
+    )
+
+
+def _named_files(
+    source: Path, published: Mapping[str, Any], fits: Callable[[Mapping[str, Any]], bool]
+) -> Iterator[tuple[Path, str]]:
+    """The files of a form, each with the doctor that its path names, else the one that its first record names."""
+    names = {row: re.compile(pattern, re.IGNORECASE) for row, pattern in published["names"].items()}
+    for file in _files(source):
+        first = _first(file)
+        if not (first and fits(first)):
+            continue
+        told = [
+            str(file.relative_to(source)),
+            *(str(first.get(key, "")) for key in ("doctor_engine_name", "doctor_name")),
+        ]
+        if row := next((row for text in told for row, name in names.items() if name.search(text)), None):
+            yield file, row
+
+
+def _first(file: Path) -> dict[str, Any]:
+    """The first record of a file; nothing of one that cannot be read."""
+    try:
+        value = next((record.value for record in Source(file).records()), None)
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _file_in(
+    out: Reproduction, group: dict[str, Any], records: Mapping[str, Any], row: str, file: Path, source: Path
+) -> None:
+    """Add a file's records to those of the doctor; one that has the same cases again is another run, and left out."""
+    name = str(file.relative_to(source))
+    if group.keys() & records.keys():
+        out.notes.append(f"{name} is left out: {row} has these cases from {', '.join(out.files[row])} already.")
+        return
+    group.update(records)
+    out.files.setdefault(row, []).append(name)

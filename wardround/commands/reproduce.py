@@ -1,0 +1,135 @@
+"""``wardround reproduce``: the published tables again, cell by cell, from the authors' released files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wardround.commands.exits import exits
+from wardround.commands.printing import echo
+
+if TYPE_CHECKING:
+    from wardround.analysis.reproduction import Reproduction
+    from wardround.tables.table import Table
+
+
+def reproduce(
+    paper: Annotated[Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Whose tables.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SRC", help="A clone of the authors' repository.", show_default=False)
+    ],
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write every cell here, at full precision.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page here.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write the table here as Markdown.")
+    ] = None,
+    terms: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
+    ] = None,
+) -> None:
+    """Every printed cell beside ours: the published computation, the sound one, the difference, and its reason.
+
+    Files are told by their form and doctors by the names in their paths; cells without a file are counted, not guessed.
+    """
+    import json
+
+    from wardround.analysis.reproduction import reproduce as compute
+    from wardround.store.provenance import write_whole
+    from wardround.tables.terminal import print_table
+
+    with exits(OSError):
+        found = compute(paper, source, terms)
+        table = _table(paper, found)
+        rows = [_row(cell) for cell in found.cells]
+        content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}
+        for file, text in (
+            (json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n"),
+            (html, _page(table)),
+            (markdown, _markdown(table)),
+        ):
+            if file is not None:
+                write_whole(file, text)
+    print_table(table)
+    for row, files in found.files.items():
+        echo(f"{row}: {', '.join(files)}")
+
+
+def _row(cell: Any) -> dict[str, Any]:
+    return {
+        "table": cell.table,
+        "row": cell.row,
+        "column": cell.column,
+        "paper": cell.paper,
+        "ours": cell.ours,
+        "same": cell.same,
+        "sound": cell.sound,
+        "n": cell.n,
+        "reason": cell.reason if cell.ours is not None else "no file of this doctor",
+    }
+
+
+def _table(paper: str, found: "Reproduction") -> "Table":
+    from wardround.tables.table import Column, Table
+
+    run = [cell for cell in found.cells if cell.ours is not None]
+    columns = [
+        Column("table", "Table", key=True),
+        Column("row", "Doctor", key=True),
+        Column("column", "Column", key=True),
+        Column("paper", "Paper"),
+        Column("shown", "Ours, as published"),
+        Column("difference", "Difference", form="+.2f"),
+        Column("sound", "Ours, sound", form=".2f"),
+        Column("n", "n"),
+        Column("reason", "Reason"),
+    ]
+    rows: list[Mapping[str, Any]] = [
+        {
+            "table": cell.table,
+            "row": cell.row,
+            "column": cell.column,
+            "paper": f"{cell.paper:.{cell.digits}f}",
+            "shown": f"{cell.shown:.{cell.digits}f}",
+            "difference": 0.0 if cell.same or cell.shown is None else cell.shown - cell.paper,
+            "sound": cell.sound,
+            "n": cell.n,
+            "reason": cell.reason,
+        }
+        for cell in run
+    ]
+    same = sum(cell.same for cell in run)
+    notes = [
+        f"{same} of {len(run)} cells are as printed; {len(found.cells) - len(run)} more have no file in the source."
+    ]
+    for table in dict.fromkeys(cell.table for cell in found.cells):
+        lacking = dict.fromkeys(cell.row for cell in found.cells if cell.table == table and cell.ours is None)
+        if lacking:
+            notes.append(f"{table}, without a file: {', '.join(lacking)}.")
+    return Table(f"reproduction-{paper}", f"Published cells of {paper}", columns, rows, [*notes, *found.notes])
+
+
+def _markdown(table: "Table") -> str:
+    lines = [[column.title for column in table.columns], ["---"] * len(table.columns)]
+    lines += [[cell.text.replace("|", "/") for cell in line] for line in table.lines]
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *(f"- {note}" for note in table.notes), ""])
+
+
+def _page(table: "Table") -> str:
+    from html import escape
+
+    def row(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = [row([column.title for column in table.columns], "th")]
+    body += [row([cell.text for cell in line], "td") for line in table.lines]
+    style = "body{font:15px sans-serif;margin:2em}td,th{padding:.2em .8em;border-bottom:1px solid #ccc;text-align:left}"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
+    title = escape(table.title)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style}</style>'
+        f"<h1>{title}</h1><table>{''.join(body)}</table>{notes}</html>\n"
+    )
