@@ -16,12 +16,13 @@ from nodes.node import Node
 
 def keys_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> set[str]:
     """The keys of the model map that can have an effect in a graph: ``role``, ``stage.role``, ``part.role``, seats."""
-    return {key for role, stage in _roles_in(graph, context) for key in _keys(role, stage)}
+    return {key for role, stage in _roles_in(graph, context) for key in _keys(role, stage, context)}
 
 
-def _keys(role: Role[Any], stage: str) -> Iterator[str]:
+def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
     places = stage.split(".")
-    for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
+    seats = getattr(context, role.seated) if role.seated else role.seats
+    for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(seats))):
         yield name
         for depth in range(len(places)):
             yield ".".join([*places[: depth + 1], name])
@@ -42,6 +43,8 @@ def _roles_in(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -
 
 def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
     """The roles that a node's function names, or a function of its module that it calls."""
+    if node.name == "recruit_group" and context.specialties != "recruited":
+        return
     about = node._bound.get("stage") or node._bound.get("subject")
     for role in _roles_named(cast(FunctionType, node._function)):
         stage = about.name if role.stages and about else role.stage

@@ -1,6 +1,6 @@
 """One clinical stage: recall, discuss, decide, be judged, revise (MedChain-Agent, section 4.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -10,6 +10,7 @@ from langgraph.types import Send
 from graphs.seats import send
 from nodes.context import Context, context_of
 from nodes.state.stage import StageInput, StageState
+from nodes.strategies.recruiter import recruit_group
 from nodes.strategies.registry import strategy
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.feedback_agent import judge, judges_of
@@ -24,9 +25,14 @@ def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Sen
     return [send("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
 
 
-def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["with retrieval"]:
+def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
     """With retrieval off nothing is recalled at all."""
-    return "with retrieval" if context_of(runtime).retrieval else each_general_agent(state, runtime)
+    return "with retrieval" if context_of(runtime).retrieval else recruit_first(state, runtime)
+
+
+def recruit_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
+    """Where the specialists are neither those of the department nor named, a recruiter names them."""
+    return "to be recruited" if context_of(runtime).specialties == "recruited" else each_general_agent(state, runtime)
 
 
 def discuss_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["all heard"]:
@@ -60,6 +66,7 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     """The graph of one stage; stages differ only in the data of their `Stage`."""
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
+    builder.add_node(recruit_group.at(stage=stage))
     builder.add_node(discuss.at(stage=stage))  # one general agent; fans out
     builder.add_node(close_round)
     builder.add_node(decide.at(stage=stage))  # the summarizing agent
@@ -68,8 +75,10 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder.add_node(conclude.at(stage=stage))
 
     # The words are the edges' labels; what is sent to every member of a group goes past them to its node.
-    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "discuss"})
-    builder.add_conditional_edges("recall", each_general_agent, {"each general agent": "discuss"})
+    seated: dict[Hashable, str] = {"to be recruited": "recruit_group", "each general agent": "discuss"}
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", **seated})
+    builder.add_conditional_edges("recall", recruit_first, seated)
+    builder.add_conditional_edges("recruit_group", each_general_agent, {"each general agent": "discuss"})
     builder.add_edge("discuss", "close_round")
     builder.add_conditional_edges(
         "close_round", discuss_on_or_decide, {"another round": "discuss", "all heard": "decide"}

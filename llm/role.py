@@ -51,6 +51,7 @@ class Role(Generic[Answer]):
         check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
             model or a person says is held to it like to the type; the offline rule is trusted.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
+        seated: the setting that says how many of the seats are taken; all may be if there is none.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Role(Generic[Answer]):
     answer: type[Answer]
     offline: Callable[[Any], Answer]
     seats: int = 0
+    seated: str = ""
     speech: Speech[Answer] | None = None
     check: Callable[[Any, Answer], str | None] | None = None
     stages: Collection[str] = ()

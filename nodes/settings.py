@@ -111,6 +111,11 @@ class CourseSettings(Settings):
         description="Stages build on each other; if off, each gets the reference of earlier ones.",
         json_schema_extra=_at("admit"),
     )
+    all_pictures: bool = Field(
+        False,
+        description="Every picture of the case is reported on (MedChain, A.2.3); if off, those of what was ordered.",
+        json_schema_extra=_at("history_taking", "further_examination"),
+    )
     max_backtracks: int = Field(
         0,
         ge=0,
@@ -155,10 +160,11 @@ class GroupSettings(SeatSettings):
     general_agents: int = Field(
         3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.", json_schema_extra=_STAGES
     )
-    specialties: Literal["by_case", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = Field(
+    specialties: Literal["by_case", "recruited", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = Field(
         "by_case",
         description="What the doctors of a group are: specialists of the second-level departments of the case, first "
-        "those it is referred to; nothing in particular; or the named specialties, seat by seat.",
+        "those it is referred to; whom a recruiter names for the task; nothing in particular; or the named "
+        "specialties, seat by seat.",
         json_schema_extra=_STAGES,
     )
     discussion_rounds: int = Field(
@@ -194,6 +200,11 @@ class DialogueSettings(TurnSettings):
         description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
         "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
         json_schema_extra=_at("history_taking", "interview"),
+    )
+    results_in_dialogue: bool = Field(
+        False,
+        description="MedChain's patient also knows the recorded results and tells them when asked (A.2.2).",
+        json_schema_extra=_at("admit"),
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
         "normal",

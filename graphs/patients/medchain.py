@@ -8,7 +8,7 @@ from nodes.patients.systems import PATIENTS, patient
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
-@patient("medchain", examines=False)
+@patient("medchain", examines=False, settings=("results_in_dialogue",))
 def build_medchain() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
     """One reply of the patient."""
     builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)

@@ -81,7 +81,14 @@ def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:
 
 
 intern: Role[Any] = Role(
-    "intern", "", "collaboration/intern", Revision, offline=give_way, seats=MOST_INTERNS, stages=SUBJECTS
+    "intern",
+    "",
+    "collaboration/intern",
+    Revision,
+    offline=give_way,
+    seats=MOST_INTERNS,
+    seated="interns",
+    stages=SUBJECTS,
 )
 
 

@@ -1,7 +1,8 @@
 """The patient: answers from the patient record, which is all the patient knows."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -10,20 +11,21 @@ from pydantic import Field
 from cases.case import PatientRecord
 from cases.strict import Strict
 from cases.text.sentences import sentences
-from cases.vocabulary import Language
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
-from prompts import load_words
+from prompts import load_words, mark
 
 
 class PatientState(HeardState, total=False):
     """The patient's view of the state: the own record and what has been said."""
 
     patient_record: PatientRecord
+    told_results: dict[str, str]
 
 
 class PatientReply(Strict):
@@ -40,6 +42,7 @@ class PatientView:
     dialogue: list[Turn]
     question: str
     language: Language
+    results: Mapping[str, str] = field(default_factory=dict)
 
 
 # Which section of the record a question is about, most specific first.
@@ -59,6 +62,9 @@ TOPICS: tuple[tuple[str, str], ...] = (
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: the sentences of the record that answer the question, as far as they have not been said yet."""
     words = load_words("medchain/words", view.language)["patient"]
+    examined = [*PHYSICAL_ITEMS.mentioned_in(view.question), *AUXILIARY_ITEMS.mentioned_in(view.question)]
+    if found := [view.results[item] for item in examined if item in view.results]:
+        return PatientReply(text=mark("space", view.language).join(found))
     asked = (section for section, pattern in TOPICS if re.search(pattern, view.question, re.IGNORECASE))
     section = next(asked, "present_illness")
     recorded = sentences(getattr(view.record, section))
@@ -90,7 +96,11 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
     reply = await ask_in_turn(
         patient,
         PatientView(
-            record=state["patient_record"], dialogue=Told(dialogue[:-1]), question=dialogue[-1].text, language=language
+            record=state["patient_record"],
+            dialogue=Told(dialogue[:-1]),
+            question=dialogue[-1].text,
+            language=language,
+            results=state.get("told_results", {}),
         ),
         state,
         runtime.context,

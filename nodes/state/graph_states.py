@@ -46,6 +46,7 @@ class HistoryTakingState(Findings, Progress, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]
@@ -59,6 +60,7 @@ class HistoryTakingInput(Findings, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    told_results: dict[str, str]
 
 
 class HistoryTakingOutput(Progress, total=False):
@@ -90,6 +92,7 @@ class ClinicalState(Findings, Progress, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]

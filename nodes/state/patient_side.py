@@ -30,6 +30,7 @@ class PatientSideState(PatientSideOutput, total=False):
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
+    told_results: dict[str, str]  # only where the patient tells them
     reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
 
 

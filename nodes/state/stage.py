@@ -104,6 +104,7 @@ class StageState(StageInput, Progress, total=False):
     """The state of one stage: the findings it starts from, and its discussion."""
 
     recalled: list[Neighbour]
+    specialists: list[str]
     seat: int
     discussion_round: int
     opinions: Annotated[list[Opinion], union_by("discussion_round", "seat")]

@@ -23,9 +23,9 @@ from nodes.state.experts import (
     Team,
     case_view,
 )
-from nodes.state.stage import Options
+from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import STAGES, Stage
-from prompts import load_words
+from prompts import load_words, mark
 
 
 class Experts(Strict):
@@ -66,7 +66,7 @@ def departments_of_similar_cases(view: RecruiterView) -> Experts:
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
     here, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
     chosen = (further or here)[: view.most] if view.candidates else here
-    return Experts(experts=[Expert(domain=label(name, view.chart.language), focus="") for name in chosen])
+    return Experts(experts=[Expert(domain=label(name, view.chart.language), focus="") for name in chosen[: view.most]])
 
 
 def all_independent(view: RecruiterView) -> Group:
@@ -116,6 +116,16 @@ team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=a
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The experts in the fields of the question."""
     return {"experts": (await _ask(recruiter, state, runtime.context, stage, "experts")).experts}
+
+
+@node
+async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
+    """The specialists of a stage's own group, named for what the stage has to decide (MedChain, 4.1.1)."""
+    context = runtime.context
+    view = RecruiterView(**vars(case_view(state, stage, context)), most=context.general_agents)
+    named = await ask_at_stage(recruiter, view, state, context, "experts")
+    between = mark("label", view.chart.language)
+    return {"specialists": [between.join(filter(None, (each.domain, each.focus))) for each in named.experts]}
 
 
 @node

@@ -100,6 +100,10 @@ async def admit(
     }
     if kin is not None:
         update["kin"] = kin
+    if context.results_in_dialogue:  # what only pictures show is left to who reads them
+        results, _ = release(case.examinations, list(case.examinations.results), case.folder, context.send_pictures)
+        pictured = {image.item for image in case.examinations.images}
+        update["told_results"] = {item: text for item, text in results.items() if item not in pictured}
     if context.pictures_in_dialogue == "report":
         update["reference_reports"] = dict(case.key.imaging_reports)
     if not context.sequential and not consultation:

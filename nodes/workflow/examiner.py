@@ -30,6 +30,8 @@ async def examine(state: ExaminerState, runtime: Runtime[Context]) -> dict[str, 
     with ``send_pictures`` off, with their written findings.
     """
     ordered = [*state.get("physical_orders", []), *state.get("auxiliary_orders", []), *state.get("requested", [])]
+    if runtime.context.all_pictures:
+        ordered += [image.item for image in state["examination_record"].images]
     results, pictures = release(
         state["examination_record"], ordered, state.get("picture_folder", ""), runtime.context.send_pictures
     )

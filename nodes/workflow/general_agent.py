@@ -81,16 +81,18 @@ def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
 
 
 general_agent: Role[Any] = Role(
-    "general", "", "medchain/general", Proposal, offline=vote, seats=MOST_AGENTS, stages=STAGES
+    "general", "", "medchain/general", Proposal, offline=vote, seats=MOST_AGENTS, seated="general_agents", stages=STAGES
 )
 
 
-def specialty_of(seat: int, chart: Chart, context: Context) -> str:
+def specialty_of(seat: int, chart: Chart, context: Context, specialists: Sequence[str] = ()) -> str:
     """What a seat of the group is (MedChain, B.1: specialists of the department); nothing before there is one."""
     if isinstance(context.specialties, list):
         return context.specialties[(seat - 1) % len(context.specialties)]
     if context.specialties == "plain":
         return ""
+    if specialists:
+        return specialists[(seat - 1) % len(specialists)]
     referred = chart.referral.sub_departments if chart.referral else []
     here = list(dict.fromkeys([*referred, *sub_departments_of(chart.department, context)]))
     return label(here[(seat - 1) % len(here)], chart.language) if here else ""
@@ -114,7 +116,7 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         neighbours=() if weighed else recalled_at(stage, state, chart),
         opinions=opinions,
         file=file,
-        specialty=specialty_of(seat, chart, context),
+        specialty=specialty_of(seat, chart, context, state.get("specialists", ())),
     )
     where = (f"discussion{spoken}", f"seat{seat}")
     answer = _proposal(stage.decision)

@@ -62,6 +62,10 @@ def test_a_setting_that_a_graph_would_ignore_is_refused_with_what_was_meant(
         ("clinical_workflow", {}, "expert", ""),
         ("clinical_workflow", {}, "diagnosis.intern", "diagnosis"),
         ("one_step", {}, "patient", ""),
+        ("clinical_workflow", {}, "general4", "general"),
+        ("clinical_workflow", {"general_agents": 1}, "diagnosis.general2", "diagnosis.general"),
+        ("clinical_workflow", {}, "recruiter", ""),
+        ("dispute_resolution", {"interns": 2}, "intern3", "intern"),
     ],
 )
 def test_a_model_for_a_role_that_is_never_asked_is_refused(
@@ -79,7 +83,7 @@ def test_a_model_for_a_role_that_is_never_asked_is_refused(
         ("clinical_workflow", {"strategy": "mdagents"}, ["expert2", "referral.level1.expert", "leader"]),
         ("clinical_workflow", {"strategy": "dispute_resolution"}, ["intern2", "treatment.director", "feedback"]),
         ("clinical_workflow", {}, ["referral.general", "referral.level1.general", "evaluation.claim_judge"]),
-        ("dispute_resolution", {}, ["intern", "intern5", "director", "examiner"]),
+        ("dispute_resolution", {}, ["intern", "intern3", "director", "examiner"]),
     ],
 )  # fmt: skip
 def test_a_model_for_a_role_that_can_be_asked_or_that_judges_is_taken(

@@ -55,6 +55,15 @@ def test_seats_can_be_named_or_plain_doctors() -> None:
     assert set(specialties(calls(plain, "general"))) == {""}
 
 
+def test_a_recruiter_names_the_specialists_of_each_task_once_and_no_more_than_there_are_seats() -> None:
+    result = run(specialties="recruited", general_agents=2, retrieval=True)
+    recruited = calls(result, "recruiter")
+    assert sorted(call.stage for call in recruited) == sorted({call.stage for call in calls(result, "general")})
+    for call in recruited:
+        named = [expert["domain"] for expert in call.answer["experts"]]
+        assert len(named) <= 2 and specialties(calls(result, "general", call.stage)) == named
+
+
 @pytest.mark.parametrize("order_groups", ["in_turn", "side_by_side"])
 def test_auxiliary_examinations_are_ordered_in_view_of_the_physical_ones_if_in_turn(order_groups: str) -> None:
     result = run(order_groups=order_groups)

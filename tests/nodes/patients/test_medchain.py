@@ -26,6 +26,15 @@ RECORDS: dict[Language, PatientRecord] = {
         personal_history="每天抽十支烟。",
     ),
 }
+
+
+@pytest.mark.parametrize(("asked", "told"), [("Have you had a blood test?", "CRP 88."), ("Does it hurt?", "")])
+def test_a_patient_who_was_told_results_tells_the_one_that_is_asked_for_and_no_other(asked: str, told: str) -> None:
+    results = {"Blood Test": "CRP 88.", "Ultrasound": "Free fluid."}
+    reply = quote_the_record(PatientView(RECORDS["en"], [], asked, "en", results)).text
+    assert (reply == told) if told else not any(result in reply for result in results.values())
+
+
 DENIALS = {
     "en": ("No, nothing that I know of.", "I have told you all that I know of it."),
     "zh": ("没有，我不清楚。", "我知道的都说过了。"),

@@ -32,6 +32,18 @@ def shown(items: list[str], send_pictures: bool = True) -> tuple[dict[str, str],
     return results, [picture.file for picture in pictures]
 
 
+def test_every_picture_of_the_case_is_handed_over_where_that_is_set_and_no_other_result() -> None:
+    builder = StateGraph(Hospital, context_schema=Context)
+    builder.add_node(examine)
+    builder.add_edge(START, "examine")
+    builder.add_edge("examine", END)
+    hospital: Any = builder.compile()
+    state = {"examination_record": RECORD, "picture_folder": "/cases", "auxiliary_orders": ["Blood Test"]}
+    given = {every: hospital.invoke(state, context=Context(all_pictures=every)) for every in (False, True)}
+    assert [len(given[every]["pictures"]) for every in (False, True)] == [0, 3]
+    assert given[True]["results"] == given[False]["results"] == {"Blood Test": "CRP 88 mg/L."}
+
+
 def test_the_examiner_gives_the_result_of_an_ordered_item_and_of_no_other() -> None:
     assert shown(["Blood Test"]) == ({"Blood Test": "CRP 88 mg/L."}, [])
 

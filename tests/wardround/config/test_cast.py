@@ -19,7 +19,14 @@ FIXED: dict[str, frozenset[str]] = {
     "clinichat_table_2": frozenset(),  # the rows are ways of writing both sides
     "clinichat_table_4": frozenset({"patient"}),
     **dict.fromkeys(
-        ("medchain_growth", "medchain_table_2", "medchain_table_3", "medchain_table_4"),
+        (
+            "medchain_growth",
+            "medchain_table_2",
+            "medchain_table_2_models",
+            "medchain_table_3",
+            "medchain_table_4",
+            "medchain_table_4_models",
+        ),
         frozenset({"patient", "extraction"}),
     ),
     **dict.fromkeys(("medpmc_table_2", "medpmc_table_3"), SIMULATOR | {"technician", "actor"}),
@@ -27,7 +34,7 @@ FIXED: dict[str, frozenset[str]] = {
         ("mvme_table_2", "mvme_table_2_models"), frozenset({"patient", "examiner", "patient_profile", "director"})
     ),
 }
-NAMES_DOCTORS = {"mvme_table_2_models"}
+NAMES_DOCTORS = {"mvme_table_2_models", "medchain_table_2_models", "medchain_table_4_models"}
 
 
 def ready(name: str, models: dict[str, str] | None = None, **overrides: Any) -> Sweep:
@@ -54,6 +61,43 @@ def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(n
 def test_a_ready_file_goes_by_rules_alone_where_no_model_is_named(name: str) -> None:
     for run in ready(name).runs.values():
         assert {*run.models.values(), *run.judges.values()} == {OFFLINE}
+
+
+def test_the_eight_rows_of_medchain_stand_in_its_order_and_each_strategy_decides_every_column() -> None:
+    runs = ready("medchain_table_2_models").runs
+    single = ["gpt_4o_mini", "claude_3_5_sonnet", "llava", "qwen2", "internvl2"]
+    strategies = {"medagents": "medagents", "mdagents": "mdagents", "medchain_agent": "group"}
+    assert list(runs) == [*single, *strategies]
+    for name, run in runs.items():
+        context = run.context
+        assert context.strategy == strategies.get(name, "single") and run.models["default"] in (name, "internvl2")
+        assert (context.feedback == "off") == (not context.retrieval) == (name != "medchain_agent")
+        assert (context.orders == "dialogue") == (name in single)
+        assert context.results_in_dialogue and context.all_pictures and context.send_pictures == (name != "qwen2")
+
+
+def test_the_sixteen_rows_of_medchains_ablations_are_four_bare_agents_by_four_settings() -> None:
+    runs = ready("medchain_table_4_models").runs
+    rows = [
+        (
+            run.context.strategy,
+            run.models["default"],
+            run.context.personalized,
+            run.context.sequential,
+            run.context.interactive,
+        )
+        for run in runs.values()
+    ]
+    agents = [
+        ("medagents", "internvl2"),
+        ("mdagents", "internvl2"),
+        ("single", "gpt_4o_mini"),
+        ("single", "internvl2"),
+    ]
+    settings = [(True, True, True), (False, True, True), (True, False, True), (True, True, False)]
+    assert rows == [(*agent, *setting) for setting in settings for agent in agents]
+    assert {(run.context.feedback, run.context.retrieval) for run in runs.values()} == {("off", False)}
+    assert len(ready("medchain_table_4").runs) == 12
 
 
 def test_the_eleven_rows_of_ai_hospital_stand_in_its_order_each_with_its_own_doctors_and_all_with_one_patient() -> None:
