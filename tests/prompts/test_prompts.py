@@ -261,7 +261,7 @@ def test_a_chart_says_where_the_patient_was_sent_and_how_soon(urgency: str, chin
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_patient_is_told_only_what_the_record_holds(language: Language) -> None:
-    values = {"record": door(0.83, "male"), "dialogue": [], "question": "Since when?"}
+    values = {"record": door(0.83, "male"), "dialogue": [], "question": "Since when?", "results": {}}
     user = load_prompt("medchain/patient", language).render(values)[1]
     assert user.startswith({"en": "Age: 10 months\nSex: male\n<data", "zh": "年龄：10个月\n性别：男\n<data"}[language])
     assert user.count("</data>") == 2
