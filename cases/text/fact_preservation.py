@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from cases.text.numbers import NUMBER_WORDS, chinese_number
@@ -61,14 +61,25 @@ def _facts_in(text: str, language: Language) -> Iterator[str]:
     denied = False
     for sentence in statements(text) or [text]:
         denied = denied or any(mention.negated for mention in mentions(sentence))
-        for name, pattern in _terms(language):
-            if pattern.search(sentence):
-                read = mentions(pattern.sub(f" {_MARK} ", sentence))
-                for negated in {mention.negated for mention in read if mention.word.startswith(_MARK)}:
-                    yield f"no {name}" if negated else name
+        yield from (f"no {name}" if negated else name for name, negated in _terms_of(sentence, language))
         yield from (found[0].casefold() for found in _endings(language).finditer(sentence))
     if denied:
         yield "a denial"
+
+
+@lru_cache(maxsize=1 << 14)
+def terms_in(text: str, language: Language) -> frozenset[tuple[str, bool]]:
+    """The medical terms of a text, lay words standing for them, each with whether it is denied there."""
+    text = _normal(text, language)
+    return frozenset(found for sentence in statements(text) or [text] for found in _terms_of(sentence, language))
+
+
+def _terms_of(sentence: str, language: Language) -> Iterator[tuple[str, bool]]:
+    for name, pattern in _terms(language):
+        if pattern.search(sentence):
+            read = mentions(pattern.sub(f" {_MARK} ", sentence))
+            for negated in {mention.negated for mention in read if mention.word.startswith(_MARK)}:
+                yield name, negated
 
 
 def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:

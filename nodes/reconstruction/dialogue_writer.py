@@ -12,7 +12,6 @@ from pydantic import Field
 
 from cases.notes import Note
 from cases.strict import Strict
-from cases.text.jargon import in_lay_words
 from cases.vocabulary import Language
 from llm import Role, ask
 from llm.errors import AnswerError
@@ -22,11 +21,11 @@ from nodes.reconstruction.exchanges import Exchange, SectionDialogue, WholeDialo
 from nodes.reconstruction.filing import assemble, inferred_by
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.knowledge import ClinicalKnowledge, KnowledgeView, knowledge_of_the_note
-from nodes.reconstruction.plan import PlannedSection, PlanState, fill_plan
+from nodes.reconstruction.plan import PlannedSection, PlanState
 from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import script
 
-_REMEMBERED = 6  # exchanges shown in full before the section at hand
+_SECTION_AT_ONCE = 6  # sentences of a turn, offline, where no plan parts them
 
 
 class WritingState(PlanState, total=False):
@@ -75,7 +74,7 @@ class DirectView:
 
 
 def section_of_the_script(view: SectionView) -> SectionDialogue:
-    """Offline: the planned steps of the section, answered with the note's sentences."""
+    """Offline: what the note tells of the section."""
     written = _script(view)
     return SectionDialogue(
         exchanges=[e for part in written if part.section == view.section.name for e in part.exchanges]
@@ -88,24 +87,18 @@ def whole_script(view: WholeView) -> WholeDialogue:
 
 
 def what_the_note_tells(view: DirectView) -> DirectDialogue:
-    """Offline: only the exchanges in which the note is told, in plain words."""
-    return DirectDialogue(exchanges=short_script(view.note, view.language))
+    """Offline: a section of the note in each exchange."""
+    return DirectDialogue(exchanges=short_script(view.note, _SECTION_AT_ONCE))
 
 
-def short_script(note: Note, language: Language) -> list[Exchange]:
-    """The interview without the questions to which the note has no answer."""
-    roles, knowledge = roles_of(note), knowledge_of_the_note(KnowledgeView(note))
-    disease = knowledge.diagnostic.most_likely_disease
-    plan = fill_plan(note, roles, knowledge, language)
-    return [
-        exchange.model_copy(update={"physician": in_lay_words(exchange.physician, language)})
-        for part in script(note, roles, plan, disease, only_told=True)
-        for exchange in part.exchanges
-    ]
+def short_script(note: Note, at_once: int = 3) -> list[Exchange]:
+    """The interview in fewer and longer turns."""
+    disease = knowledge_of_the_note(KnowledgeView(note)).diagnostic.most_likely_disease
+    return [exchange for part in script(note, roles_of(note), disease, at_once) for exchange in part.exchanges]
 
 
 def _script(view: WholeView) -> list[WrittenSection]:
-    return script(view.note, view.roles, view.plan, view.knowledge.diagnostic.most_likely_disease)
+    return script(view.note, view.roles, view.knowledge.diagnostic.most_likely_disease)
 
 
 section_author = Role(
@@ -127,7 +120,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
         knowledge=state["knowledge"],
         plan=plan,
         section=section,
-        before=[exchange for part in written for exchange in part.exchanges][-_REMEMBERED:],
+        before=[exchange for part in written for exchange in part.exchanges],
         draft=draft,
         objections=state["objections"],
         language=context.language or note.language,

@@ -68,7 +68,7 @@ class PatientView:
 
 def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
     """Offline: the next exchange of the interview, shortened to the turns that there are."""
-    planned, done = short_script(view.note, view.language), len(view.exchanges)
+    planned, done = short_script(view.note), len(view.exchanges)
     turns = done + view.turns_left - 1  # the last is the farewell
     if len(planned) > turns:
         closing = min(_CLOSING, turns)
@@ -80,7 +80,7 @@ def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
 
 def reply_of_the_script(view: PatientView) -> PatientTurn:
     """Offline: the reply that the script has for these words; to others, what of the note answers them."""
-    for exchange in short_script(view.note, view.language):
+    for exchange in short_script(view.note):
         if exchange.physician == view.spoken:
             return PatientTurn(text=exchange.patient)
     heard = [exchange.patient for exchange in view.exchanges]

@@ -20,7 +20,6 @@ from nodes.reconstruction.knowledge import (
 )
 from nodes.reconstruction.plan import fill_plan, opening_words, plan_sections
 from nodes.reconstruction.role_setting import RoleSetting, roles_of
-from nodes.reconstruction.stock_replies import answer_rules
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 NOTE = Note(id="n", text="Chief complaint: Cough.\nPhysical examination: Crackles. Signs of pneumonia.\nLabs: WBC 12.")
@@ -127,8 +126,3 @@ def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
 def test_who_speaks_follows_from_the_note(text: str, speaker: str, sex: str | None) -> None:
     roles = roles_of(Note(id="n", text=text))
     assert (roles.speaker, roles.sex) == (speaker, sex)
-
-
-def test_every_offline_rule_belongs_to_a_step_of_the_plan() -> None:
-    names = {step["name"] for section in plan_sections() for step in section["step"]}
-    assert set(answer_rules()) - {"empty"} <= names

@@ -1,0 +1,76 @@
+"""What the gates catch, and whom they let through: dialogues spoiled by functions, and those that people had."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cases import load_cases
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.note_files import read_notes
+from cases.notes import Note, note_of
+from nodes.reconstruction.filing import assemble
+from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.role_setting import roles_of
+from nodes.reconstruction.script import script
+from nodes.reconstruction.spoiling import SPOILED
+
+MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
+SETTLED, HELD_OUT = 0, 1  # the rules were settled on the even half of MTS-Dialog
+
+
+def mts_dialogues(half: int) -> list[Dialogue]:
+    """The dialogues of MTS-Dialog; a person's lines that follow each other are one turn."""
+    found = []
+    with MTS.open(encoding="utf-8-sig", newline="") as file:
+        for note, row in zip(read_notes(MTS), csv.DictReader(file), strict=True):
+            messages: list[Message] = []
+            for line in row["dialogue"].splitlines():
+                who, _, text = line.partition(":")
+                role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
+                if text.strip() and messages and messages[-1].role == role:
+                    messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
+                elif text.strip():
+                    messages.append(Message(role=role, content=text.strip()))
+            if int(row["ID"]) % 2 == half:
+                found.append(Dialogue(id=note.id, messages=messages, note=note.text))
+    return found
+
+
+def caught(dialogues: list[Dialogue]) -> dict[str, tuple[int, int]]:
+    """Of each kind of spoiling, how many of those made were caught."""
+    made: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    for dialogue in dialogues:
+        for kind, spoil in SPOILED.items():
+            if (spoiled := spoil(dialogue)) is not None:
+                made[kind] += 1
+                found[kind] += bool(check_dialogue(spoiled))
+    return {kind: (found[kind], count) for kind, count in made.items()}
+
+
+def written(note: Note) -> Dialogue:
+    roles = roles_of(note)
+    return assemble(note, roles, script(note, roles, ""), "", note.language).model_copy(
+        update={"diseases": note.diseases}
+    )
+
+
+def test_of_our_own_dialogues_every_kind_of_spoiling_is_caught_in_nineteen_of_twenty() -> None:
+    own = [written(note_of(case)) for case in load_cases()[::24]]
+    assert [str(problem) for dialogue in own for problem in check_dialogue(dialogue)] == []
+    counts = caught(own)
+    assert len(counts) >= 12
+    assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MTS.is_file(), reason=f"no data set at {MTS}")
+@pytest.mark.parametrize("half", [SETTLED, HELD_OUT])
+def test_real_dialogues_pass_and_spoiled_ones_are_caught(half: int) -> None:
+    real = mts_dialogues(half)
+    sound = [dialogue for dialogue in real if not check_dialogue(dialogue)]
+    assert len(sound) >= 0.95 * len(real)
+    counts = caught(sound[::4])
+    assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
