@@ -11,13 +11,9 @@ were under way. Processes are forked from one that has imported everything, whic
 """
 
 import json
-import os
 import random
-import signal
-import sys
 import time
 from collections.abc import Callable
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -26,6 +22,7 @@ import typer
 
 from cases import load_cases
 from tests.support.fake_server import FakeServer, FaultPlan
+from tests.support.processes import Forked
 from wardround.run.doctor import examine, find_damaged_runs
 
 SETTINGS = ("retrieval=false", "general_agents=2", "discussion_rounds=1", "feedback=same_stage", "max_turns=2")
@@ -33,8 +30,6 @@ JUDGES = ("claim_extractor", "claim_judge", "diagnosis_judge")
 SWEEP = "[grid]\nseed = [1, 2, 3]\n"
 Aim = Literal["run", "scoring", "manifest", "sweep"]
 Moment = Callable[[], bool]
-_fork = get_context("forkserver")
-_fork.set_forkserver_preload(["wardround.cli", "wardround.run.runner", "wardround.commands.tables", "langchain_openai"])
 
 
 def main(
@@ -124,28 +119,15 @@ def moment_of(
 
 def killed(command: list[str], out: Path, moment: Moment | None) -> bool:
     """Start the run and kill it at a moment; False if it came to its end before."""
-    process = _fork.Process(target=wardround, args=([*command, "--out", str(out)],))
-    process.start()
-    while process.is_alive():
-        if moment is not None and moment():
-            os.kill(process.pid or 0, signal.SIGKILL)
-            process.join()
-            return True
-        time.sleep(0.001)
-    if process.exitcode not in (0, 1):
-        raise RuntimeError(f"the run ended with {process.exitcode}: {' '.join(command)} --out {out}")
+    with Forked([*command, "--out", out]) as process:
+        while process.poll() is None:
+            if moment is not None and moment():
+                return True  # leaving kills it
+            time.sleep(0.001)
+        ended = process.ended()
+    if ended.returncode not in (0, 1):
+        raise RuntimeError(f"the run ended with {ended.returncode}: {' '.join(command)} --out {out}: {ended.stderr}")
     return False
-
-
-def wardround(arguments: list[str]) -> None:
-    """The command line, quietly, in a process of its own."""
-    from wardround.cli import main as command_line
-
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    sys.argv = ["wardround", *arguments]
-    command_line()
 
 
 def outcome(out: Path) -> dict[str, Any]:
@@ -155,7 +137,9 @@ def outcome(out: Path) -> dict[str, Any]:
     for file in sorted(out.rglob("results.jsonl")):
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         scores = json.loads(file.with_name("summary.json").read_text("utf-8"))["scores"]
-        kept = [{key: value for key, value in line.items() if key not in ("seconds", "checksum")} for line in lines]
+        kept = [
+            {key: value for key, value in line.items() if key not in ("seconds", "checksum", "run")} for line in lines
+        ]
         found[str(file.parent.relative_to(out))] = {"scores": scores, "results": kept}
     return found
 

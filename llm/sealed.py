@@ -39,7 +39,7 @@ def unsealed(text: str) -> str:
         ValueError: it is not a JSON object, or not what was written.
     """
     try:
-        content = json.loads(text)
+        content = json.loads(text.removeprefix("\ufeff"))  # which some editors put before a file
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:

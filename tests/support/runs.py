@@ -64,8 +64,8 @@ def results(out: Path) -> list[Result]:
 
 
 def outcomes(out: Path) -> list[dict[str, Any]]:
-    """The results without their seconds, which no two runs have in common."""
-    return [result.model_dump(exclude={"seconds"}) for result in results(out)]
+    """The results without their seconds and their run, which no two runs have in common."""
+    return [result.model_dump(exclude={"seconds", "run"}) for result in results(out)]
 
 
 def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:

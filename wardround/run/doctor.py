@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import damaged_threads, drop_threads, mend_sqlite, sqlite_fault
 from wardround.run.faults import fault
 from wardround.store.durable_lines import DAMAGED
-from wardround.store.manifest import MANIFEST, is_run, manifest_faults, mend_manifest, planned, recorded_manifest
+from wardround.store.manifest import COPY, MANIFEST, is_run, manifest_faults, mend_manifest, planned, recorded_manifest
 from wardround.store.run_directory import RunDirectory
 
+_FILES = (
+    *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "checkpoints.sqlite", "summary.json"),
+    ".lock",
+)
 _FACTS = ("attempted", "scored", "failed", "scores")  # of a summary, that the results alone tell
 
 
@@ -65,9 +70,8 @@ def examine(directory: RunDirectory, *, mend: bool) -> Findings:
         ConfigurationError: another process is running here, or the directory cannot be written.
     """
     findings = Findings(directory.path)
-    if mend:
-        with _noting(findings):
-            findings.mended += _clear(directory.path, directory.traces)
+    with _noting(findings):
+        findings.mended += _clear(directory, mend)
     with directory.held() if mend else contextlib.nullcontext():
         for look in (_manifest, _records, _checkpoints, _summary):
             if not mend and findings.mended and look in (_checkpoints, _summary):
@@ -83,24 +87,32 @@ def _noting(findings: Findings) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, sqlite3.Error) as error:
-        findings.left.append(str(error))
+        told = str(error)
     except Exception as error:
-        findings.left.append(f"{findings.path}: {fault(error)}")
+        told = f"{findings.path}: {fault(error)}"
+    else:
+        return
+    if told not in findings.left:
+        findings.left.append(told)
 
 
-def _clear(path: Path, *folders: Path) -> list[str]:
-    """Take away what stands in the place of a file or folder of ours and is none."""
-    wrong = [folder for folder in folders if folder.exists() and not folder.is_dir()]
-    files = [path / name for name in (MANIFEST, "results.jsonl", "pseudo_cases.jsonl", "checkpoints.sqlite")]
-    wrong += [file for file in files if file.is_dir()]
-    for one in wrong:
-        _set_aside(path, one)
-    return [f"{one}: is not what it should be, a {'folder' if one in folders else 'file'}" for one in wrong]
+def _clear(directory: RunDirectory, mend: bool) -> list[str]:
+    """Take away what stands in the place of a file or folder of ours and is none, as a link to nowhere."""
+    path, folders = directory.path, (directory.path / DAMAGED, directory.traces)
+    files = [*(path / name for name in _FILES), *path.glob(".*.part"), *directory.traces.glob("*.jsonl")]
+    wrong = {folder: "folder" for folder in folders if os.path.lexists(folder) and not folder.is_dir()}
+    wrong |= {file: "file" for file in files if os.path.lexists(file) and not file.is_file()}
+    if mend:
+        for one in wrong:
+            _set_aside(path, one)
+    return [f"{one}: is not what it should be, a {kind}" for one, kind in wrong.items()]
 
 
 def _set_aside(path: Path, file: Path) -> None:
     """Move a file or folder into the folder of what was damaged, beside what is there already."""
     aside = path / DAMAGED
+    if file == aside:
+        file = aside.replace(aside.with_suffix(".part"))
     aside.mkdir(exist_ok=True)
     names = (aside / f"{file.name}{(number and f'.{number}') or ''}" for number in count())
     file.replace(next(name for name in names if not name.exists()))
@@ -114,6 +126,14 @@ def _manifest(directory: RunDirectory, mend: bool) -> list[str]:
 
 
 def _records(directory: RunDirectory, mend: bool) -> list[str]:
+    """Lines of another run go, unless all are: then nobody knows whether they or the manifest lie in the wrong place.
+
+    Raises:
+        ValueError: all are.
+    """
+    directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
+    if (runs := directory.runs_told() - {""}) and directory.run not in runs:
+        raise ValueError(f"{directory.path}: {MANIFEST} and the results are of two runs; put back what was there")
     return [*directory.mend_records(), *directory.mend_traces()] if mend else directory.damaged()
 
 

@@ -115,9 +115,11 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
-    for number, line in enumerate(whole_lines(path), start=1):
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.endswith(b"\n") and line.startswith(b"{"):
+            continue  # cut off by a kill; what begins otherwise is no line of ours
         try:
-            key = read(line.decode("utf-8"))
+            key = read(line.removesuffix(b"\n").decode("utf-8"))
         except UnicodeDecodeError:
             found[number] = "is not UTF-8"
         except ValueError as error:

@@ -45,10 +45,16 @@ class RecordedRun:
         """How many cases, each epoch counted, the run has in all."""
         return planned(self.manifest)
 
+    @property
+    def _directory(self) -> RunDirectory:
+        directory = RunDirectory(self.path)
+        directory.run = self.manifest["run"]
+        return directory
+
     @cached_property
     def results(self) -> list[Result]:
         """The results so far by case and epoch, without the answers, which are the bulk of them."""
-        results = RunDirectory(self.path).results(answers=False)
+        results = self._directory.results(answers=False)
         return sorted(results, key=lambda result: (result.case_id, result.epoch))
 
     @property
@@ -78,16 +84,16 @@ class RecordedRun:
 
     def each_answered(self) -> Iterator[Result]:
         """Every result with its answers, one after the other, in the order in which the cases ended."""
-        return RunDirectory(self.path).each_result()
+        return self._directory.each_result()
 
     def each_trace(self) -> Iterator[tuple[Path, Sequence[Call]]]:
         """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""
-        for file in RunDirectory(self.path).trace_files():
+        for file in self._directory.trace_files():
             yield file, read_trace(file).calls
 
     def trace_file(self, result: Result) -> Path:
         """Where the calls of a result stand."""
-        return RunDirectory(self.path).trace_file(result.case_id, result.epoch)
+        return self._directory.trace_file(result.case_id, result.epoch)
 
     @cached_property
     def cases(self) -> dict[str, Case]:

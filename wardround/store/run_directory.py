@@ -37,6 +37,7 @@ from wardround.store.provenance import differences, write_whole
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
 LIMIT_OF_RUN = "run_"
+_NO_SCORE = 1e100  # also nan and infinity are none
 _LONGEST_NAME = 200  # bytes of a file's name; systems take 255, with what we put before and behind it
 
 _log = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class Result(BaseModel):
     dropped_seats: int = Field(0, description="Answers of group members that could not be read and were done without.")
     unnamed_results: int = Field(0, description="Results told that no rule finds named in the order (`result_gate`).")
     answers: RunAnswers | None = Field(None, description="What the graph came to; None if it did not get that far.")
+    run: str = Field("", description="The run that it is of, as the manifest names it; older lines do not say.")
 
     @property
     def scored(self) -> bool:
@@ -104,9 +106,12 @@ def read_result(line: str) -> Result:
         ValueError: it cannot be read.
     """
     try:
-        return read_sealed(line, _RESULT)
+        result = read_sealed(line, _RESULT)
     except ValidationError as error:
         raise ValueError("is not a result") from error
+    if any(score is not None and not abs(score) < _NO_SCORE for score in result.scores.values()):
+        raise ValueError("has a score that is no number")
+    return result
 
 
 class RunDirectory:
@@ -114,7 +119,7 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.run = ""
+        self.run = ""  # its name, once it is known
         self.traces = path / "traces"
         self.checkpoints = path / "checkpoints.sqlite"
         self._results = path / "results.jsonl"
@@ -164,6 +169,7 @@ class RunDirectory:
                 result = read_result(line.decode())
                 if result.key in seen:
                     raise ValueError("tells again what an earlier line tells")
+                self._check_run(result)
             except ValueError as error:
                 told = f"{self._results}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
                 raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
@@ -214,6 +220,14 @@ class RunDirectory:
         files, aside = (file for file in self.trace_files() if file not in but), self.path / DAMAGED / "traces"
         return [fault for file in files for fault in mend_lines(file, _read_entry, aside)]
 
+    def runs_told(self) -> set[str]:
+        """The runs that the results name as theirs; what cannot be read names none."""
+        found = set()
+        for line in whole_lines(self._results):
+            with contextlib.suppress(ValueError):
+                found.add(read_result(line.decode()).run)
+        return found
+
     def damaged(self) -> list[str]:
         """Each line that these two would set aside."""
         readers = {**self._readers(None), **dict.fromkeys(self.trace_files(), _read_entry)}
@@ -225,12 +239,18 @@ class RunDirectory:
 
     def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
         def result_key(line: str) -> tuple[str, int]:
-            key = read_result(line).key
+            result = read_result(line)
+            key = result.key
+            self._check_run(result)
             if planned is not None and key not in planned:
                 raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
             return key
 
         return {self._results: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
+
+    def _check_run(self, result: Result) -> None:
+        if self.run and result.run not in ("", self.run):
+            raise ValueError("is of another run")
 
     def _tell(self, faults: Sequence[str]) -> None:
         for fault in faults:
@@ -239,7 +259,7 @@ class RunDirectory:
     def add(self, result: Result) -> None:
         """Append one result so that it survives a power cut."""
         with writing(self.path):
-            append_sealed(self._results, result)
+            append_sealed(self._results, result.model_copy(update={"run": self.run}))
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""

@@ -1,6 +1,7 @@
 """Runs damaged by other hands: what cannot be read is set aside and named, and the run goes on to the same end."""
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -23,6 +24,7 @@ from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import mend_sqlite
 from wardround.run.doctor import examine
+from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
 
 EXPERIMENT = short(limit=2)
@@ -311,6 +313,94 @@ def test_a_summary_that_is_not_that_of_the_results_is_made_again(sound: Path, da
     (damaged / "summary.json").write_text(json.dumps(kept), "utf-8")
     assert doctor(damaged)[0] == 0
     assert json.loads((damaged / "summary.json").read_bytes()) == json.loads((sound / "summary.json").read_bytes())
+
+
+def a_ring(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    file.symlink_to(file.name)
+
+
+@pytest.mark.parametrize("replaced", [lambda file: file.mkdir(), a_ring], ids=["a folder", "a ring of links"])
+@pytest.mark.parametrize(
+    "name",
+    ["results.jsonl", "manifest.json", ".manifest.json", "summary.json", "options.jsonl", "pseudo_cases.jsonl", ".lock",
+     "checkpoints.sqlite", ".results.jsonl.part", "traces/dentistry-02-0.jsonl"],
+)  # fmt: skip
+def test_what_stands_in_the_place_of_a_file_is_set_aside(
+    damaged: Path, name: str, replaced: Callable[[Path], None]
+) -> None:
+    file = damaged / name
+    file.unlink(missing_ok=True)
+    replaced(file)
+    told = f"{file}: is not what it should be, a file"
+    code, said = doctor("--check", damaged)
+    assert code == 1 and told in said and os.path.lexists(file)
+    code, said = doctor(damaged)
+    assert code == 0 and told in said and os.path.lexists(damaged / "damaged" / file.name)
+    assert doctor("--check", damaged)[0] == 0
+
+
+def test_a_file_in_the_place_of_what_is_set_aside_gives_way(damaged: Path) -> None:
+    (damaged / "damaged").write_text("mine", "utf-8")
+    edited(damaged / "results.jsonl", lambda content: b"x\n" + content)
+    assert doctor(damaged)[0] == 0
+    assert (damaged / "damaged/damaged.part").read_text("utf-8") == "mine"
+    assert (damaged / "damaged/results.jsonl").read_bytes() == b"x\n"
+
+
+def test_results_of_another_run_are_not_counted_as_this_ones(
+    sound: Path, damaged: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(short(limit=2, feedback="off"), tmp_path / "other")
+    shutil.copy(tmp_path / "other/results.jsonl", damaged / "results.jsonl")
+    code, told = doctor(damaged)
+    assert code == 1 and "manifest.json and the results are of two runs" in told and not (damaged / "damaged").exists()
+    with pytest.raises(ConfigurationError, match="line 1 is of another run"):
+        _ = find_runs([damaged])[0].results
+    run(EXPERIMENT, damaged)
+    assert outcomes(damaged) == outcomes(sound) and "results.jsonl: line 1 is of another run" in caplog.text
+    first = (tmp_path / "other/results.jsonl").read_bytes().splitlines(keepends=True)[0]
+    edited(damaged / "results.jsonl", lambda content: first + content)
+    code, told = doctor(damaged)
+    assert code == 0 and "results.jsonl: line 1 is of another run" in told and outcomes(damaged) == outcomes(sound)
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "1e308"])
+def test_a_score_that_is_no_number_is_not_counted(sound: Path, damaged: Path, score: str) -> None:
+    lines = [json.loads(line) for line in (damaged / "results.jsonl").read_bytes().splitlines()]
+    lines[0]["scores"]["diagnosis"] = float(score)
+    lines[0].pop("checksum")
+    (damaged / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    with pytest.raises(ConfigurationError, match="line 1 has a score that is no number"):
+        _ = find_runs([damaged])[0].results
+    code, told = doctor(damaged)
+    assert code == 0 and "line 1 has a score that is no number" in told
+    run(EXPERIMENT, damaged)
+    assert outcomes(damaged) == outcomes(sound)
+
+
+@pytest.mark.parametrize("change", ["an array", "zeros", "a byte-order mark", "CRLF", "no line feed at its end"])
+def test_a_file_of_results_that_an_editor_or_a_power_cut_has_changed_is_read_or_kept(
+    sound: Path, damaged: Path, change: str
+) -> None:
+    content = (damaged / "results.jsonl").read_bytes()
+    lines = content.splitlines()
+    kept = {
+        "an array": b"[" + b",".join(lines) + b"]",
+        "zeros": bytes(len(content)),
+        "a byte-order mark": b"\xef\xbb\xbf" + content,
+        "CRLF": b"\r\n".join([*lines, b""]),
+        "no line feed at its end": content[:-1],
+    }[change]
+    (damaged / "results.jsonl").write_bytes(kept)
+    lost = change in ("an array", "zeros")
+    assert doctor("--check", damaged)[0] == lost
+    code, _ = doctor(damaged)
+    assert code == 0
+    assert not lost or (damaged / "damaged/results.jsonl").read_bytes() == kept
+    assert lost or outcomes(damaged) == outcomes(sound)
+    run(EXPERIMENT, damaged)
+    assert outcomes(damaged) == outcomes(sound)
 
 
 def test_a_folder_that_is_no_run_is_refused_and_a_sweep_is_looked_through(sound: Path, tmp_path: Path) -> None:
