@@ -15,7 +15,7 @@ from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_colum
 from wardround.commands.printing import printable
 from wardround.store.run_directory import LIMIT, Result
 
-WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong; the truth lies between"
+WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
 _REASONS = 5  # that a summary names
 _REASON = 300  # characters of one
 _PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
