@@ -30,6 +30,7 @@ from nodes.state.experts import (
 )
 from nodes.state.stage import last_objections
 from nodes.workflow.stages import STAGES, Stage
+from prompts import mark
 
 VOTES = 3  # MedAgents: a report is put to the vote three times at most
 
@@ -76,7 +77,9 @@ def most_proposed(view: WriterView) -> ReportText:
             spelling.setdefault(key, item)
             count[key] = count.get(key, 0) + 1
     most = [] if view.objections else [key for key in count if count[key] * 2 > len(view.analyses)]
-    report = "\n".join(f"{analysis.expert}: {', '.join(analysis.proposal)}" for analysis in view.analyses)
+    language = view.chart.language
+    between = mark("label", language)
+    report = "\n".join(f"{each.expert}{between}{each.proposed(language)}" for each in view.analyses)
     return ReportText(report=report, proposal=[spelling[key] for key in most or count])
 
 
