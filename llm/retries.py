@@ -24,7 +24,7 @@ _SECONDS_TO_CONNECT = 5.0
 # What servers say of a model that they do not have, and of an account that is used up.
 _NO_MODEL = re.compile(
     r"model.{0,120}(?:not found|(?:does|do) not exist|not exist|unknown)|"
-    r"(?:unknown|no such|invalid) model|model_not_found|not_found_error",
+    r"(?:unknown|no such|invalid) model|model_not_found|not_found_error|only\s.{0,200}allowed now, your model",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_QUOTA = re.compile(r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota", re.IGNORECASE)
@@ -89,7 +89,7 @@ def refusal(error: BaseException) -> str | None:
         return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
     if status == 400 and _NO_KEY.search(text):  # Gemini, and LiteLLM of whom it asks
         return "the key is not accepted"
-    if status in (400, 404) and _NO_MODEL.search(text) and (status == 404 or "nvalid model" in text):
+    if (status == 404 or (status == 400 and re.search("nvalid model|allowed now", text))) and _NO_MODEL.search(text):
         return "it has no such model"
     return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None
 

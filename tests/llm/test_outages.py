@@ -60,6 +60,17 @@ def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: st
     assert is_too_long(error) and not is_too_long(RuntimeError(said)) and refusal(error) is None
 
 
+def test_servers_say_differently_that_they_have_no_such_model() -> None:
+    for status, said in [
+        (400, "Only vicuna-7b && smollm allowed now, your model other"),  # FastChat
+        (400, "/chat/completions: Invalid model name passed in model=other"),  # LiteLLM
+        (404, "The model `other` does not exist."),
+    ]:
+        error = RuntimeError(said)
+        error.status_code = status  # type: ignore[attr-defined]
+        assert refusal(error) == "it has no such model"
+
+
 @pytest.mark.parametrize("fault", ["429", "500"])
 async def test_a_busy_or_failing_server_may_answer_the_next_question(fault: Any) -> None:
     with FakeServer(faults=[fault] * 90) as server, pytest.raises(ModelError):
