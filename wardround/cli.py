@@ -17,6 +17,7 @@ from wardround.commands.doctor import doctor
 from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
 from wardround.commands.exits import BAD_INPUT, end_gently
 from wardround.commands.experiments import experiments_app
+from wardround.commands.export import export_app
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
 from wardround.commands.printing import Plain, echo
@@ -66,6 +67,7 @@ app.add_typer(cases_app, name="cases")
 app.add_typer(memory_app, name="memory")
 app.add_typer(score_app, name="score")
 app.command()(reproduce)
+app.add_typer(export_app, name="export")
 app.command()(compare)
 app.command()(tables)
 app.command()(report)

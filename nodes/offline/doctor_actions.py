@@ -104,7 +104,13 @@ def _is_small_talk(words: str, language: Language, facts: Sequence[RecordSentenc
     clinical = topic.clinical
     if leisure:
         return leisure >= clinical
-    if not asks or clinical or not topic.words or pattern("clinical", "", language).search(words):
+    if (
+        not asks
+        or clinical
+        or any(frame.alone for frame in topic.frames)
+        or not topic.words
+        or pattern("clinical", "", language).search(words)
+    ):
         return False
     if _is_open(words, language) or is_specific(words, language):
         return False

@@ -1,22 +1,37 @@
 """A consultation of ours as a transcript of AIE, so that its metrics can be computed on it."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from cases import Case
 from cases.text.record_sentences import record_sentences
 from nodes.state.chart import Turn
-from scoring.aie.transcripts import CODES, AieTranscript, AieTurn
+from scoring.aie.transcripts import CODES, AieTranscript
 
 
 def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
-    """The dialogue against the whole record: the person, the histories and the results.
+    """The dialogue against the whole record: the person, the histories and the results."""
+    return AieTranscript.model_validate(aie_record(case, dialogue))
 
-    A doctor's turn without a reply is the conclusion. The options of a multiple choice are not part of a case.
-    """
-    record = " ".join(fact.text for fact in record_sentences(case.patient, case.examinations, case.language))
-    return AieTranscript.model_construct(
-        id=case.id, record=record, options={}, answer_idx="", history=list(_history(dialogue))
-    )
+
+def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
+    """One record of a transcript file. A doctor's turn without a reply is the conclusion."""
+    key = case.key
+    return {
+        "id": case.id,
+        "raw_data": {
+            "question": " ".join(
+                fact.text for fact in record_sentences(case.patient, case.examinations, case.language)
+            ),
+            "answer": key.options.get(key.option, ""),
+            "options": dict(key.options),
+            "answer_idx": key.option,
+        },
+        "question": key.question,
+        "entities": list(key.entities),
+        "chief_complain": case.patient.chief_complaint,
+        "history": list(_history(dialogue)),
+    }
 
 
 def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
@@ -26,8 +41,11 @@ def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
         yield dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
 
 
-def _history(dialogue: Sequence[Turn]) -> Iterator[AieTurn]:
+def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
     for asked, replies in exchanges(dialogue):
-        state = CODES.get(asked.action or "", "") if replies else CODES["Conclusion"]
-        patient = "\n".join(turn.text for turn in replies) if replies else None
-        yield AieTurn(doctor=asked.text, state=state, patient=patient)
+        told = {"memory": "\n".join(fact for turn in replies for fact in turn.facts)}
+        if not replies:
+            yield {"doctor": asked.text, "state": CODES["Conclusion"], **told}
+            continue
+        patient = "\n".join(turn.text for turn in replies)
+        yield {"doctor": asked.text, "state": CODES.get(asked.action or "", ""), **told, "patient": patient}

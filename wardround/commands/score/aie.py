@@ -13,9 +13,10 @@ from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from scoring.metrics.statistics import Estimate
-from wardround.commands.score.mcq import ask_again_as_mcq, formats_compared
+from wardround.analysis.transcripts import reading_runs
+from wardround.commands.score.mcq import ask_again_as_mcq, by_round, diagnosed, formats_compared
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
-from wardround.commands.score.rescored import scores_of_run_alone
+from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -44,20 +45,36 @@ def aie(
             metavar="SPEC", help="Also ask this model each case as a multiple-choice question.", show_default=False
         ),
     ] = None,
+    diagnose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Have this model choose among each case's options from the dialogue alone.",
+            show_default=False,
+        ),
+    ] = None,
+    each_round: Annotated[
+        bool, typer.Option("--each-round", help="With --diagnose: also from the dialogue up to each round.")
+    ] = False,
 ) -> Scores:
-    """The ten doctor metrics of AIE (percent, except turns and length); of a run directory, all but the diagnosis.
+    """The ten doctor metrics of AIE (percent, except turns and length); of a run, the diagnosis with --diagnose.
 
     Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
     """
-    if transcripts[0].is_dir():
-        alone = not (transcripts[1:] or against or human or mcq or language)
-        return scores_of_run_alone(transcripts[0], "aie", mode, alone, "--against, --human, --mcq and --language")
+    if transcripts[0].is_dir() and mode is Mode.SOUND and not (transcripts[1:] or against or human or mcq or diagnose):
+        return scores_of_run(transcripts[0], "aie", mode)
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
-        files = read_files(read_aie, paths)
-        return files, [score_aie(records, definition, language) for records in files]
+        files = read_files(reading_runs(read_aie, "aie"), paths)
+        if diagnose:
+            files = [diagnosed(records, diagnose, notes) for records in files]
+        scores = [score_aie(records, definition, language) for records in files]
+        if not any(record.diagnosis for records in files for record in records):  # nobody was asked for a letter
+            scores = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in scores]
+        return files, scores
 
+    notes: list[str] = []
     files, parts = scored(transcripts)
     everything = [transcript for records in files for transcript in records]
     samples = joined(parts)
@@ -66,19 +83,21 @@ def aie(
         tables.append(compared(samples, joined(scored(against)[1])))
     if human:
         tables.append(correlated(samples, human))
-    notes: list[str] = []
+    if each_round and diagnose:
+        tables.append(by_round(everything, diagnose, definition))
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
     if mcq:
         answers, notes = ask_again_as_mcq(everything, mcq)
         metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True, ends=PERCENT)
-        tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
+        if "DIAGNOSIS" in samples:
+            tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
     answered: dict[str, Estimate] = {}
-    if definition == "sound" and (silent := unanswered(everything)):
+    if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
         given = [transcript for transcript in everything if transcript not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
         answered = estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    asked = {"DIAGNOSIS": len(everything)}
+    asked = {"DIAGNOSIS": len(everything)} if "DIAGNOSIS" in samples else {}
     return Scores("aie", mode, len(everything), metrics, tables, notes, answered=answered, asked=asked)
 
 

@@ -7,13 +7,14 @@ import typer
 
 from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
+from scoring.aie.metrics import score_aie
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import PERCENT, Sample, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
-from wardround.commands.score.transcripts import asking, compared
+from wardround.commands.score.transcripts import asking, cell, compared
 from wardround.config.experiment_file import parse_models
 
 
@@ -52,3 +53,36 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     missing = [f"Case {case}: {METRIC} missing ({reason})." for case, reason in (reasons | answered.failures).items()]
     return mcq_diagnosis(questions, answered.letters), missing
+
+
+def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
+    """The transcripts with the letter that a model chooses from each dialogue; nothing of the record is before it."""
+    letters, failures = _chosen(transcripts, spec)
+    notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
+    return [one.model_copy(update={"diagnosis": letters.get(one.case)}) for one in transcripts]
+
+
+def by_round(transcripts: list[AieTranscript], spec: str, definition: Definition) -> ExtraTable:
+    """The diagnosis chosen from the dialogues as far as each round, and what they had covered there (figure 6d)."""
+    rows = []
+    for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
+        cut = [one.model_copy(update={"history": one.history[:last]}) for one in transcripts]
+        found = score_aie(diagnosed(cut, spec, []), definition)
+        means = (mean([sample.value for sample in found[name]]) for name in ("COVERAGE", "DIAGNOSIS"))
+        rows.append([str(last), str(len(cut)), *map(cell, means)])
+    return ExtraTable("As far as each round", ["round", "dialogues", "coverage", "diagnosis"], rows)
+
+
+def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str], dict[str, str]]:
+    if spec == HUMAN:
+        refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
+    told = [one.model_copy(update={"record": _conversation(one)}) for one in transcripts]
+    questions, reasons = questions_of(told)
+    answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
+    return answered.letters, reasons | answered.failures
+
+
+def _conversation(transcript: AieTranscript) -> str:
+    """What was said, and what is asked at the end."""
+    said = [f"- {line}" for turn in transcript.history for line in (turn.doctor, turn.patient) if line]
+    return "\n".join([*said, *filter(None, [transcript.question])])

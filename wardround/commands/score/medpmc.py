@@ -20,8 +20,9 @@ from scoring.metrics.recall import RecallName
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
 from scoring.metrics.statistics import Estimate
 from scoring.panel import Verdict, agreement, ask_panel
+from wardround.analysis.transcripts import reading_runs
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
-from wardround.commands.score.rescored import scores_of_run_alone
+from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -67,14 +68,13 @@ def medpmc(
 
     Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
     """
-    if transcripts[0].is_dir():
-        ours = recall == "rouge1" and entities == "rules"
-        alone = ours and not (transcripts[1:] or against or human or judge)
-        return scores_of_run_alone(transcripts[0], "medpmc", mode, alone, "--recall, --entities, --judge and the like")
+    others = transcripts[1:] or against or human or judge or recall != "rouge1" or entities != "rules"
+    if transcripts[0].is_dir() and mode is Mode.SOUND and not others:
+        return scores_of_run(transcripts[0], "medpmc", mode)
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]:
-        files = read_files(read_medpmc, paths)
+        files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
         return files, [score_medpmc(cases, recall, definition, find=entities, model=model) for cases in files]
 
     files, parts = scored(transcripts)

@@ -7,24 +7,29 @@ import anyio
 import typer
 
 from cases.text.words import language_of
+from llm.specs import HUMAN
 from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.pairwise_rules import Consultation
 from scoring.aie.transcripts import read_aie
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Sample, estimates
+from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.transcripts import asking, cell, read_files
 
 
 def aie_pairwise(
-    one: Annotated[Path, typer.Argument(metavar="ONE", help="A doctor's transcripts.", show_default=False)],
+    one: Annotated[Path, typer.Argument(metavar="ONE", help="A doctor's transcripts, or a run.", show_default=False)],
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another's, on the same cases.", show_default=False)],
     view: Annotated[View, typer.Option(help="Whose view the judge takes.")] = "doctor",
     judge: Annotated[str, typer.Option(metavar="SPEC", help="The judge's model, or 'offline'.")] = "offline",
 ) -> Scores:
     """AIE's pairwise comparison: how often ONE wins, percent of what was decided (ties and failures aside)."""
-    here, there = ({record.case: record for record in records} for records in read_files(read_aie, [one, other]))
+    if judge == HUMAN:
+        refuse("--judge: a person cannot be asked here; name a model or 'offline'")
+    read = read_files(reading_runs(read_aie, "aie"), [one, other])
+    here, there = ({record.case: record for record in records} for records in read)
     shared = [case for case in here if case in there]
     if not shared:
         refuse(f"{one} and {other} have no case in common")

@@ -10,7 +10,6 @@ import typer
 from scoring.metrics.statistics import Estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
-from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment_file import parse_models
@@ -35,15 +34,6 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
 
     score.__doc__ = f"The scores of a run by {suite.name}, from its recorded answers; no doctor is asked again."
     return score
-
-
-def scores_of_run_alone(run: Path, suite: str, mode: Mode, alone: bool, others: str) -> Scores:
-    """A run of ours where a command reads transcripts of others; ends it if more is asked than a suite scores."""
-    if not alone:
-        refuse(f"a run directory is scored alone: without other sources, {others}")
-    if mode is Mode.PAPER:
-        refuse(f"{run}: runs are scored in the sound mode; paper mode is for the authors' transcripts")
-    return scores_of_run(run, suite, mode)
 
 
 def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] | None = None) -> Scores:

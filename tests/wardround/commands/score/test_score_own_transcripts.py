@@ -1,0 +1,101 @@
+"""Runs of ours wherever transcripts are read: paper mode, judges, recall, pairs, the chosen option, and as files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cases import load_cases
+from cases.files import save_cases
+from nodes.consultation.final_report import FinalReport
+from nodes.state.chart import Turn
+from scoring.consultation import ConsultationAnswers
+from tests.support.recorded_runs import graded, write_run
+from wardround.cli import app
+
+OPTIONS = {"A": "Tennis elbow", "B": "Gallstones with fever", "C": "Gout"}
+REPORT = FinalReport(
+    symptoms="Pain under the ribs.",
+    examinations="Ultrasound.",
+    diagnosis=["Gallstones"],
+    basis="Stones.",
+    treatment="Rest.",
+)
+SAID = (
+    Turn(speaker="doctor", text="Hello.", action="Initialization"),
+    Turn(speaker="patient", text="My side hurts.", facts=["My side hurts."]),
+    Turn(speaker="doctor", text="An ultrasound, please.", action="Effective Advice"),
+    Turn(speaker="patient", text="It showed gallstones, and there is fever."),
+    Turn(speaker="doctor", text="Thank you, goodbye.", action="Conclusion"),
+)
+
+
+def wardround(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def metrics(file: Path, *arguments: object) -> dict[str, Any]:
+    told = wardround(*arguments, "--json", file)
+    assert told.exit_code == 0, told.output
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))["metrics"]
+    return found
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of one case that has options."""
+    case = next(case for case in load_cases() if case.id == "surgery-01")
+    key = case.key.model_copy(update={"question": "What is it?", "options": OPTIONS, "option": "B"})
+    file = tmp_path / "cases.jsonl"
+    examinations = case.examinations.model_copy(update={"images": []})
+    save_cases([case.model_copy(update={"key": key, "examinations": examinations})], file)
+    answers = ConsultationAnswers(dialogue=list(SAID), report=REPORT)
+    result = graded(case.id, scores={}).model_copy(update={"answers": answers})
+    data = {"cases": str(file), "split": case.split}
+    how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
+    return write_run(tmp_path / "run", [result], data=data, **how)
+
+
+def test_a_run_and_its_exported_file_have_the_same_scores_in_either_mode(run: Path, tmp_path: Path) -> None:
+    for format, suite in (("aie", "aie"), ("medpmc", "medpmc")):
+        file = tmp_path / f"{format}.json"
+        told = wardround("export", "transcripts", run, "--format", format, "-o", file)
+        assert told.exit_code == 0 and "1 transcript" in told.stdout, told.output
+        of_run = metrics(tmp_path / "s.json", "score", suite, run, "--mode", "paper")
+        assert of_run == metrics(tmp_path / "s.json", "score", suite, file, "--mode", "paper")
+    assert of_run["Turns"]["mean"] == 3
+
+
+def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alone(run: Path, tmp_path: Path) -> None:
+    assert "DIAGNOSIS" not in metrics(tmp_path / "s.json", "score", "aie", run, "--mode", "paper")
+    found = metrics(tmp_path / "s.json", "score", "aie", run, "--diagnose", "offline")
+    assert found["DIAGNOSIS"]["mean"] == 100
+    told = wardround("score", "aie", run, "--diagnose", "offline", "--each-round").stdout
+    rows = [line.split("│")[1:-1] for line in told.partition("As far as each round")[2].splitlines() if "│" in line]
+    assert [row[-1].strip() for row in rows[:3]] == ["0.000", "100.000", "100.000"], "the ultrasound told it"
+
+
+def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
+    found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
+    assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
+    assert wardround("score", "aie-pairwise", run, run).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "aie-pairwise", "{run}", "{run}", "--judge", "human"),
+        ("score", "aie", "{run}", "--diagnose", "human"),
+    ],
+)
+def test_a_person_is_refused_as_judge_in_one_sentence(run: Path, arguments: tuple[str, ...]) -> None:
+    told = wardround(*(argument.format(run=run) for argument in arguments))
+    assert told.exit_code == 2 and "a person cannot be asked here" in told.stderr
+
+
+def test_a_run_without_a_consultation_has_no_transcripts(tmp_path: Path) -> None:
+    bare = write_run(tmp_path / "bare", [graded("surgery-01", scores={})], data={"case_ids": ["surgery-01"]})
+    told = wardround("export", "transcripts", bare, "-o", tmp_path / "t.json")
+    assert told.exit_code == 2 and "holds no finished consultation" in told.stderr

@@ -1,0 +1,59 @@
+"""Runs of ours as the authors' files have them: for the commands that read transcripts, and for other tools."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from cases import Case
+from scoring.aie.export import aie_record
+from scoring.aie.transcripts import AieTranscript
+from scoring.consultation import ConsultationAnswers
+from scoring.medpmc.export import medpmc_transcript
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.records import ForeignModel, Reading
+from wardround.config.experiment import ConfigurationError
+from wardround.store.recorded_run import find_runs
+
+Format = Literal["aie", "medpmc"]
+Model = TypeVar("Model", bound=ForeignModel)
+
+_WRITERS: dict[Format, Callable[[Case, ConsultationAnswers], dict[str, Any]]] = {
+    "aie": lambda case, answers: aie_record(case, answers.dialogue),
+    "medpmc": lambda case, answers: medpmc_transcript(case, answers.dialogue, answers.report),
+}
+_MODELS: dict[Format, type[ForeignModel]] = {"aie": AieTranscript, "medpmc": MedPmcTranscript}
+
+
+def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
+    """The consultations of a run, or of each run of a sweep, as records of the authors' transcript files.
+
+    Cases of later epochs have the epoch in their id, and those of several runs the run.
+
+    Raises:
+        ConfigurationError: no run, one without a dialogue, or its cases are no longer what they were.
+    """
+    runs = find_runs([path])
+    found = 0
+    for run in runs:
+        for result in run.each_answered():
+            if not (result.scored and isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
+                continue
+            record = _WRITERS[format](run.cases[result.case_id], result.answers)
+            names = [run.name] * (len(runs) > 1) + [str(record["id"])] + [f"epoch{result.epoch}"] * (result.epoch > 1)
+            found += 1
+            yield {**record, "id": "/".join(names)}
+    if not found:
+        raise ConfigurationError(f"{path}: holds no finished consultation (graph = 'consultation')")
+
+
+def reading_runs(read: Callable[[Path], Reading[Model]], format: Format) -> Callable[[Path], Reading[Model]]:
+    """A reader of the authors' files that takes run directories too."""
+
+    def read_either(path: Path) -> Reading[Model]:
+        if not path.is_dir():
+            return read(path)
+        model: Any = _MODELS[format]
+        records = [model.model_validate(each) for each in transcripts_of(path, format)]
+        return Reading(path=path, records=records, problems=[])
+
+    return read_either
