@@ -59,7 +59,9 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
             if part == "person":
                 told = [*_age(roles, words), *told]
             for number, reply in enumerate(_together(told, at_once, note.language)):
-                asked = next(more) if number else _addressed(_one(words["ask"][part], note.id), roles, words)
+                of_child = part == "person" and roles.speaker not in ("self", "relative")
+                ways = words["ask"]["child" if of_child else part]
+                asked = next(more) if number else _addressed(_one(ways, note.id), roles, words)
                 exchanges.append(Exchange(physician=asked, patient=reply))
         if exchanges:
             written.append(WrittenSection(section=name, exchanges=exchanges))

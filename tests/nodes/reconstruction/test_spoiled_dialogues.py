@@ -74,3 +74,9 @@ def test_real_dialogues_pass_and_spoiled_ones_are_caught(half: int) -> None:
     assert len(sound) >= 0.95 * len(real)
     counts = caught(sound[::4])
     assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
+
+
+def test_offline_a_family_is_asked_how_old_the_child_is_and_not_for_its_work() -> None:
+    child = written(Note(id="a", text="Patient: 3-year-old female.\nChief complaint: Rash for 2 days."))
+    asked = " ".join(message.content for message in child.spoken if message.role == PHYSICIAN)
+    assert "how old is your daughter" in asked.casefold() and "work" not in asked
