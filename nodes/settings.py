@@ -305,7 +305,9 @@ class RecallSettings(Settings):
         json_schema_extra=_STAGES,
     )
     embedding: str = Field(
-        "all-MiniLM-L6-v2", description="Sentence-transformers model, by name or path.", json_schema_extra=_STAGES
+        "all-MiniLM-L6-v2",
+        description="all-MiniLM-L6-v2 (English), use-multilingual-v3, or a sentence-transformers name or path.",
+        json_schema_extra=_STAGES,
     )
 
 

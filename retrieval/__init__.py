@@ -1,7 +1,7 @@
 """Retrieval: earlier cases remembered in twelve features and found again by their symptoms (MedCase-RAG)."""
 
 from cases.text.symptoms import describe_symptoms
-from retrieval.embedding import DEFAULT_MODEL, EmbeddingModelError, embed
+from retrieval.embedding import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingModelError, embed, warn_of_languages
 from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
@@ -10,6 +10,7 @@ from retrieval.opening import BUILTIN, build_memory, open_memory
 __all__ = [
     "BUILTIN",
     "DEFAULT_MODEL",
+    "MULTILINGUAL_MODEL",
     "CaseMemoryError",
     "Count",
     "EmbeddingModelError",
@@ -25,4 +26,5 @@ __all__ = [
     "kin_of",
     "open_memory",
     "remember",
+    "warn_of_languages",
 ]

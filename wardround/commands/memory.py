@@ -8,7 +8,7 @@ from wardround.commands.exits import exits, refuse
 from wardround.commands.printing import echo, printable
 
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
-Embedding = Annotated[str, typer.Option(help="Sentence-transformers model, by name or path.")]
+Embedding = Annotated[str, typer.Option(help="use-multilingual-v3, or a sentence-transformers model by name or path.")]
 
 memory_app = typer.Typer(help="The store of earlier cases.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,7 +30,7 @@ def build(
     from rich.progress import Progress
 
     from cases import load_cases
-    from retrieval import build_memory
+    from retrieval import build_memory, warn_of_languages
 
     with exits():
         wanted, cases = split or ["train", "validation"], load_cases(source)
@@ -42,6 +42,7 @@ def build(
         cases = [case for case in cases if every_split or case.split in wanted]
         if not cases:
             refuse(f"{source} has no case of split {' or '.join(wanted)}")
+        warn_of_languages(embedding, {case.language for case in cases})
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("embedding", total=len(cases))
             memory = build_memory(

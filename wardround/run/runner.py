@@ -11,7 +11,7 @@ from cases import Case
 from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
-from retrieval import BUILTIN, Memory, RememberedCase, open_memory
+from retrieval import BUILTIN, Memory, RememberedCase, open_memory, warn_of_languages
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -65,6 +65,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
         )
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
+    if memory and not context.memory.startswith(BUILTIN):  # whose docs say what it is
+        warn_of_languages(context.embedding, {item.language for item in selected.items})
     remembered = await asyncio.to_thread(_verified, memory, selected.items) if memory else None
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
