@@ -255,7 +255,7 @@ def ungiven(case: Case, result: dict[str, Any]) -> list[str]:
         text = words(call)
         if call.stage in ("examination", "diagnosis", "treatment"):
             given += "\n".join(result["results"].values())
-        given += "\n".join(re.findall(r'<data name="(?:earlier case|既往病例).*?</data>', text, re.DOTALL))
+        given += "\n".join(re.findall(r'<data name="(?:earlier cases|其他患者).*?</data>', text, re.DOTALL))
         if call.role in DOCTORS and any(
             name.casefold() in text.casefold() and name.casefold() not in given.casefold()
             for name in case.key.diagnosis

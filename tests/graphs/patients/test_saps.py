@@ -28,7 +28,7 @@ def answer_to(question: str, case: Case, before: list[Turn] = BEFORE, **context:
         "picture_folder": case.folder,
         "dialogue": [*before, Turn(speaker="doctor", text=question)],
     }
-    result: dict[str, Any] = GRAPH.invoke(state, context={"retrieval": False, **context})
+    result: dict[str, Any] = GRAPH.invoke(state, context={"retrieval": False, "patient": "saps", **context})
     return result
 
 

@@ -68,7 +68,7 @@ def test_an_earlier_output_survives_a_failed_import(tmp_path: Path, file: Path) 
 
 def test_an_unknown_format_is_bad_input(tmp_path: Path) -> None:
     result = run("import", "hl7", medchain(tmp_path, a=GOOD), "-o", tmp_path / "out.jsonl")
-    assert result.exit_code == 2 and "agentclinic, ai_hospital, medchain" in result.stderr
+    assert result.exit_code == 2 and "agentclinic, ai_hospital, aie, medchain, medpmc, medqa" in result.stderr
 
 
 def test_the_source_is_never_overwritten(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_nothing_of_the_answer_key_is_shown_before_the_report_is_written(tmp_pat
 
 def test_a_person_as_patient_knows_the_record_and_answers_a_doctor_of_the_machine(tmp_path: Path) -> None:
     answers = [f"Answer {number}." for number in range(20)]
-    shown = consult(answers, tmp_path / "session", "--set=max_turns=4", seat="patient")
+    shown = consult(answers, tmp_path / "session", "--set=max_turns=6", seat="patient")
     assert shown.exit_code == 0, shown.output
     told = flat(shown)
     assert CASE.patient.past_history in told and "When did this begin" in told

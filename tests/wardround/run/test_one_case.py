@@ -74,7 +74,7 @@ def test_a_run_at_its_limit_stops_and_goes_on_to_the_same_end_when_the_limit_is_
         raised = run(limited(server, {}), tmp_path / "limited")
         assert raised["not_attempted"] == 0 and raised["limited"] == 0
     # Judges of a case that was stopped in its course were asked about another state of it, and that was paid.
-    paid = {"calls", "tokens", "cost", "seconds"}
+    paid = {"calls", "tokens", "cost", "seconds", "run"}
     ends = [[one.model_dump(exclude=paid) for one in results(tmp_path / name)] for name in ("limited", "free")]
     assert ends[0] == ends[1]
     courses = [len(asked(tmp_path / "limited", case_id)) for case_id in IDS[:3]]
