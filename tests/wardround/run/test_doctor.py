@@ -253,6 +253,7 @@ def half_done(server: FakeServer, out: Path) -> Experiment:
     return experiment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["the file", "a header", "a value", "beside a value", "a table"])
 def test_damaged_checkpoints_cost_no_call_and_no_result(tmp_path: Path, damage: str) -> None:
     with FakeServer() as server:
@@ -285,6 +286,7 @@ def kept_in(file: Path) -> int:
         return int(database.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_checkpoints_that_a_stopped_database_has_left_are_dropped_and_their_room_is_given_back(tmp_path: Path) -> None:
     file = tmp_path / "checkpoints.sqlite"
     with FakeServer() as server:
