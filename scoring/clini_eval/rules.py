@@ -10,18 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from cases.dialogues import PHYSICIAN, Dialogue
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.text.jargon import jargon_in
+from cases.text.note_sections import read_sections
+from cases.text.numbers import known_numbers
 from cases.text.sentences import sentences
-from cases.text.words import has_chinese, rules_of
-from cases.vocabulary import Language
+from cases.text.statements import Mention, mentions
+from cases.text.words import has_chinese, rules_of, stem
+from cases.vocabulary import Language, normalise
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
-from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
+from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, up to which a turn is brief; the paper's mean is 18.5
+MOST_QUESTIONS = 2
+_MOST_THINGS = 4  # that one question can list; a longer list is a question too many
 _SAME = 0.85  # similarity from which two questions are one
-_CAME_UP = 0.6  # share of a finding's words in one turn from which it came up
+_CAME_UP = 0.6  # share of a finding's content words in one turn from which it came up
 _JUDGEMENT = "needs judgement; a rule cannot count it"
+_PRESENT = ("person", "chief_complaint", "present_illness")  # sections of a note that tell of this visit
+_NUMBER = re.compile(r"(?<![A-Za-z\d.])\d+(?:\.\d+)?")
 
 
 class CountedPoints(Points):
@@ -36,34 +43,61 @@ class CountedPoints(Points):
         return dict(self.counted)
 
 
+class Turn(NamedTuple):
+    """A turn of the physician as the rules read it."""
+
+    text: str
+    questions: list[str]  # the sentences that ask, those apart that only say "go on"
+    told: list[str]  # the others
+    before: str  # what the patient said last
+    after: str  # and what next
+
+
 class Interview(NamedTuple):
-    """A dialogue as the rules read it: the physician's turns and what of them asks something, and all turns."""
+    """A dialogue as the rules read it."""
 
     language: Language
     note: str
-    turns: list[str]
-    asking: list[list[str]]  # by turn, the sentences that ask
-    everything: list[str]
+    diseases: Sequence[str]
+    turns: list[Turn]
 
     @property
-    def questions(self) -> list[str]:
-        """All that was asked."""
-        return [question for asked in self.asking for question in asked]
+    def asking(self) -> list[Turn]:
+        """The turns in which something is asked."""
+        return [turn for turn in self.turns if turn.questions]
 
 
 def read_interview(dialogue: Dialogue) -> Interview:
     """A dialogue for the rules."""
-    turns = [message.content for message in dialogue.spoken if message.role == PHYSICIAN]
-    asking = [[sentence for sentence in sentences(turn) if _asks(sentence, dialogue.language)] for turn in turns]
-    return Interview(dialogue.language, dialogue.note, turns, asking, [message.content for message in dialogue.spoken])
+    spoken = [Message(role=PATIENT, content=""), *dialogue.spoken, Message(role=PATIENT, content="")]
+    turns = [
+        _turn(said.content, dialogue.language, *("" if one.role == PHYSICIAN else one.content for one in around))
+        for said, *around in zip(spoken[1:], spoken, spoken[2:], strict=False)
+        if said.role == PHYSICIAN
+    ]
+    return Interview(dialogue.language, dialogue.note, [*dialogue.diseases, dialogue.inferred], turns)
+
+
+def _turn(text: str, language: Language, before: str, after: str) -> Turn:
+    said = sentences(text)
+    asking = [sentence for sentence in said if _asks(sentence, language)]
+    more = _word("go_on", language)
+    return Turn(
+        text,
+        [sentence for sentence in asking if not more.fullmatch(sentence)],
+        [sentence for sentence in said if sentence not in asking],
+        before,
+        after,
+    )
 
 
 def count_points(dialogue: Dialogue) -> CountedPoints:
     """The points of the leaves that can be counted.
 
     A leaf of the history has the share of its subjects for which the physician asked; one of the techniques has the
-    share of turns or questions that keep the rule; the examinations have the share of the note's findings that came up.
-    A leaf with nothing to count over is not assessed.
+    share of turns or questions that keep the rule, and nothing where nothing is asked; the examinations have the share
+    of the note's findings that the physician told or asked for. A leaf for which the note gives no occasion is not
+    assessed.
     """
     interview = read_interview(dialogue)
     counted: dict[str, float] = {}
@@ -85,52 +119,122 @@ def findings_of(note: str, language: Language) -> list[str]:
     return [sentence for sentence in sentences(note) if _word("findings", language).search(sentence)]
 
 
+def is_urgent(note: str, language: Language) -> bool:
+    """Whether a note's complaint or present illness affirms a sign of alarm, or tells of an illness of some hours."""
+    denied, alarm = _word("denied", language), _word("alarm", language)
+    sections = read_sections(note, language)
+    told = (sentence for name in _PRESENT for sentence in sections.get(name, ()))
+    parts = (part for sentence in told for part in re.split("[,;，；]", sentence))
+    return any(alarm.search(part) and not denied.search(part) for part in parts)
+
+
+def questions_at_once(sentence: str, language: Language) -> int:
+    """How many questions a sentence asks, which commas and conjunctions may join; a list too long counts as a third."""
+    parts = [part.strip() for part in _word("joint", language).split(sentence) if part and part.strip()]
+    asks = _word("part_asks", language)
+    asked = [place for place, part in enumerate(parts) if asks.search(part)]
+    things = len(parts) - asked[0] if asked else len(parts)
+    return max(1, len(asked), MOST_QUESTIONS + 1 if things > _MOST_THINGS else 0)
+
+
 def _asked_for(patterns: Sequence[str], interview: Interview) -> float:
-    asked = "\n".join(interview.questions)
+    asked = "\n".join(question for turn in interview.turns for question in turn.questions)
     return sum(re.search(pattern, asked, re.IGNORECASE) is not None for pattern in patterns) / len(patterns)
 
 
-def _not_repeated(interview: Interview) -> float | str:
-    asked = [words(question) for question in interview.questions]
-    again = [
-        any(levenshtein_ratio(question, earlier) >= _SAME for earlier in asked[:place])
-        for place, question in enumerate(asked)
+def _not_repeated(interview: Interview) -> float:
+    """The share of the questions unlike all earlier ones; one that the patient asked back at once may return."""
+    earlier: list[list[str]] = []
+    again: list[bool] = []
+    last = 0  # questions of the turn before
+    for turn in interview.turns:
+        if turn.before.rstrip().endswith(("?", "？")):
+            earlier = earlier[: len(earlier) - last]
+        last = len(turn.questions)
+        for question in turn.questions:
+            asked = [word for word in words(question) if not _word("empty", interview.language).fullmatch(word)]
+            again.append(any(_same(asked, one) for one in earlier))
+            earlier.append(asked)
+    return 1 - sum(again) / len(again) if again else 0.0
+
+
+def _same(one: list[str], other: list[str]) -> bool:
+    stems = [{stem(word) for word in question} for question in (one, other)]
+    return bool(one and other) and (stems[0] == stems[1] or levenshtein_ratio(one, other) >= _SAME)
+
+
+def _at_most_two(interview: Interview) -> float:
+    language = interview.language
+    counts = [sum(questions_at_once(question, language) for question in turn.questions) for turn in interview.asking]
+    return sum(count <= MOST_QUESTIONS for count in counts) / len(counts) if counts else 0.0
+
+
+def _plain(interview: Interview) -> float:
+    """The share of the turns without an unexplained term, if anything is asked; a disease is called by its name."""
+    if not interview.asking:
+        return 0.0
+    return sum(not _unexplained(turn.text, interview) for turn in interview.turns) / len(interview.turns)
+
+
+def _unexplained(text: str, interview: Interview) -> list[str]:
+    """The terms of a text that are not explained there at once: in their sentence, or in the one after it."""
+    said, language = sentences(text), interview.language
+    named = normalise("; ".join(interview.diseases))
+    supposes, explained = _word("supposes", language), _word("explained", language)
+    return [
+        term
+        for sentence, after in zip(said, [*said[1:], ""], strict=True)
+        if not (supposes.search(sentence) or explained.search(sentence) or explained.match(after))
+        for term in [*jargon_in(sentence, language), *_word("technical", language).findall(sentence)]
+        if normalise(term) not in named
     ]
-    return 1 - sum(again) / len(again) if again else "the physician asked nothing"
 
 
-def _at_most_two(interview: Interview) -> float | str:
-    asking = [asked for asked in interview.asking if asked]
-    return sum(len(asked) <= 2 for asked in asking) / len(asking) if asking else "the physician asked nothing"
-
-
-def _plain(interview: Interview) -> float | str:
-    """The share of the asking turns without an unexplained term; the diagnosis has to be called by its name."""
-    explained = _word("explained", interview.language)
-    asking = [turn for turn, asked in zip(interview.turns, interview.asking, strict=True) if asked]
-    plain = [not jargon_in(turn, interview.language) or explained.search(turn) is not None for turn in asking]
-    return sum(plain) / len(plain) if plain else "the physician asked nothing"
-
-
-def _brief(interview: Interview) -> float | str:
-    lengths = [len("".join(turn.split())) if has_chinese(turn) else len(turn.split()) for turn in interview.turns]
-    limits = [BRIEF["zh" if has_chinese(turn) else "en"] for turn in interview.turns]
-    short = [length <= limit for length, limit in zip(lengths, limits, strict=True)]
-    return sum(short) / len(short) if short else "the physician said nothing"
+def _brief(interview: Interview) -> float:
+    """The share of the turns that are brief, if anything is asked."""
+    texts = [turn.text for turn in interview.turns if interview.asking]
+    short = [
+        (len("".join(text.split())) if has_chinese(text) else len(text.split()))
+        <= BRIEF["zh" if has_chinese(text) else "en"]
+        for text in texts
+    ]
+    return sum(short) / len(short) if short else 0.0
 
 
 def _urges(interview: Interview) -> float | str:
-    """Whether any sentence that asks nothing calls for haste."""
-    asked = set(interview.questions)
-    told = [sentence for turn in interview.turns for sentence in sentences(turn) if sentence not in asked]
-    return float(any(_word("urgent", interview.language).search(sentence) for sentence in told))
+    """Where the note is urgent, whether a sentence that asks nothing sends the patient into care now, without "if"."""
+    if not is_urgent(interview.note, interview.language):
+        return "the note tells of nothing urgent that a rule recognises"
+    urgent, care, reserved = (_word(name, interview.language) for name in ("urgent", "care", "reserved"))
+    told = [sentence for turn in interview.turns for sentence in turn.told]
+    return float(any(urgent.search(one) and care.search(one) and not reserved.search(one) for one in told))
 
 
 def _came_up(interview: Interview) -> float | str:
-    findings = [words(sentence) for sentence in findings_of(interview.note, interview.language)]
-    said = [words(text) for text in interview.everything]
-    known = [any(rouge_1(turn, finding).recall >= _CAME_UP for turn in said) for finding in findings if finding]
+    """The share of the note's findings that the physician told, or was told upon asking for results."""
+    findings = findings_of(interview.note, interview.language)
+    results = _word("results", interview.language)
+    said = [turn.text for turn in interview.turns]
+    said += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
+    known = [any(_tells(text, finding) for text in said) for finding in findings]
     return sum(known) / len(known) if known else "the note tells of no examination that a rule recognises"
+
+
+def _tells(text: str, finding: str) -> bool:
+    """Whether a text has most words of a finding, none turned round or on the other side, and all its numbers."""
+    there: dict[str, list[Mention]] = {}
+    for sentence in sentences(text):
+        for mention in mentions(sentence):
+            there.setdefault(mention.word, []).append(mention)
+    wanted = mentions(finding)
+    shared = [mention for mention in wanted if mention.word in there]
+    agree = all(any(_agrees(mention, one) for one in there[mention.word]) for mention in shared)
+    numbers = {float(number) for number in _NUMBER.findall(finding)}
+    return agree and len(shared) >= _CAME_UP * max(1, len(wanted)) and numbers <= known_numbers(text)
+
+
+def _agrees(one: Mention, other: Mention) -> bool:
+    return one.negated == other.negated and (not (one.sides and other.sides) or bool(one.sides & other.sides))
 
 
 _RULES: Mapping[str, Callable[[Interview], float | str]] = {

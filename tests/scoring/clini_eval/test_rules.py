@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.dialogues import Dialogue, Message
+from cases.vocabulary import Language
 from scoring.clini_eval.points import LEAVES
-from scoring.clini_eval.rules import COUNTABLE, count_points, findings_of
+from scoring.clini_eval.rules import COUNTABLE, count_points, findings_of, is_urgent, questions_at_once
 from tests.scoring.clini_eval_dialogues import NOTE, interview
 
 # What depends on medicine or on tact, and so on a judge.
@@ -53,7 +54,8 @@ def test_every_leaf_is_counted_or_says_why_not(language: str) -> None:
 
 def test_a_physician_who_asks_nothing_gets_no_points_for_how_he_asks() -> None:
     points = count_points(talk(("You had a cold in your family.", "Oh.")))
-    assert {"two_questions", "rarely_repetitive", "no_jargon"} <= points.unscored.keys()
+    asked = ("two_questions", "rarely_repetitive", "no_jargon", "brief_responses")
+    assert [points.counted[leaf] for leaf in asked] == [0, 0, 0, 0]
     assert points.counted["family_history"] == 0, "what is told is not asked for"
 
 
@@ -66,11 +68,13 @@ def test_a_request_without_a_question_mark_asks() -> None:
     assert count_points(talk(("Please tell me about your family.", "Well."))).counted["family_history"] == 2
 
 
-def test_a_term_is_jargon_only_in_a_question_that_does_not_explain_it() -> None:
+def test_a_term_is_jargon_wherever_the_physician_leaves_it_unexplained() -> None:
     plain = count_points(talk(("Any dyspnea, that is, trouble breathing?", "No."))).counted["no_jargon"]
     jargon = count_points(talk(("Any dyspnea?", "No."))).counted["no_jargon"]
-    told = count_points(talk(("Any trouble?", "No."), ("It is a myocardial infarction.", "Oh."))).counted["no_jargon"]
-    assert (plain, jargon, told) == (2, 0, 2)
+    told = count_points(talk(("Any trouble?", "No."), ("The film shows a radiolucency.", "Oh."))).counted["no_jargon"]
+    named = talk(("Any trouble?", "No."), ("It is a myocardial infarction.", "Oh."))
+    named.diseases.append("Myocardial infarction")
+    assert (plain, jargon, told, count_points(named).counted["no_jargon"]) == (2, 0, 1, 2)
 
 
 def test_a_third_question_at_once_is_one_too_many() -> None:
@@ -79,10 +83,148 @@ def test_a_third_question_at_once_is_one_too_many() -> None:
     assert two.counted["two_questions"] == 3 and half.counted["two_questions"] == 1.5
 
 
-def test_haste_in_a_question_is_no_advice() -> None:
-    asked = count_points(talk(("Did it come on immediately?", "Yes.")))
-    told = count_points(talk(("Go to the emergency room.", "Yes.")))
-    assert (asked.counted["urgent_care"], told.counted["urgent_care"]) == (0, 1)
+URGENT = {"en": "A man has had chest pain for two hours.", "zh": "患者胸痛两小时。"}
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "points"),
+    [
+        ("en", "Go to the emergency room.", 1),
+        ("en", "You have to be treated in hospital immediately.", 1),
+        ("en", "Did you go to the hospital immediately?", 0),
+        ("en", "Please come back at once if anything gets worse.", 0),
+        ("en", "There is no need to go to the emergency room.", 0),
+        ("en", "We immediately had the hospital send the film.", 0),
+        ("en", "The pain came on immediately.", 0),
+        ("en", "Take a rest.", 0),
+        ("zh", "您要立即住院。", 1),
+        ("zh", "请马上去急诊。", 1),
+        ("zh", "如果加重，请马上来医院。", 0),
+        ("zh", "不用马上去医院。", 0),
+        ("zh", "回去休息吧。", 0),
+    ],
+)
+def test_where_the_note_is_urgent_only_unconditional_advice_to_seek_care_now_earns_the_point(
+    language: str, said: str, points: float
+) -> None:
+    dialogue = talk(("Where is the pain?", "Here."), (said, "Oh."), note=URGENT[language], language=language)
+    assert count_points(dialogue).counted["urgent_care"] == points
+
+
+def test_urgent_care_is_not_assessed_where_the_note_is_not_urgent() -> None:
+    assert "urgent_care" in count_points(talk(("Go to the emergency room.", "Why?"))).unscored
+    for note in ("He has had no chest pain.", "Ten weeks ago he fell two metres.", "He works ten hours a day."):
+        assert not is_urgent(f"History of present illness: {note}", "en"), note
+    for note in ("患者无胸痛。", "现病史：每天工作十小时。"):
+        assert not is_urgent(note, "zh"), note
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "count"),
+    [
+        ("en", "Where is it, when did it begin, how bad is it, what helps, does it spread?", 5),
+        ("en", "Where is it and when did it begin and how bad is it?", 3),
+        ("en", "Tell me where it is, when it began, how bad it is, what helps, who knows.", 5),
+        ("en", "Any fever, any cough, any rash?", 3),
+        ("en", "Do you have fever, cough, chest pain, a rash or a headache?", 3),
+        ("en", "Do you have fever, chills or a cough?", 1),
+        ("en", "How old are you, and what is your job?", 2),
+        ("en", "Do you smoke or drink?", 1),
+        ("zh", "您哪里不舒服，什么时候开始的，怎么痛，有没有发热，吃过什么药？", 5),
+        ("zh", "有没有发热、咳嗽、胸痛、恶心、头痛？", 3),
+        ("zh", "有没有发热、咳嗽？", 1),
+    ],
+)
+def test_questions_that_commas_and_conjunctions_join_are_counted_one_by_one(
+    language: Language, sentence: str, count: int
+) -> None:
+    assert questions_at_once(sentence, language) == count
+    kept = count_points(talk((sentence, "Well."), language=language)).counted["two_questions"]
+    assert kept == (3 if count <= 2 else 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "points"),
+    [
+        ("Do you smoke?", "Do you smoke?", 0.5),
+        ("Do you smoke?", "And have you ever smoked?", 0.5),
+        ("Do you smoke?", "Do you drink?", 1),
+        ("Where is the pain?", "When is the pain there?", 1),
+        ("您抽烟吗？", "请问您有没有抽烟？", 0.5),
+        ("您抽烟吗？", "您喝酒吗？", 1),
+    ],
+)
+def test_a_question_asked_twice_is_repeated_unless_the_patient_did_not_understand(
+    first: str, again: str, points: float
+) -> None:
+    language = "en" if first.isascii() else "zh"
+    asked = talk((first, "No."), (again, "No."), language=language)
+    assert count_points(asked).counted["rarely_repetitive"] == points
+    unclear = talk((first, "What do you mean?"), (again, "No."), language=language)
+    assert count_points(unclear).counted["rarely_repetitive"] == 1
+
+
+MORE = {
+    "en": ["Mm-hm. And?", "Please go on.", "Tell me more.", "I see."],
+    "zh": ["嗯。", "请继续说。", "还有呢？", "好的。"],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@given(data=st.data())
+def test_of_a_silent_physician_no_number_is_above_zero_though_the_patient_recites_the_note(
+    language: str, data: st.DataObject
+) -> None:
+    said = data.draw(st.lists(st.sampled_from(MORE[language]), min_size=1, max_size=6))
+    dialogue = talk(*((one, NOTE[language]) for one in said), note=NOTE[language], language=language)
+    assert not any(count_points(dialogue).counted.values())
+
+
+SPOILT = {
+    "two_questions": (
+        "Where is it, when did it begin, how bad is it, what helps, does it spread?",
+        "哪里痛，什么时候开始的，怎么痛，多久了，吃过什么药？",
+    ),
+    "rarely_repetitive": ("How can I help you today?", "哪里不舒服？"),
+    "no_jargon": ("Any hemoptysis?", "有反跳痛吗？"),
+    "brief_responses": ("I tell you, rest is good for everybody. " * 6, "您回去休息，吃好一点，想点别的事情。" * 6),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("leaf", SPOILT)
+@given(place=st.integers(1, 20))
+def test_a_turn_against_a_rule_costs_points_of_its_number_and_only_a_clean_interview_has_all(
+    leaf: str, language: str, place: int
+) -> None:
+    good = interview(language, good=True)
+    spoilt = good.model_copy(update={"messages": list(good.messages)})
+    spoilt.messages[2 * place : 2 * place] = [
+        Message(role="assistant", content=SPOILT[leaf][language == "zh"]),
+        Message(role="user", content="No."),
+    ]
+    full = LEAVES[leaf].maximum
+    assert count_points(good).counted[leaf] == full > count_points(spoilt).counted[leaf] > 0.8 * full
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_findings_count_where_the_physician_tells_or_asks_for_them_with_the_right_numbers_and_polarity(
+    language: str,
+) -> None:
+    note = NOTE[language]
+    asked, chat = ("May I have the results?", "How are you?") if language == "en" else ("检查结果呢？", "您好吗？")
+    wrong = note.replace("165", "125").replace("36.9", "39.6").replace("ST", "no ST" if language == "en" else "未见ST")
+    points = [
+        count_points(talk(*rounds, note=note, language=language)).counted["examination_consistency"]
+        for rounds in (
+            [(note, "Oh.")],
+            [(asked, note)],
+            [(chat, note)],
+            [(chat, "x"), ("I see.", note)],
+            [(wrong, "x")],
+        )
+    ]
+    assert points == [4, 4, 0, 0, 0]
 
 
 def test_the_share_of_the_notes_findings_that_came_up_is_counted() -> None:
