@@ -18,6 +18,7 @@ from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
 from wardround.commands.exits import BAD_INPUT, end_gently
 from wardround.commands.experiments import experiments_app
 from wardround.commands.export import export_app
+from wardround.commands.floors import floors
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.memory import memory_app
 from wardround.commands.printing import Plain, echo
@@ -70,6 +71,7 @@ app.command()(reproduce)
 app.add_typer(export_app, name="export")
 app.command()(compare)
 app.command()(tables)
+app.command()(floors)
 app.command()(report)
 app.command()(doctor)
 app.command()(consult)

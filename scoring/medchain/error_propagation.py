@@ -14,7 +14,7 @@ class StagePassage(Strict):
     stage: str = Field(description="The score that says whether it went right.")
     entered: int = Field(ge=0, description="Cases without an error in any earlier stage.")
     unscored: int = Field(ge=0, description="Of these, cases without a score of this stage: they go on.")
-    still_right: int = Field(ge=0, description="Cases without an error up to and with this stage.")
+    still_right: int = Field(ge=0, description="Cases that entered, have a score here, and went right.")
     accuracy: Estimate = Field(description="Share of the scored cases that entered and went right here.")
 
 
@@ -27,11 +27,12 @@ def error_propagation(
 ) -> list[StagePassage]:
     """Cases still right after each stage, and each stage's accuracy given that every earlier one was right.
 
-    A stage is right if its score on [0, 1] (department, IoU, claim recall or grade) is at or over the threshold. Counts
-    never rise from stage to stage; accuracy is in [0, 1], higher is better. A stage without a score neither proves nor
-    breaks a case's chain: the case goes on and is counted as unscored; cases without a score in any of the stages are
-    left out. Source: MedChain, Figure 1, which starts with 2,362 cases and states no threshold: its counts are not
-    reproducible, and are to be compared only between runs with one threshold.
+    A stage is right if its score on [0, 1] (department, IoU, claim recall or grade) is at or over the threshold. Those
+    who enter never rise from stage to stage; accuracy is in [0, 1], higher is better. A stage without a score neither
+    proves nor breaks a case's chain: the case goes on, counted as unscored and not as right, so that the next stage is
+    entered by those still right and those unscored; cases without a score in any of the stages are left out. Source:
+    MedChain, Figure 1, which starts with 2,362 cases and states no threshold: its counts are not reproducible, and are
+    to be compared only between runs with one threshold.
 
     Args:
         scores: of the cases by name, in any order.
@@ -59,7 +60,7 @@ def error_propagation(
                 stage=stage,
                 entered=len(right_so_far),
                 unscored=outcomes.count(None),
-                still_right=len(survivors),
+                still_right=outcomes.count(True),
                 accuracy=estimate((value for value, _ in scored), (case for _, case in scored), ends=(0.0, 1.0)),
             )
         )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from cases import Case, CaseFileError
 from graphs.contexts import JUDGING
+from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import count_unscored
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
@@ -22,7 +23,7 @@ from wardround.store.run_directory import Result
 from wardround.tables.figures import as_svg
 from wardround.tables.making import Made, make_tables
 from wardround.tables.roles import roles_table
-from wardround.tables.scores import score_form
+from wardround.tables.scores import floor_notes, missing_floors, score_form
 from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:
@@ -144,17 +145,31 @@ def _of_one_run(table: Table) -> Table:
 
 
 def _scores_table(run: RecordedRun) -> Table:
-    """The scores of one run, one per row."""
+    """The scores of one run, one per row, with the floors and the ceiling of its cases."""
     titles, form = run.suite.titles, score_form(run.suite)
+    floors, why = floors_of(run)
     columns = [
         Column("score", "Score", key=True),
         Column("score", "Mean", form=form, mean=True),
         Column("score_low", "From", "95 % interval", form),
         Column("score_high", "To", "95 % interval", form),
         Column("score_n", "Cases"),
+        *(Column(name, f"[{name}]", "Floor and ceiling", form) for name in floors),
     ]
-    rows = [{"score": title, **measured({"score": run.estimates[name]})} for name, title in titles.items()]
-    return Table("scores", "Scores", columns, rows, [run.suite.notes] if run.suite.notes else [])
+    rows = [
+        {
+            "score": title,
+            **measured({"score": run.estimates[name]}),
+            **{floor: found[name].mean if name in found else None for floor, found in floors.items()},
+        }
+        for name, title in titles.items()
+    ]
+    notes = [
+        run.suite.notes,
+        *floor_notes(floors),
+        *([why] if why or not floors else missing_floors(floors, run.suite)),
+    ]
+    return Table("scores", "Scores", columns, rows, [note for note in notes if note])
 
 
 def _unscored_table(run: RecordedRun) -> Table | None:

@@ -42,7 +42,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         f"A stage is right if the department is, or if its score is {THRESHOLD} or more; "
-        "one without a score lets the case pass."
+        "one without a score lets the case pass, which is not counted as still right there."
     ]
     caption = "Cases still right after each stage, and the accuracy of each stage where all earlier ones were right."
     return [Table("error_propagation", "Error propagation", columns, rows, notes, caption)]

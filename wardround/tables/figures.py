@@ -34,14 +34,14 @@ def draw_scores(table: Table) -> "Figure":
         panel.grid(axis="y", visible=False)
         panel.margins(x=0.12)
         if score.ends:
-            room = 0.05 * (score.ends[1] - score.ends[0])
-            panel.set_xlim(score.ends[0] - room, score.ends[1] + room)
+            panel.set_xlim(*score.ends)
         points = table.points(score.name)
         for row in points.index:
             point = points.loc[[row]]
             panel.errorbar(
-                point["mean"], [row], xerr=_whiskers(point), **_look(row), markersize=5, capsize=2.5, label=names[row]
-            )
+                point["mean"], [row], xerr=_whiskers(point), **_look(row),
+                markersize=5, capsize=2.5, label=names[row], clip_on=False,
+            )  # fmt: skip
     for panel in panels[len(scores) :]:
         panel.set_visible(False)
     panels[0].set_yticks(range(len(names)), names)
@@ -59,13 +59,13 @@ def draw_consensus(table: Table) -> "Figure":
         if len(known):
             _line(panel, known, place, name, 0.04 * (place - (len(table.rows) - 1) / 2))
     panel.set_xticks(list(rounds))
-    panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(-0.03, 1.03))
+    panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(0, 1))
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
 def draw_error_propagation(table: Table) -> "Figure":
-    """Cases still right after each stage, and the accuracy of each stage given that (MedChain, Figure 1)."""
+    """Cases still right at each stage, and its accuracy where all before was right (MedChain, Figure 1)."""
     from matplotlib.ticker import MaxNLocator
 
     stages = table.frame["stage"].unique()
@@ -78,13 +78,20 @@ def draw_error_propagation(table: Table) -> "Figure":
         at = np.arange(len(rows))
         bars = left.bar(at + beside * width, rows["still_right"], width * 0.92, color=_colour(number), label=name)
         left.bar_label(bars, fontsize=7, padding=1)
+        left.bar(
+            at + beside * width, rows["unscored"], width * 0.92, bottom=rows["still_right"],
+            color="none", edgecolor=_colour(number), hatch="///", linewidth=0.6,
+        )  # fmt: skip
         _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * beside)
-    for panel, title in ((left, "Cases still right after the stage"), (right, "Accuracy, all earlier stages right")):
+    for panel, title in (
+        (left, "Cases still right (hatched: unscored)"),
+        (right, "Accuracy, all earlier stages right"),
+    ):
         panel.set_title(title, loc="left")
         panel.set_xticks(range(len(stages)), stages, rotation=30, ha="right", rotation_mode="anchor")
         panel.grid(axis="x", visible=False)
     left.yaxis.set_major_locator(MaxNLocator(integer=True))
-    right.set_ylim(-0.03, 1.03)
+    right.set_ylim(0, 1)
     if len(runs) > 1:
         right.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
@@ -150,7 +157,7 @@ def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: f
     """Means joined by a line, with their intervals; runs stand a little apart, so that none hides another."""
     panel.errorbar(
         points.index + shift, points["mean"], yerr=_whiskers(points), **_look(number),
-        markersize=4.5, linewidth=1.3, elinewidth=1, capsize=2, label=label,
+        markersize=4.5, linewidth=1.3, elinewidth=1, capsize=2, label=label, clip_on=False,
     )  # fmt: skip
 
 

@@ -1,14 +1,18 @@
 """The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from scoring.case_scores import Suite
+from scoring.floors import answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
 from wardround.analysis.summary import WHAT_FAILED
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, Table, measured
 
+_BY_RULES = "Floor and ceiling are judged by rules, whoever judged the runs."
 AS_WRONG = ", failed as wrong"
 
 
@@ -25,7 +29,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     tested = _p_values(runs, suite) if len(runs) > 1 else None
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place, run in enumerate(runs):
         counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
         p_values = {} if tested is None else {"p": tested[place]}
@@ -33,7 +37,29 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
         if bound := run.failed_as_wrong:
             none = {"p": dict[str, float | None]()} if tested is not None else {}
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
-    columns = [
+    beside, said = _floor_rows(runs, suite, tested is not None)
+    caption = f"Scores by {suite.name}: mean and half the width of the 95 % interval."
+    return Table(
+        name,
+        f"Scores ({suite.name})",
+        _columns(suite),
+        [*rows, *beside],
+        [*_notes(runs, suite), *said],
+        caption,
+        len(beside),
+    )
+
+
+def floors_table(floors: Floors, suite: Suite) -> Table:
+    """The floors and the ceiling of a set of cases by themselves."""
+    rows = [{"run": name, **_floor_row(scores)} for name, scores in floors.items()]
+    told = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
+    notes = [suite.notes, *told] if suite.notes else told
+    return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=len(rows))
+
+
+def _columns(suite: Suite) -> list[Column]:
+    return [
         Column("run", "Run", key=True),
         *(
             Column(
@@ -49,8 +75,41 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
         Column("scored", "Scored"),
         Column("failed", "Failed"),
     ]
-    caption = f"Scores by {suite.name}: mean and half the width of the 95 % interval."
-    return Table(name, f"Scores ({suite.name})", columns, rows, _notes(runs, suite), caption)
+
+
+def _floor_rows(runs: Sequence[RecordedRun], suite: Suite, tested: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """Floor and ceiling of each set of cases that the runs are on, and what is said of them."""
+    of_data: dict[str, list[RecordedRun]] = {}
+    for run in runs:
+        of_data.setdefault(run.manifest["data"]["fingerprint"], []).append(run)
+    rows: list[dict[str, Any]] = []
+    said: list[str] = []
+    none = {"p": dict[str, float | None]()} if tested else {}
+    for sharing in of_data.values():
+        found, why = floors_of(next((run for run in sharing if (run.path / FILE).is_file()), sharing[0]))
+        where = "" if len(of_data) == 1 else f", cases of {sharing[0].name}"
+        rows += [{"run": f"[{name}]{where}", **_floor_row(scores, **none)} for name, scores in found.items()]
+        said += [why] if why else missing_floors(found, suite) if found else []
+        if found and OFFLINE not in found:
+            said.append(f"`wardround floors {sharing[0].path}` adds the offline baseline.")
+    return rows, [*floor_notes({str(row["run"]).partition("]")[0][1:] for row in rows}), *said]
+
+
+def missing_floors(floors: Floors, suite: Suite) -> list[str]:
+    """Which floors cannot be told, and why."""
+    if not answerable(suite):
+        return ["No answer is made from keys: they tell no dialogue."]
+    return [] if "constant" in floors else ["No constant answer: no other case is of split train (`cases split`)."]
+
+
+def _floor_row(scores: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, Any]:
+    return {**measured(scores, **more), "scored": max((one.n for one in scores.values()), default=0), "failed": 0}
+
+
+def floor_notes(names: Collection[str]) -> list[str]:
+    """What floors are, in a sentence."""
+    told = "; ".join(f"{name}: {what}" for name, what in KINDS.items() if name in names)
+    return [f"In brackets: {told}. {_BY_RULES}"] if told else []
 
 
 def score_form(suite: Suite) -> str:

@@ -82,6 +82,7 @@ class Table:
         rows: the numbers by the name of their column, in the order of a CSV file.
         notes: what a reader must know to read the numbers, one sentence each.
         caption: a sentence under or over it in print.
+        beside: how many rows at the end only tell what the others are worth; none of them is the best.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
     caption: str = ""
+    beside: int = 0
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -132,16 +134,17 @@ class Table:
         means = self.frame[f"{column.name}_mean"]
         widths: Any = self.frame[f"{column.name}_high"] - self.frame[f"{column.name}_low"]
         # Nothing is highest of one row, or if all are the same.
-        best = means.max() if column.ranked and means.nunique() > 1 else None
+        rivals = means[: len(means) - self.beside]
+        best = rivals.max() if column.ranked and rivals.nunique() > 1 else None
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(
                 _said(mean, column.form),
                 "" if pd.isna(width) else _said(width / 2, column.form),
                 _stars(p),
-                best is not None and mean == best,
+                best is not None and place < len(rivals) and mean == best,
             )
-            for mean, width, p in zip(means, widths, p_values, strict=True)
+            for place, (mean, width, p) in enumerate(zip(means, widths, p_values, strict=True))
         ]
 
 

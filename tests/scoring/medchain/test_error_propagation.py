@@ -41,10 +41,10 @@ def test_the_second_referral_level_can_be_a_stage_of_its_own() -> None:
     assert [passage.still_right for passage in passages] == [3, 2]
 
 
-def test_a_case_passes_a_stage_without_a_score_and_is_counted() -> None:
+def test_a_case_passes_a_stage_without_a_score_and_is_counted_as_unscored_and_not_as_right() -> None:
     passages = error_propagation([scores(1, 1, 1, None, 1, 0)], suite.stages)
     assert [passage.unscored for passage in passages] == [0, 0, 1, 0, 0]
-    assert [passage.still_right for passage in passages] == [1, 1, 1, 1, 0]
+    assert [passage.still_right for passage in passages] == [1, 1, 0, 1, 0]
     assert passages[2].accuracy.mean is None
 
 
@@ -60,12 +60,12 @@ def test_a_threshold_that_decides_nothing_is_refused(threshold: float) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(COLUMNS, max_size=8), st.floats(0.01, 1), st.randoms())
-def test_cases_still_right_never_rise_and_ignore_the_order_of_cases(
+def test_those_who_enter_are_the_right_and_the_unscored_whatever_the_order_of_cases(
     rows: list[tuple[float | None, ...]], threshold: float, random: Random
 ) -> None:
     cases = [scores(*row) for row in rows]
     passages = error_propagation(cases, suite.stages, threshold)
     for earlier, later in pairwise(passages):
-        assert later.entered == earlier.still_right >= later.still_right
+        assert later.entered == earlier.still_right + earlier.unscored <= earlier.entered
     random.shuffle(cases)
     assert error_propagation(cases, suite.stages, threshold) == passages

@@ -1,0 +1,141 @@
+"""What a score is worth: answers that never saw the patient, and those of the key itself (floor and ceiling)."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import chain
+from statistics import mean, median
+from typing import Any, Literal
+
+from cases import AnswerKey, Case
+from cases.text.statements import statements
+from nodes.consultation.final_report import FinalReport
+from nodes.state.decisions import Referral
+from scoring.case_scores import Suite
+from scoring.consultation import ConsultationAnswers, reference_parts
+from scoring.medchain.answers import Answers
+from scoring.metrics.set_overlap import intersection_over_union
+from scoring.mvme.judges import ReportParts
+from scoring.mvme.transcripts import PARTS
+
+Floor = Literal["constant", "shuffled keys", "oracle"]
+FLOORS: dict[Floor, str] = {
+    "constant": "one answer to every case, the one that is right most often in the train split",
+    "shuffled keys": "every case has the key of another case for its answer",
+    "oracle": "every case has its own key for its answer",
+}
+Reference = tuple[AnswerKey, ReportParts]
+
+
+def answers_of_floors(
+    cases: Sequence[Case], train: Sequence[Case], suite: Suite, seed: int = 0
+) -> dict[Floor, list[Any]]:
+    """The answers of each floor to the cases, in their order; nothing if the suite scores what no key can tell.
+
+    A suite of decisions or of a report can be answered from keys; of a dialogue there is no key.
+
+    Args:
+        cases: with their answer keys.
+        train: what the constant answer is made from, in each language by itself; no constant answer without it.
+        suite: that the answers are for.
+        seed: of who has whose key.
+    """
+    if not answerable(suite):
+        return {}
+    make = _MAKERS[suite.needs]
+    own: list[Reference] = [(case.key, reference_parts(case)) for case in cases]
+    others = list(range(len(cases)))
+    random.Random(seed).shuffle(others)
+    after = dict(zip(others, [*others[1:], *others[:1]], strict=True))  # nobody has their own, unless alone
+
+    @cache
+    def constant(language: str) -> Reference:
+        return usual([case for case in train if case.language == language] or train)
+
+    given: dict[Floor, list[Reference]] = {
+        "constant": [constant(case.language) for case in cases] if train else [],
+        "shuffled keys": [own[after[place]] for place in range(len(cases))] if len(cases) > 1 else [],
+        "oracle": own,
+    }
+    return {name: [make(*each) for each in references] for name, references in given.items() if references}
+
+
+def answerable(suite: Suite) -> bool:
+    """Whether keys can answer what a suite scores."""
+    return suite.needs in _MAKERS
+
+
+def usual(train: Sequence[Case]) -> Reference:
+    """The one answer that does best without a look at the patient, part by part.
+
+    Single answers are the most frequent ones. Of items, as many of the most frequent as have the highest mean overlap
+    with the keys. Of texts, as many of the most frequent sentences as such a text has at the median.
+    """
+    keys = [case.key for case in train]
+    parts = [reference_parts(case) for case in train]
+    departments = Counter(key.department for key in keys if key.department)
+    diagnoses = Counter(key.diagnosis[0] for key in keys if key.diagnosis)
+    classes = dict.fromkeys(item for key in keys for item in key.imaging_reports)
+    key = AnswerKey(
+        urgency=None,
+        department=_first(departments),
+        sub_departments=_best_items(key.sub_departments for key in keys),
+        examination_items=_best_items(key.examination_items for key in keys),
+        imaging_reports={
+            item: _usual_text(key.imaging_reports[item] for key in keys if item in key.imaging_reports)
+            for item in classes
+        },
+        diagnosis=[name] if (name := _first(diagnoses)) else [],
+        treatment_items=_best_items(key.treatment_items for key in keys),
+    )
+    texts = {part: _usual_text(each[part] for each in parts) for part in PARTS if part != "diagnosis"}
+    return key, ReportParts(**texts)
+
+
+def _first(counted: Counter[Any]) -> Any:
+    return counted.most_common(1)[0][0] if counted else None
+
+
+def _best_items(lists: Iterable[Sequence[Any]]) -> list[Any]:
+    wanted = [set(items) for items in lists if items]
+    ranked = [item for item, _ in Counter(chain.from_iterable(map(sorted, wanted))).most_common()]
+
+    def overlap(count: int) -> float:
+        return mean(intersection_over_union(ranked[:count], items) or 0.0 for items in wanted)
+
+    return ranked[: max(range(1, len(ranked) + 1), key=overlap)] if ranked else []
+
+
+def _usual_text(texts: Iterable[str]) -> str:
+    split = [found for text in texts if (found := statements(text))]
+    if not split:
+        return ""
+    counted = Counter(chain.from_iterable(dict.fromkeys(found) for found in split))
+    return "\n".join(sentence for sentence, _ in counted.most_common(round(median(map(len, split)))))
+
+
+def _decisions(key: AnswerKey, parts: ReportParts) -> Answers:
+    referral = key.department and Referral(
+        urgency=key.urgency or "routine", department=key.department, sub_departments=list(key.sub_departments)
+    )
+    return Answers(
+        referral=referral or None,
+        orders=list(key.examination_items),
+        reports=dict(key.imaging_reports),
+        diagnosis=list(key.diagnosis),
+        treatment=list(key.treatment_items),
+    )
+
+
+def _report(key: AnswerKey, parts: ReportParts) -> ConsultationAnswers:
+    if not key.diagnosis:  # a report names one
+        return ConsultationAnswers()
+    told = {part: parts[part] for part in PARTS if part != "diagnosis"}
+    return ConsultationAnswers(report=FinalReport(diagnosis=list(key.diagnosis), **told))
+
+
+_MAKERS: dict[frozenset[str], Callable[[AnswerKey, ReportParts], Any]] = {
+    frozenset({"decisions"}): _decisions,
+    frozenset({"report"}): _report,
+}

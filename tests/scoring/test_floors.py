@@ -1,0 +1,58 @@
+"""Answers that never saw the patient, and those of the key itself."""
+
+import asyncio
+from statistics import mean
+
+import pytest
+
+from cases import AnswerKey, Case, load_cases
+from llm import ModelSettings
+from scoring.floors import Floor, answers_of_floors, usual
+from scoring.suite import SUITES
+
+CASES = load_cases(split="test")[:6]
+TRAIN = load_cases(split="train")[:30]
+
+
+def scored(suite: str, name: Floor) -> dict[str, float]:
+    async def every() -> list[dict[str, float | None]]:
+        answers = answers_of_floors(CASES, TRAIN, SUITES[suite])[name]
+        found = [
+            await SUITES[suite].score(case, one, ModelSettings()) for case, one in zip(CASES, answers, strict=True)
+        ]
+        return [dict(one.values) for one in found]
+
+    rows = asyncio.run(every())
+    columns = {score: [value for row in rows if (value := row[score]) is not None] for score in rows[0]}
+    return {score: mean(values) for score, values in columns.items() if values}
+
+
+@pytest.mark.parametrize(("suite", "best"), [("medchain", 1.0), ("mvme", 4.0)])
+def test_the_oracle_has_the_best_score_of_every_column_and_the_others_do_not(suite: str, best: float) -> None:
+    assert set(scored(suite, "oracle").values()) == {best}
+    for name in ("constant", "shuffled keys"):
+        assert all(value < best for value in scored(suite, name).values())
+
+
+def keyed(case: Case, **key: object) -> Case:
+    return case.model_copy(update={"key": AnswerKey.model_validate(key)})
+
+
+def test_the_constant_answer_orders_as_much_as_pays_and_no_more() -> None:
+    wanted = [["Blood Test"], ["Blood Test", "Urine Test"], ["Blood Test"], ["Blood Test", "X-ray"]]
+    train = [keyed(CASES[0], examination_items=items, diagnosis=["Flu", "Otitis"]) for items in wanted]
+    key, _ = usual(train)
+    assert (key.examination_items, key.diagnosis) == (["Blood Test"], ["Flu"])
+
+
+def test_nobody_has_their_own_key_when_keys_are_shuffled() -> None:
+    cases = [keyed(case, diagnosis=[case.id]) for case in CASES]
+    answers = answers_of_floors(cases, [], SUITES["medchain"])["shuffled keys"]
+    given = [answer.diagnosis[0] for answer in answers]
+    assert sorted(given) == sorted(case.id for case in cases)
+    assert all(name != case.id for name, case in zip(given, cases, strict=True))
+
+
+def test_without_train_cases_there_is_no_constant_answer_and_of_dialogues_there_is_none_at_all() -> None:
+    assert list(answers_of_floors(CASES, [], SUITES["medchain"])) == ["shuffled keys", "oracle"]
+    assert answers_of_floors(CASES, TRAIN, SUITES["aie"]) == {}

@@ -1,0 +1,59 @@
+"""``wardround floors``: floor and ceiling of a run's cases, in its tables and its report too."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.recorded_runs import write_run
+from wardround.cli import app
+from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import Result
+from wardround.tables import scores
+
+
+def run_of(path: Path, value: float = 0.5) -> Path:
+    found = Result(case_id="dentistry-04", epoch=0, termination="completed", scores={"diagnosis": value})
+    return write_run(path, [found], graph="clinical_workflow", data={"case_ids": ["dentistry-04"]})
+
+
+def test_the_scores_of_runs_stand_over_floor_and_ceiling_which_are_never_the_best(tmp_path: Path) -> None:
+    runs = find_runs([run_of(tmp_path / "one"), run_of(tmp_path / "two", 0.25)])
+    (table,) = scores.build(runs)
+    assert [row["run"] for row in table.rows] == ["one", "two", "[constant]", "[oracle]"]
+    diagnosis = [column.name for column in table.columns].index("diagnosis")
+    assert [line[diagnosis].best for line in table.lines] == [True, False, False, False]
+    assert table.rows[3]["diagnosis_mean"] == 1.0
+    assert any("judged by rules" in note for note in table.notes)
+
+
+@pytest.mark.slow
+def test_the_offline_baseline_of_a_run_is_kept_for_its_tables_and_its_report(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "one")
+    done = CliRunner().invoke(app, ["floors", str(run), "--json", str(tmp_path / "f.json")])
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "f.json").read_text("utf-8"))
+    assert list(found) == ["constant", "oracle", "offline baseline"]
+    (table,) = scores.build(find_runs([run]))
+    assert table.rows[-1]["run"] == "[offline baseline]"
+    assert table.rows[-1]["average_mean"] == found["offline baseline"]["average"]["mean"]
+    assert CliRunner().invoke(app, ["report", str(run)]).exit_code == 0
+    assert "[offline baseline]" in (run / "report.html").read_text("utf-8")
+
+
+def test_what_holds_no_cases_is_refused_and_a_runs_own_suite_is_not_overruled(tmp_path: Path) -> None:
+    for arguments, why in (
+        (["nowhere.jsonl"], "nowhere.jsonl"),
+        ([str(run_of(tmp_path / "one")), "--suite", "mvme"], "leave --suite and --split out"),
+        (["--suite", "nope"], "unknown suite 'nope'"),
+    ):
+        done = CliRunner().invoke(app, ["floors", *arguments])
+        assert done.exit_code == 2 and why in done.stderr
+
+
+def test_floors_that_cannot_be_read_are_named_and_the_table_is_there(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "one")
+    (run / "floors.json").write_text("[1]", "utf-8")
+    (table,) = scores.build(find_runs([run]))
+    assert len(table.rows) == 1 and any("writes it anew" in note for note in table.notes)

@@ -1,0 +1,98 @@
+"""Floor and ceiling of the cases that a run is on: answers made from keys, and the offline baseline beside them."""
+
+import asyncio
+import contextvars
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from cases import Case, CaseFileError, load_cases
+from llm import ModelSettings
+from scoring.case_scores import Suite
+from scoring.floors import FLOORS, answerable, answers_of_floors
+from scoring.metrics.statistics import Estimate
+from scoring.suite import SUITES
+from wardround.analysis.summary import estimate_scores
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+
+OFFLINE = "offline baseline"
+KINDS: Mapping[str, str] = {
+    **{str(name): what for name, what in FLOORS.items()},
+    OFFLINE: "the same graph and settings, every role answered by its rule",
+}
+FILE = "floors.json"  # in the run directory
+_AT_ONCE = 200  # cases whose floors a table computes by the way
+Floors = dict[str, dict[str, Estimate]]
+_computed: dict[tuple[Hashable, ...], Floors] = {}  # by data and suite: the same for many runs
+
+
+def floors_of(run: RecordedRun) -> tuple[Floors, str]:
+    """Each floor's scores on the cases of a run, judged by rules, and what a reader must know of them.
+
+    What ``wardround floors RUN`` has kept; else, of few cases, what can be told from their keys.
+    """
+    if (file := run.path / FILE).is_file():
+        try:
+            kept = json.loads(file.read_text("utf-8"))
+            return {
+                name: {score: Estimate.model_validate(one) for score, one in kept[name].items()} for name in kept
+            }, ""
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            return {}, f"No floor and ceiling: {file} cannot be read ({error}); `wardround floors` writes it anew."
+    if not answerable(run.suite):
+        return {}, ""
+    if run.planned > _AT_ONCE:
+        return {}, f"Floor and ceiling: `wardround floors {run.path}` computes them."
+    key = (run.manifest["data"]["fingerprint"], run.suite.name, *run.suite.metrics, run.experiment.inferred_keys)
+    try:
+        if key not in _computed:
+            _computed[key] = floors_from_keys(run.experiment, list(run.cases.values()))
+    except (CaseFileError, ConfigurationError) as error:
+        return {}, f"No floor and ceiling: {error}."
+    return dict(_computed[key]), ""
+
+
+def keep_floors(run: RecordedRun, floors: Floors) -> None:
+    """Keep the floors in the run's directory, where tables and the report find them.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    kept = {
+        name: {score: one.model_dump(mode="json") for score, one in found.items()} for name, found in floors.items()
+    }
+    write_whole(run.path / FILE, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+
+
+def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:
+    """The floors that are made from the answer keys; the constant answer from the cases of split `train`.
+
+    Raises:
+        CaseFileError: the case file cannot be read.
+    """
+    suite = SUITES[experiment.scored_by]
+    if not answerable(suite):
+        return {}
+    chosen = [experiment.to_score(case) for case in cases]
+    ids = {case.id for case in cases}
+    train = [
+        experiment.to_score(case) for case in load_cases(experiment.data.cases, split="train") if case.id not in ids
+    ]
+    answered = answers_of_floors(chosen, train, suite)
+    return {name: _scored(suite, chosen, answers) for name, answers in answered.items()}
+
+
+def _scored(suite: Suite, cases: Sequence[Case], answers: Sequence[object]) -> dict[str, Estimate]:
+    async def every() -> list[Result]:
+        judged = [await suite.score(case, answer, ModelSettings()) for case, answer in zip(cases, answers, strict=True)]
+        return [
+            Result(case_id=case.id, epoch=0, termination="completed", scores=dict(scores.values))
+            for case, scores in zip(cases, judged, strict=True)
+        ]
+
+    with ThreadPoolExecutor(1) as aside:  # the caller's own event loop may be running
+        results = aside.submit(contextvars.copy_context().run, asyncio.run, every()).result()
+    return estimate_scores(results, suite)

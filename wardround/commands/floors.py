@@ -1,0 +1,76 @@
+"""``wardround floors``: what the scores of a set of cases are worth."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wardround.commands.exits import exits
+from wardround.commands.printing import echo
+
+
+def floors(
+    source: Annotated[
+        str, typer.Argument(metavar="RUN_OR_CASES", help="A run directory, a file of cases, or `builtin`.")
+    ] = "builtin",
+    suite: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What the cases are scored by.", show_default="medchain, or the run's own"),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Only cases of this split.", show_default="test of the built-in cases, else all")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.")
+    ] = None,
+) -> None:
+    """Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
+
+    The first three are made from the answer keys, the constant answer from split `train`; the baseline is run. All are
+    judged by rules. Of a run, they are kept in its directory: its tables and its report show them.
+    """
+    import json
+    import tempfile
+    from typing import get_args
+
+    from scoring.suite import SUITES
+    from wardround.analysis.floors import OFFLINE, floors_from_keys, keep_floors
+    from wardround.config.experiment import ConfigurationError, GraphName, suites_of
+    from wardround.config.experiment_file import check_experiment
+    from wardround.config.selection import select_cases
+    from wardround.run.from_python import run_experiment
+    from wardround.store.manifest import is_run
+    from wardround.store.provenance import write_whole
+    from wardround.store.recorded_run import find_run, open_run
+    from wardround.tables.scores import floors_table
+    from wardround.tables.terminal import print_table
+
+    with exits(OSError):
+        run = find_run(Path(source)) if is_run(Path(source)) else None
+        if run is not None and (suite or split):
+            raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
+        if run is not None:
+            experiment, cases = run.experiment, list(run.cases.values())
+        else:
+            graph = next(
+                (name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow"
+            )
+            data = {"cases": source, **({"split": split} if split else {})}
+            experiment = check_experiment({"graph": graph, "data": data, **({"suite": suite} if suite else {})})
+            cases = select_cases(experiment.data)
+        found = floors_from_keys(experiment, cases)
+        offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
+        with tempfile.TemporaryDirectory() as folder:
+            run_experiment(offline, Path(folder, "run"))
+            found[OFFLINE] = open_run(Path(folder, "run")).estimates
+        if json_file is not None:
+            content = {
+                name: {score: one.model_dump(mode="json") for score, one in scores.items()}
+                for name, scores in found.items()
+            }
+            write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        if run is not None:
+            keep_floors(run, found)
+    print_table(floors_table(found, SUITES[experiment.scored_by]))
+    if run is not None:
+        echo(f"Kept in {run.path}: its tables and its report show them.")
