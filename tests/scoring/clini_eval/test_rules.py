@@ -3,7 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.dialogues import Dialogue, Message
+from cases.notes import Note
 from cases.vocabulary import Language
+from nodes.reconstruction.knowledge import KnowledgeView, knowledge_of_the_note
+from nodes.reconstruction.plan import fill_plan
+from nodes.reconstruction.role_setting import roles_of
 from scoring.clini_eval.points import LEAVES
 from scoring.clini_eval.rules import COUNTABLE, count_points, findings_of, is_urgent, questions_at_once
 from tests.scoring.clini_eval_dialogues import NOTE, interview
@@ -205,6 +209,15 @@ def test_a_turn_against_a_rule_costs_points_of_its_number_and_only_a_clean_inter
     ]
     full = LEAVES[leaf].maximum
     assert count_points(good).counted[leaf] == full > count_points(spoilt).counted[leaf] > 0.8 * full
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_planned_interview_alone_earns_points_of_every_part_of_the_history(language: Language) -> None:
+    note = Note(id="n", text=NOTE[language], language=language)
+    plan = fill_plan(note, roles_of(note), knowledge_of_the_note(KnowledgeView(note)), language)
+    asked = talk(*((step.physician, "...") for section in plan for step in section.steps), language=language)
+    history = {leaf.key for leaf in LEAVES.values() if leaf.asked}
+    assert {key for key, points in count_points(asked).counted.items() if points > 0} >= history
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
