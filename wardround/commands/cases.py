@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show | split | inject``: formats in, problems named, one case to read, ..."""
+"""``wardround cases import | check | show | split | sample | inject``: formats in, problems named, ..."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, split a file, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, show one case, split, sample, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -121,6 +121,50 @@ def split(
     if together:
         records = sum(map(len, together))
         echo(f"{records} records are alike and were kept together, in {_count(len(together), 'group')}")
+
+
+@cases_app.command()
+def sample(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SRC...", help="Notes, as `wardround reconstruct` reads.", show_default=False)
+    ],
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many.")] = None,
+    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Take them in this random order.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write them, a JSON line each: id, lacks.")
+    ] = None,
+) -> None:
+    """List which sampled notes lack a complaint, a history or results; the others are what --sufficient keeps."""
+    import json
+    from collections import Counter
+
+    from cases import CaseFileError
+    from cases.notes import Note, lacking
+    from wardround.config.experiment import ConfigurationError, Data
+    from wardround.config.selection import select
+
+    if out and out.resolve() in [Path(source).resolve() for source in sources]:
+        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+    try:
+        drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
+    except CaseFileError as error:
+        _report(error.problems)
+        _fail(f"{_count(len(error.problems), 'problem')} in {', '.join(sources)}")
+    except ConfigurationError as error:
+        _fail(str(error))
+    lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
+    for name, parts in lacks.items():
+        if parts:
+            echo(f"{name} lacks {', '.join(parts)}")
+    counts = Counter(part for parts in lacks.values() for part in parts)
+    each = "".join(f", {count} without {part}" for part, count in counts.most_common())
+    echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{each}")
+    if out:
+        lines = (json.dumps({"id": name, "lacks": parts}, ensure_ascii=False) for name, parts in lacks.items())
+        try:
+            out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        except OSError as error:
+            _fail(f"cannot write {out}: {error}")
 
 
 @cases_app.command()

@@ -9,6 +9,8 @@ from typer.testing import CliRunner, Result
 from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
 from tests.support.pictures import PNG
 from wardround.commands.cases import cases_app
+from wardround.config.experiment import Data
+from wardround.config.selection import select
 
 
 def run(*arguments: object) -> Result:
@@ -172,3 +174,22 @@ def test_a_text_of_megabytes_is_refused_at_once_by_its_field(tmp_path: Path) -> 
     done = run("check", tmp_path / "cases.jsonl")
     assert done.exit_code != 0 and len(done.output) < 500
     assert "line 1, patient.chief_complaint: String should have at most 200000 characters" in done.output
+
+
+def test_a_sample_names_what_each_note_lacks_and_keeps_what_a_reconstruction_of_it_would_keep(tmp_path: Path) -> None:
+    whole = "Chief complaint: Cough.\nPast medical history: Asthma.\nPhysical examination: Crackles."
+    notes = [{"id": f"n{number}", "text": whole if number % 2 else "Chief complaint: Cough."} for number in range(8)]
+    source, out = tmp_path / "notes.jsonl", tmp_path / "sample.jsonl"
+    source.write_text("".join(f"{json.dumps(note)}\n" for note in notes), "utf-8")
+    listed = run("sample", source, "--shuffle", 0, "--limit", 5, "-o", out)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert listed.exit_code == 0 and len(rows) == 5
+    poor = [row["id"] for row in rows if row["lacks"]]
+    assert poor and all(f"{name} lacks history, results" in listed.stdout for name in poor)
+    assert f"{5 - len(poor)} of 5 tell complaint, history and results" in listed.stdout
+    kept = select(Data(notes=str(source), shuffle=0, limit=5, sufficient=True)).items
+    assert [item.id for item in kept] == [row["id"] for row in rows if not row["lacks"]]
+    over = run("sample", source, "-o", source)
+    assert over.exit_code == 2 and "would be overwritten" in over.stderr
+    missing = run("sample", tmp_path / "none.jsonl")
+    assert missing.exit_code == 2 and "none.jsonl" in missing.stderr
