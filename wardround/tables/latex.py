@@ -67,7 +67,9 @@ def _rules(table: Table) -> str:
 
 
 def _cell(cell: Shown) -> str:
-    text = rf"\textbf{{{escape(cell.text)}}}" if cell.best else escape(cell.text)
+    text = escape(cell.text)
+    if cell.best or cell.second:
+        text = rf"\{'textbf' if cell.best else 'underline'}{{{text}}}"
     spread = rf" $\pm$ {cell.spread}" if cell.spread else ""
     mark = rf"$^{{{cell.mark}}}$" if cell.mark else ""
     return text + spread + mark

@@ -30,12 +30,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     tested = _p_values(runs, suite) if len(runs) > 1 else None
     rows: list[dict[str, Any]] = []
+    bounds: list[int] = []
     for place, run in enumerate(runs):
         counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
         p_values = {} if tested is None else {"p": tested[place]}
         rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
         if bound := run.failed_as_wrong:
             none = {"p": dict[str, float | None]()} if tested is not None else {}
+            bounds.append(len(rows))
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
     beside, said = _floor_rows(runs, suite, tested is not None)
     caption = f"Scores by {suite.name}: mean and half the width of the 95 % interval."
@@ -46,7 +48,7 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
         [*rows, *beside],
         [*_notes(runs, suite), *said],
         caption,
-        len(beside),
+        [*bounds, *range(len(rows), len(rows) + len(beside))],
     )
 
 
@@ -55,7 +57,7 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
     rows = [{"run": name, **_floor_row(scores)} for name, scores in floors.items()]
     told = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
     notes = [suite.notes, *told] if suite.notes else told
-    return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=len(rows))
+    return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=range(len(rows)))
 
 
 def _columns(suite: Suite) -> list[Column]:
@@ -127,7 +129,8 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes.append(f"±: half the width of the 95 % interval: {said_intervals(run.estimates for run in runs)}.")
     if len(runs) > 1:
         notes.append(
-            f"Bold: the highest. *, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
+            "Bold: the highest; underlined: the second of three or more. "
+            f"*, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
             "(paired permutation test over the cases that both have, corrected by Holm over the columns of all runs)."
         )
     if any(run.failed_as_wrong for run in runs):

@@ -1,6 +1,6 @@
 """A table of results: its numbers in a data frame, as CSV has them, and how people read them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -47,7 +47,7 @@ class Column:
         form: how numbers are written that are not whole, as ``format`` takes it.
         key: whether it says what a row is about; drawn left, and not said again in the rows below.
         mean: whether it is a mean with its interval, and with stars where it has a p.
-        ranked: whether the highest mean is marked.
+        ranked: whether the highest mean and the second are marked.
         ends: the least and the most that its numbers can be; None if not known.
     """
 
@@ -63,12 +63,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell in words: the number, half the width of its interval, stars, and whether it is the best."""
+    """A cell in words: the number, half the width of its interval, stars, and whether it is the best, or next to it."""
 
     text: str
     spread: str = ""
     mark: str = ""
     best: bool = False
+    second: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Table:
         rows: the numbers by the name of their column, in the order of a CSV file.
         notes: what a reader must know to read the numbers, one sentence each.
         caption: a sentence under or over it in print.
-        beside: how many rows at the end only tell what the others are worth; none of them is the best.
+        beside: the places of rows that only tell what the others are worth; none of them is the best or the second.
     """
 
     name: str
@@ -91,7 +92,7 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
     caption: str = ""
-    beside: int = 0
+    beside: Collection[int] = ()
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -133,16 +134,17 @@ class Table:
             return [Shown(_said(value, column.form)) for value in self.frame[column.name]]
         means = self.frame[f"{column.name}_mean"]
         widths: Any = self.frame[f"{column.name}_high"] - self.frame[f"{column.name}_low"]
-        # Nothing is highest of one row, or if all are the same.
-        rivals = means[: len(means) - self.beside]
-        best = rivals.max() if column.ranked and rivals.nunique() > 1 else None
+        # Nothing is highest of one row, or if all are the same; nor is the lower of two a second.
+        ranks = means.drop(index=list(self.beside)).dropna().astype(float).rank(method="dense", ascending=False)
+        kinds = ranks.nunique() if column.ranked else 0
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(
                 _said(mean, column.form),
                 "" if pd.isna(width) else _said(width / 2, column.form),
                 _stars(p),
-                best is not None and place < len(rivals) and mean == best,
+                kinds > 1 and ranks.get(place) == 1,
+                kinds > 2 and ranks.get(place) == 2,
             )
             for place, (mean, width, p) in enumerate(zip(means, widths, p_values, strict=True))
         ]

@@ -25,6 +25,7 @@ from wardround.tables import (
     roles,
     scores,
 )
+from wardround.tables.latex import as_latex
 from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
 
@@ -44,6 +45,21 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     low, high = shown(table, 0)["diagnosis"], shown(table, 1)["diagnosis"]
     assert (low.best, low.mark, high.best, high.mark) == (False, "", True, "**")
     assert any("low with p < 0.05" in note for note in table.notes)
+
+
+def test_the_second_of_three_is_underlined_and_neither_the_lower_of_two_nor_a_bound(tmp_path: Path) -> None:
+    failed = Result(case_id="b", epoch=0, termination="internal_error", scores={})
+    three = {"one": [graded("a", 1.0)], "two": [graded("a", 2.0)], "three": [graded("a", 4.0), failed]}
+    runs = runs_of(tmp_path, **three)
+    (table,) = scores.build(runs)
+    names = [row["run"] for row in table.rows]
+    cells = {name: shown(table, place)["diagnosis"] for place, name in enumerate(names)}
+    assert [name for name, cell in cells.items() if cell.best] == ["three"]
+    assert [name for name, cell in cells.items() if cell.second] == ["two"]
+    assert any(name.endswith("failed as wrong") for name in names)
+    assert rf"\underline{{{cells['two'].text}}}" in as_latex(table)
+    (pair,) = scores.build(runs[:2])
+    assert not any(cell.second for line in pair.lines for cell in line)
 
 
 def test_nothing_is_best_where_all_are_the_same_or_alone(tmp_path: Path) -> None:
