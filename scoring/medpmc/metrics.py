@@ -15,9 +15,10 @@ from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
 from scoring.metrics.recall import Recall, RecallName, recall
 from scoring.metrics.samples import Definition, Sample, mean
-from scoring.metrics.text_overlap import without_punctuation
+from scoring.metrics.text_overlap import rouge_1, without_punctuation, words
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
+SUPPORT = "support"  # ours, beside them
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
 
 EntityRule = Literal["rules", "spacy"]
@@ -111,6 +112,20 @@ def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> f
             for text in (turn.doctor for turn in case.turns_before_end)
         ]
     )
+
+
+def support(case: MedPmcTranscript) -> float | None:
+    """How much of the report's words the case has, in [0, 1]; higher is better; None without a report.
+
+    Our partner to the recalls, which a report that is long enough wins: the ROUGE-1 precision of the report against
+    all that the case holds (information, histories, examinations, diagnosis, treatment, reports of images). It tells
+    whether the words are the case's and not whether they stand in the right place, and a good report in words of its
+    own is well below 1: compare doctors on the same cases.
+    """
+    told = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
+    told += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
+    said = words(case.report)
+    return rouge_1(said, words(" ".join(told))).precision if said else None
 
 
 def score_medpmc(

@@ -2,10 +2,10 @@
 
 from cases import Case
 from llm import ModelSettings
-from scoring.case_scores import CaseScores, Suite
+from scoring.case_scores import CaseScores, Metric, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript
-from scoring.medpmc.metrics import METRICS, score_medpmc
+from scoring.medpmc.metrics import METRICS, SUPPORT, score_medpmc, support
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import PERCENT, mean
 
@@ -18,6 +18,13 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     found = score_medpmc([MedPmcTranscript.model_validate(made)])
     values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
     return CaseScores(values, {name: _NO_REFERENCE for name, value in values.items() if value is None})
+
+
+def support_of_report(case: Case, answers: ConsultationAnswers) -> float | None:
+    """The partner of the recalls: how much of the report's words the case has, percent."""
+    made = medpmc_transcript(case, answers.dialogue, answers.report)
+    found = support(MedPmcTranscript.model_validate(made))
+    return None if found is None else 100 * found
 
 
 suite = Suite(
@@ -36,5 +43,6 @@ suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=PERCENT,
     neither=("Lens", "Turns"),
-    notes="Recall in percent (ROUGE-1), except lengths and turns.",
+    notes="Recall in percent (ROUGE-1), except lengths and turns. Support, ours: how much of the report is the case's.",
 )
+suite.metrics.add(SUPPORT, Metric(SUPPORT, support_of_report))

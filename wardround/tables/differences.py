@@ -6,7 +6,7 @@ from typing import Any
 from wardround.analysis.paired import Difference, differences, margin_of, unlike
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.scores import AS_WRONG, score_form
+from wardround.tables.scores import AS_WRONG, judge_notes, score_form
 from wardround.tables.table import Column, Table, measured
 
 
@@ -136,4 +136,4 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
     if margins:
         said = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): small where the difference is surely within ± {said}; --margin sets it.")
-    return [*notes, *unlike(runs)]
+    return [*notes, *unlike(runs), *judge_notes(runs)]

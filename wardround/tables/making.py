@@ -1,7 +1,7 @@
 """Making tables by name, and writing them down."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,16 +36,17 @@ class Kind:
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     draw: "Callable[[Table], Figure] | None" = None
+    judged: bool = False  # whether it rests on what judges said, and does not tell who they were
 
 
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build, figures.draw_scores),
-    "icd10": Kind(icd10.build),
-    "error_types": Kind(error_types.build),
+    "icd10": Kind(icd10.build, judged=True),
+    "error_types": Kind(error_types.build, judged=True),
     "dialogues": Kind(dialogues.build),
     "consensus": Kind(consensus.build, figures.draw_consensus),
-    "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation),
-    "learning_curve": Kind(learning_curve.build, figures.draw_learning_curve),
+    "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation, judged=True),
+    "learning_curve": Kind(learning_curve.build, figures.draw_learning_curve, judged=True),
     "ends": Kind(ends.build),
     "roles": Kind(roles.build),
     "leakage": Kind(leakage.build),
@@ -72,7 +73,9 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     made = []
     for name in names:
         try:
-            made.append(Made(name, KINDS[name].build(runs)))
+            tables = KINDS[name].build(runs)
+            said = scores.judge_notes(runs) if KINDS[name].judged else []
+            made.append(Made(name, [replace(table, notes=[*table.notes, *said]) for table in tables]))
         except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
             made.append(Made(name, reason=str(error)))
     return made

@@ -9,6 +9,7 @@ from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
 from wardround.analysis.summary import WHAT_FAILED
+from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, Table, measured
 
@@ -155,8 +156,17 @@ def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
     """Which roles were rules and not models; said once for all runs that share them."""
+    return _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
+
+
+def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
+    """Which judges were rules and not models."""
+    return _by_rules(runs, "Judged", set(judging_roles()))
+
+
+def _by_rules(runs: Sequence[RecordedRun], what: str, of: Collection[str]) -> list[str]:
     sharing: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        sharing.setdefault(tuple(run.offline_roles), []).append(run.name)
+        sharing.setdefault(tuple(role for role in run.offline_roles if role in of), []).append(run.name)
     where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
-    return [f"Answered by offline rules, not by a model{where[roles]}: {', '.join(roles)}." for roles in where if roles]
+    return [f"{what} by offline rules, not by a model{where[roles]}: {', '.join(roles)}." for roles in where if roles]

@@ -25,6 +25,7 @@ from wardround.tables import (
     roles,
     scores,
 )
+from wardround.tables.differences import differences_table
 from wardround.tables.latex import as_latex
 from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
@@ -108,6 +109,22 @@ def test_roles_that_were_rules_are_named(tmp_path: Path) -> None:
         runs_of(tmp_path, one=[graded("a", models={"doctor": ["offline"], "patient": ["openai:m"]})])
     )
     assert "Answered by offline rules, not by a model: doctor." in table.notes
+
+
+def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> None:
+    scored = {"scores": dict.fromkeys(SUITES["medchain"].published, 0.5)}
+    by_rules, by_model = (
+        Result(case_id="a", epoch=0, termination="completed", models={"diagnosis_judge": [model]}, **scored)
+        for model in ("offline", "openai:m")
+    )
+    one = write_run(tmp_path / "one", [by_rules], graph="clinical_workflow")
+    other = write_run(tmp_path / "other", [by_model], graph="clinical_workflow")
+    runs = find_runs([one, other])
+    (made,) = make_tables(runs, ["error_propagation"])
+    said = "Judged by offline rules, not by a model in one: diagnosis_judge."
+    assert said in made.tables[0].notes and said in differences_table(runs, None).notes
+    (made,) = make_tables(runs[1:], ["error_propagation"])
+    assert not any("Judged by" in note for note in made.tables[0].notes)
 
 
 def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discussion(tmp_path: Path) -> None:

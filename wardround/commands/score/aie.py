@@ -7,7 +7,7 @@ import typer
 
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
 from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
-from scoring.aie.simulator import beside_people, confusion, score_simulator
+from scoring.aie.simulator import beside_people, confusion, keyword_precision, score_simulator
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.metrics.comparison import spearman
@@ -130,8 +130,13 @@ def aie_simulator(
         found = {name: spearman(values) for name, values in pairs.items()}
         rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
         tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
-    metrics = estimates(score_simulator(tests, definition), clustered=definition == "sound", ends=PERCENT)
-    return Scores("aie-simulator", mode, len(tests), metrics, tables)
+    samples = score_simulator(tests, definition)
+    notes = []
+    if mode is Mode.SOUND:
+        samples |= keyword_precision(tests)
+        notes = ["PRECISION, ours: of the replies with a metric's keyword, the share that were to have it."]
+    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT)
+    return Scores("aie-simulator", mode, len(tests), metrics, tables, notes)
 
 
 def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:

@@ -12,7 +12,7 @@ from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
-from scoring.medpmc.metrics import EntityRule, score_medpmc
+from scoring.medpmc.metrics import SUPPORT, EntityRule, score_medpmc, support
 from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
@@ -84,6 +84,10 @@ def medpmc(
     if against:
         tables.append(compared(samples, joined(scored(against)[1])))
     notes: list[str] = []
+    if mode is Mode.SOUND:
+        held = [(case.id, support(case)) for case in cases]
+        samples[SUPPORT] = [Sample(case, 100 * value) for case, value in held if value is not None]
+        notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = [f"Judge: {aspect}" for aspect in _JUDGES[judged].answer.model_fields]
     if judge:
         role = _JUDGES[judged]
