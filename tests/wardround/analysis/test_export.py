@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround import to_dataframe
+from wardround.config.experiment import Data
+from wardround.store.run_directory import Result
 
 
 def test_there_is_one_row_a_case_and_epoch_with_scores_reasons_rounds_and_ends(tmp_path: Path) -> None:
@@ -46,3 +49,26 @@ def test_a_run_without_results_is_an_empty_frame(tmp_path: Path) -> None:
 def test_importing_the_package_imports_no_pandas() -> None:
     program = "import sys, wardround; print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_the_department_of_a_case_stands_beside_its_scores_and_is_missing_where_the_cases_are_gone(
+    tmp_path: Path,
+) -> None:
+    whole = Case(id="a", patient=PatientRecord(chief_complaint="Pain"), provenance=Provenance(source="a test"))
+    keys = {"a": AnswerKey(department="Surgery"), "b": AnswerKey(department="Neurology")}
+    cases = [whole.model_copy(update={"id": name, "key": key}) for name, key in keys.items()]
+    save_cases(cases, tmp_path / "cases.jsonl")
+    run = write_run(
+        tmp_path / "run", [graded(case.id) for case in cases], data=Data(cases=str(tmp_path / "cases.jsonl"))
+    )
+    departments = {case.id: case.key.department for case in cases}
+    assert dict(to_dataframe(run)[["case_id", "case.department"]].to_numpy()) == departments
+    (tmp_path / "cases.jsonl").unlink()
+    assert to_dataframe(run)["case.department"].isna().all()
+
+
+def test_a_reconstructed_note_has_the_department_of_its_dialogue(tmp_path: Path) -> None:
+    dialogue = {"id": "n", "messages": [], "note": "x", "department": "Cardiology"}
+    found = Result(case_id="n", epoch=0, termination="completed", scores={}, answers={"reconstructed": dialogue})
+    run = write_run(tmp_path / "run", [found], graph="reconstruction", suite="gates")
+    assert list(to_dataframe(run)["case.department"]) == ["Cardiology"]
