@@ -55,7 +55,7 @@ def test_the_department_of_a_case_stands_beside_its_scores_and_is_missing_where_
     tmp_path: Path,
 ) -> None:
     whole = Case(id="a", patient=PatientRecord(chief_complaint="Pain"), provenance=Provenance(source="a test"))
-    keys = {"a": AnswerKey(department="Surgery"), "b": AnswerKey(department="Neurology")}
+    keys = {"a": AnswerKey(department="Surgery"), "b": AnswerKey(department="Dentistry")}
     cases = [whole.model_copy(update={"id": name, "key": key}) for name, key in keys.items()]
     save_cases(cases, tmp_path / "cases.jsonl")
     run = write_run(
