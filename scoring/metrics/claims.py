@@ -51,6 +51,25 @@ def claim_recall(reports: Iterable[ReportClaims]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
+def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
+    """The share of what one case's generated reports state that the reference states too, by rules, in [0, 1].
+
+    Our partner to :func:`claim_recall`, which a report wins that asserts and denies every finding, or names both sides
+    for each: half of the first, and none of the second, is in the reference. Every distinct sentence of each generated
+    report counts the same (:func:`entailed` in the other direction, with its limits); a good report that says more
+    than the reference has less than 1. None if nothing was written; higher is better.
+
+    Args:
+        reports: generated and reference text of each image class.
+    """
+    flags = [
+        flag
+        for generated, reference in reports
+        for flag in entailed({normalise(sentence): sentence for sentence in statements(generated)}.values(), reference)
+    ]
+    return sum(flags) / len(flags) if flags else None
+
+
 def split_claims(report: str) -> list[str]:
     """The claims of a report, offline: its distinct sentences, the first 30 of them.
 

@@ -1,19 +1,24 @@
 """``wardround score SUITE RUN``: a finished run, scored by any suite that fits it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
-from scoring.metrics.statistics import Estimate
+from scoring.medchain.answers import Answers
+from scoring.metrics.claims import claim_precision
+from scoring.metrics.statistics import Estimate, estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment_file import parse_models
+from wardround.store.recorded_run import open_run
+from wardround.store.run_directory import Result
 
+_CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)]
 
 
@@ -54,9 +59,25 @@ def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] |
     ]
     header = ("stage", "entered", "still right", "accuracy")
     tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
+    if mode is Mode.SOUND and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
+        claims = f"{cell(metrics['examination'].mean) or '-'}", cell(found.mean) or "-", str(found.n)
+        tables.append(ExtraTable("Claims of reports; precision, ours and by rules", _CLAIMS, [claims]))
     notes = [
         f"{name}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
     return Scores(suite, mode, len(results), metrics, tables, notes)
+
+
+def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
+    """How much of what the reports on pictures state the references state; None if there was nothing to report on."""
+    run = open_run(path)
+    found: list[tuple[str, float]] = []
+    for result in results:
+        if isinstance(result.answers, Answers):
+            wanted = run.experiment.to_score(run.cases[result.case_id]).key.imaging_reports
+            pairs = [(result.answers.reports.get(item, ""), text) for item, text in wanted.items()]
+            if (value := claim_precision(pairs)) is not None:
+                found.append((result.case_id, value))
+    return estimate((value for _, value in found), (case for case, _ in found), ends=(0.0, 1.0)) if found else None
