@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from cases.registry import nearest
 from llm import ModelSettings
@@ -105,7 +105,11 @@ def clinical_context(built_for: str) -> type[ClinicalContext]:
         __doc__ = ClinicalContext.__doc__
         model_config = ConfigDict(title=ClinicalContext.__name__)
 
-        strategy: Literal[built_for] = built_for  # type: ignore[valid-type]
+        strategy: Literal[built_for] = Field(  # type: ignore[valid-type]
+            built_for,
+            description=ClinicalContext.model_fields["strategy"].description,
+            json_schema_extra=ClinicalContext.model_fields["strategy"].json_schema_extra,
+        )
 
         @model_validator(mode="before")
         @classmethod

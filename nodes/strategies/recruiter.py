@@ -1,5 +1,6 @@
 """The recruiter: names the experts that a case needs, for the question and for the options, as a group, or in teams."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,19 +83,18 @@ def assessment_and_review(view: RecruiterView) -> Teams:
     return Teams(teams=[Team(purpose=purpose, experts=experts) for purpose in purposes])
 
 
-def _order_of_the_group(view: RecruiterView, group: Group) -> str | None:
-    """Whoever is reported to is another one of the group, and nobody reports to oneself in the end."""
-    above = {seat: expert.reports_to for seat, expert in enumerate(group.experts, start=1)}
-    for seat, superior in above.items():
-        passed = {seat}
+def in_order(members: Sequence[Member]) -> list[Member]:
+    """The group as it can work: who is said to report to nobody of it, or in a circle to oneself, is independent."""
+    above = {seat: member.reports_to for seat, member in enumerate(members, start=1)}
+    for seat in above:
+        passed, superior = {seat}, above[seat]
         while superior is not None:
             if superior not in above or superior in passed:
-                return (
-                    f"experts.{seat - 1}.reports_to: {above[seat]} is no expert above this one; give a number or null"
-                )
+                above[seat] = None
+                break
             passed.add(superior)
             superior = above[superior]
-    return None
+    return [member.model_copy(update={"reports_to": above[seat]}) for seat, member in enumerate(members, start=1)]
 
 
 def _as_many(view: RecruiterView, panel: Experts) -> str | None:
@@ -106,9 +106,7 @@ def _as_many(view: RecruiterView, panel: Experts) -> str | None:
 recruiter = Role(
     "recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, check=_as_many, stages=STAGES
 )
-group_recruiter = Role(
-    "recruiter", "", "strategies/form_group", Group, all_independent, check=_order_of_the_group, stages=STAGES
-)
+group_recruiter = Role("recruiter", "", "strategies/form_group", Group, all_independent, stages=STAGES)
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
 
@@ -143,7 +141,7 @@ async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stag
 @node
 async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """The experts of a group, with who reports to whom."""
-    return {"members": (await _ask(group_recruiter, state, runtime.context, stage, "group")).experts}
+    return {"members": in_order((await _ask(group_recruiter, state, runtime.context, stage, "group")).experts)}
 
 
 @node

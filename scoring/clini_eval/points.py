@@ -169,8 +169,12 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
         for name, value in (values | statistics_of(dialogue)).items():
             columns.setdefault(name, []).extend([] if value is None else [(dialogue.id, value)])
+    ends = {
+        TOTAL: (0.0, POINTS),
+        **{name: (0.0, sum(leaf.maximum for leaf in of_main)) for name, of_main in MAINS.items()},
+    }
     return {
-        name: estimate((value for _, value in column), [place for place, _ in column])
+        name: estimate((value for _, value in column), [place for place, _ in column], ends=ends.get(name))
         for name, column in columns.items()
     }
 

@@ -369,11 +369,13 @@ def test_who_reports_to_somebody_speaks_with_that_one_and_those_of_the_same_rank
     assert {seat: within_reach(members(*reports_to), seat) for seat in reach} == reach
 
 
-@pytest.mark.parametrize("reports_to", [(1, None), (2, 1), (None, 3)])
-def test_an_order_in_which_somebody_is_above_oneself_or_nobody_is_refused(reports_to: tuple[int | None, ...]) -> None:
-    group = recruiter.Group(experts=members(*reports_to))
-    with pytest.raises(ValueError, match="is no expert above this one; give a number or null"):
-        recruiter.group_recruiter.checked(None, group)
+@pytest.mark.parametrize(
+    ("reports_to", "works_as"), [((1, None), (None, None)), ((2, 1), (None, 1)), ((None, 3), (None, None))]
+)
+def test_who_reports_to_nobody_of_the_group_or_in_a_circle_is_independent(
+    reports_to: tuple[int | None, ...], works_as: tuple[int | None, ...]
+) -> None:
+    assert recruiter.in_order(members(*reports_to)) == members(*works_as)
 
 
 def talking(patch: pytest.MonkeyPatch, until: int) -> None:
