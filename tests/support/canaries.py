@@ -13,7 +13,7 @@ from nodes.state.chart import Turn
 KEY, RECORD, RESULT = "key", "record", "result"
 _CANARY = re.compile(rf"(?:{KEY}|{RECORD}|{RESULT})canary\d{{3}}")
 _TEXTS = ("occupation", "chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
-_CLOSED = ("urgency", "department", "examination_items", "treatment_items", "option")
+_CLOSED = ("urgency", "department", "examination_items", "treatment_items", "option", "inferred")
 
 # Who has the patient's record, or the examination record, before their eyes; nobody has the key.
 KNOWS: Mapping[str, frozenset[str]] = {
