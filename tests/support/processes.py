@@ -101,9 +101,7 @@ def _run(
 ) -> None:
     for file, descriptor in zip(output, (1, 2), strict=True):
         os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), descriptor)
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell has it ignored by what it starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell starts behind it
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
