@@ -107,7 +107,7 @@ def most_calls(course: Course, setting: dict[str, Any]) -> Counter[str]:
 def ends_of(result: dict[str, Any]) -> list[tuple[str, set[str]]]:
     """Each end that a final state names, with the names that there are."""
     ends = [(record.ended, RECORDED) for record in result.get("decisions", [])]
-    if "dialogue" in result:
+    if "dialogue" in result and "consultations" not in result:  # of several doctors it is the opening that they share
         ends.append((result["dialogue_ended"], set(get_args(Ended)) - {""}))
     if "collaboration" in result:
         ends.append((result["collaboration"].ended, set(get_args(Ending))))
