@@ -167,7 +167,7 @@ def test_every_command_refuses_a_faulty_plug_in_before_it_does_anything(
 def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Path) -> None:
     write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     told = command("cases", "import", "--plugin", "our_ward", "--help").stdout
-    assert "Formats: agentclinic, medchain, ai_hospital, medqa, ward" in " ".join(told.split())
+    assert "Formats: agentclinic, medchain, ai_hospital, aie, medpmc, medqa, ward" in " ".join(told.split())
     example = Path(__file__).parents[2] / "examples/own_patient.py"
     told = " ".join(command("run", "--plugin", example, "--help").stdout.split())
     assert "clinichat, terse. strategy: group, " in told
