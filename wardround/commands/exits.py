@@ -19,7 +19,14 @@ def end_gently() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         sign = getattr(signal, name, None)
         if sign is not None and signal.getsignal(sign) is signal.SIG_DFL:
-            signal.signal(sign, lambda *_: signal.raise_signal(signal.SIGINT))
+            signal.signal(sign, _interrupt)
+
+
+def _interrupt(*_: object) -> None:
+    """As Ctrl-C does, also where a shell has that ignored: in what runs behind it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
 
 
 def refuse(*messages: str) -> NoReturn:
