@@ -83,9 +83,8 @@ def _shown(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Shown]]:
 
 
 def _as_shown(run: RecordedRun, result: Result) -> Shown:
-    calls = read_trace(run.trace_file(result)).calls
     return Shown(
-        dialogue_of(result.answers, calls),
+        dialogue_of(result.answers, lambda: read_trace(run.trace_file(result)).calls),
         {part: given for part, (given, _) in pairs_of(result.answers, run.cases[result.case_id]).items()},
     )
 

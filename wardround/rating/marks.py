@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from cases.strict import Strict
 from wardround.config.experiment import ConfigurationError
+from wardround.rating.items import Key
 from wardround.rating.scales import Name, scale_of
 from wardround.store.durable_lines import append_line, drop_cut_line, whole_lines
 
@@ -31,9 +32,14 @@ class Mark(Strict):
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
     @property
-    def item(self) -> tuple[str, str, str, int]:
+    def item(self) -> Key:
         """What was judged."""
         return self.run, self.against, self.case_id, self.epoch
+
+    @property
+    def asked(self) -> tuple[str, Name, Key, str]:
+        """What was asked, and of whom."""
+        return self.rater, self.scale, self.item, self.question
 
 
 class Marks:
@@ -46,7 +52,9 @@ class Marks:
             ConfigurationError: a line is not a judgement; it is named.
         """
         self.file, self._lock = file, Lock()
-        self._marks = {(mark.rater, mark.item, mark.question): mark for mark in read_marks(file)}
+        self._given: dict[tuple[str, Name, Key], dict[str, int]] = {}
+        for mark in read_marks(file):
+            self._take(mark)
 
     def add(self, mark: Mark) -> None:
         """Write a judgement down for good.
@@ -57,14 +65,15 @@ class Marks:
         with self._lock, FileLock(f"{self.file}.lock"):
             drop_cut_line(self.file)
             append_line(self.file, mark)
-            self._marks[mark.rater, mark.item, mark.question] = mark
+            self._take(mark)
 
-    def of(self, rater: str, item: tuple[str, str, str, int]) -> dict[str, int]:
-        """What a rater has answered about an item, by question."""
+    def of(self, rater: str, scale: Name, item: Key) -> dict[str, int]:
+        """What a rater has answered about an item on a scale, by question."""
         with self._lock:
-            return {
-                mark.question: mark.value for mark in self._marks.values() if (mark.rater, mark.item) == (rater, item)
-            }
+            return dict(self._given.get((rater, scale, item), {}))
+
+    def _take(self, mark: Mark) -> None:
+        self._given.setdefault((mark.rater, mark.scale, mark.item), {})[mark.question] = mark.value
 
 
 def read_marks(file: Path) -> Sequence[Mark]:
@@ -73,7 +82,7 @@ def read_marks(file: Path) -> Sequence[Mark]:
     Raises:
         ConfigurationError: a line is not a judgement, or answers what its scale does not ask.
     """
-    last: dict[tuple[str, tuple[str, str, str, int], str], Mark] = {}
+    last: dict[tuple[str, Name, Key, str], Mark] = {}
     for number, line in enumerate(whole_lines(file), 1):
         try:
             mark = Mark.model_validate_json(line)
@@ -84,5 +93,5 @@ def read_marks(file: Path) -> Sequence[Mark]:
         if not scale_of(mark.scale, "en").accepts(mark.question, mark.value):
             asked = f"{mark.question} = {mark.value}"
             raise ConfigurationError(f"{file}: line {number}: scale {mark.scale} knows no {asked}; mend or delete it")
-        last[mark.rater, mark.item, mark.question] = mark
+        last[mark.asked] = mark
     return list(last.values())

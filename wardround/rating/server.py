@@ -55,6 +55,7 @@ class Rating(ThreadingHTTPServer):
             OSError: the port is taken.
         """
         self.items, self.scale, self.marks = items, scale, marks
+        self._scales = {language: scale_of(scale, language) for language in {item.case.language for item in items}}
         self.token = secrets.token_urlsafe(16)
         super().__init__(("127.0.0.1", port), _Handler)
 
@@ -83,8 +84,8 @@ class Rating(ThreadingHTTPServer):
             return template.render(**shared, language=order[-1].case.language, item=None, done=not open_places)
         item = order[place]
         turned = item.stands_turned(rater)
-        given = self.marks.of(rater, item.key)
-        scale, key = scale_of(self.scale, item.case.language), reference_parts(item.case)
+        given = self.marks.of(rater, self.scale, item.key)
+        scale, key = self._scales[item.case.language], reference_parts(item.case)
         return template.render(
             **shared,
             language=item.case.language,
@@ -106,7 +107,7 @@ class Rating(ThreadingHTTPServer):
         if given.place >= len(order):
             return "there is no such item"
         item = order[given.place]
-        if not scale_of(self.scale, item.case.language).accepts(given.question, given.value):
+        if not self._scales[item.case.language].accepts(given.question, given.value):
             return "the scale has no such answer"
         run, against, case_id, epoch = item.key
         turned = item.stands_turned(given.rater)
@@ -126,10 +127,10 @@ class Rating(ThreadingHTTPServer):
         return None
 
     def _is_judged(self, rater: str, item: Item) -> bool:
-        wanted = {question.key for question in scale_of(self.scale, item.case.language).questions}
+        wanted = {question.key for question in self._scales[item.case.language].questions}
         if not item.case.examinations.images:
             wanted -= {"MMA"}  # no pictures to be read
-        return wanted <= self.marks.of(rater, item.key).keys()
+        return wanted <= self.marks.of(rater, self.scale, item.key).keys()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,7 +1,7 @@
 """One case of a run in full: dialogue, decisions, judged answers, errors."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         result=result,
         file=file.name,
         trace=trace,
-        dialogue=dialogue_of(answers, trace.calls),
+        dialogue=dialogue_of(answers, lambda: trace.calls),
         judged=list(_judged(run, result, case, _analyses(trace.calls))),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
     )
@@ -65,7 +65,7 @@ def in_brief(answer: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
 
 
-def dialogue_of(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple[str, str]]:
+def dialogue_of(answers: RunAnswers | None, calls: Callable[[], Sequence[Call]]) -> list[tuple[str, str]]:
     """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
         return [(turn.speaker, turn.text) for turn in answers.dialogue]
@@ -74,7 +74,7 @@ def dialogue_of(answers: RunAnswers | None, calls: Sequence[Call]) -> list[tuple
         return [(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
     return [
         (call.role, call.answer["text"])
-        for call in calls
+        for call in calls()
         if call.stage == "history_taking" and isinstance(call.answer, dict) and isinstance(call.answer.get("text"), str)
     ]
 

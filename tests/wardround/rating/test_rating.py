@@ -118,6 +118,21 @@ def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_ta
         assert 'value="4" checked' in ask(f"{again.address}?rater=Ann&item=0")[1]
 
 
+def test_a_file_holds_the_answers_to_several_scales_apart(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / "one")]
+    for scale, value in (("mvme", 1), ("medpmc", 5), ("aie", 2)):
+        with served(runs, scale, tmp_path / FILE) as server:  # type: ignore[arg-type]
+            assert " checked" not in ask(f"{server.address}?rater=Ann&item=0")[1]
+            question = "Diagnosis" if scale == "medpmc" else "diagnosis"
+            given = {"rater": "Ann", "place": 0, "question": question, "value": value}
+            assert ask(f"{server.address}judge", given)[0] == 204
+    assert [(kept.scale, kept.value) for kept in read_marks(tmp_path / FILE)] == [
+        ("mvme", 1),
+        ("medpmc", 5),
+        ("aie", 2),
+    ]
+
+
 def test_several_people_judge_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
 
