@@ -68,8 +68,13 @@ class RememberedCase(Strict):
         return self.model_copy(update={"age_years": None, "sex": None, "history": "", **texts, **found})
 
 
-def remember(case: Case) -> RememberedCase:
-    """A verified case, from its record and its answer key."""
+def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
+    """A verified case, from its record and its answer key.
+
+    Args:
+        case: the case.
+        symptoms: its symptom description; None: refined from the patient's words by rule.
+    """
     patient, examinations, key = case.patient, case.examinations, case.key
     history = (patient.past_history, patient.personal_history, patient.family_history)
     return RememberedCase(
@@ -81,7 +86,8 @@ def remember(case: Case) -> RememberedCase:
         age_years=patient.age_years,
         sex=patient.sex,
         chief_complaint=patient.chief_complaint,
-        symptoms=describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language),
+        symptoms=symptoms
+        or describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language),
         history=mark("space", case.language).join(filter(None, history)),
         physical_examination=examinations.physical,
         auxiliary_examination=examinations.auxiliary,

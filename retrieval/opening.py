@@ -3,7 +3,7 @@
 import re
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ def build_memory(
     location: str | Path,
     embedding: str = DEFAULT_MODEL,
     progress: Progress | None = None,
+    symptoms: Mapping[str, str] | None = None,
 ) -> Memory:
     """Remember verified cases in a directory (made if missing) or on a server, adding to what is there.
 
@@ -54,6 +55,7 @@ def build_memory(
         location: a directory or a server's address, as for ``open_memory``.
         embedding: the embedding model, see ``embed``.
         progress: called with the number of cases done and the number of all.
+        symptoms: the symptom description of a case by its id; of what is not named, refined by rule.
 
     Raises:
         CaseMemoryError: the memory cannot be opened or written.
@@ -62,7 +64,8 @@ def build_memory(
     if str(location) in _BUILTIN_SPLITS:
         raise CaseMemoryError(f"case memory {str(location)!r} is built when it is opened; name a directory or a server")
     memory = _opened(str(location), embedding, create=True)
-    memory.add([remember(case) for case in cases], progress=progress)
+    described = symptoms or {}
+    memory.add([remember(case, described.get(case.id)) for case in cases], progress=progress)
     return memory
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
+from cases.case import Case
 from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
-from llm import Role, ask
+from llm import ModelSettings, Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Findings
@@ -43,14 +44,20 @@ refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offl
 async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Describe the symptoms as far as the patient has told them."""
     chart = read_chart(state, "diagnosis", runtime.context.language)
-    description = await ask(
-        refiner,
-        WordsView(words=chart.patients_words, language=chart.presentation.language),
-        runtime.context,
-        language=chart.presentation.language,
-        place="history" if state.get("dialogue") else "complaint",
-    )
-    return {"symptoms": description.symptoms}
+    words = WordsView(words=chart.patients_words, language=chart.presentation.language)
+    place = "history" if state.get("dialogue") else "complaint"
+    return {"symptoms": await described(words, runtime.context, place)}
+
+
+async def described(words: WordsView, settings: ModelSettings, place: str) -> str:
+    """The refiner's symptom description of a patient's words: by which new and remembered cases meet (B.3)."""
+    return (await ask(refiner, words, settings, language=words.language, place=place)).symptoms
+
+
+def recorded_words(case: Case) -> WordsView:
+    """The words under which a case is remembered: its complaint and its present illness."""
+    told = (case.patient.chief_complaint, case.patient.present_illness)
+    return WordsView(words=" ".join(filter(None, told)), language=case.language)
 
 
 @node

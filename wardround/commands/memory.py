@@ -1,11 +1,15 @@
 """``wardround memory build | query | stats``: the store of earlier cases."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.exits import exits, refuse
+from wardround.commands.exits import SOME_FAILED, exits, refuse
 from wardround.commands.printing import echo, printable
+
+if TYPE_CHECKING:
+    from cases import Case
 
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
 Embedding = Annotated[str, typer.Option(help="use-multilingual-v3, or a sentence-transformers model by name or path.")]
@@ -24,8 +28,19 @@ def build(
     every_split: Annotated[
         bool, typer.Option(help="Remember all cases, also those of the test split and of none.")
     ] = False,
+    refiner: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="The model that describes each case's symptoms.", show_default="by rule"),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the refiner's answers: none is paid twice.")
+    ] = None,
 ) -> None:
-    """Remember the train and validation cases of a file; cases without a split are refused unless asked for."""
+    """Remember the train and validation cases of a file; cases without a split are refused unless asked for.
+
+    With --refiner, remembered cases get their keys from the model that describes new ones (MedChain, B.3). A case that
+    it does not answer for is described by rule, and named; the command then ends with 1.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -43,12 +58,42 @@ def build(
         if not cases:
             refuse(f"{source} has no case of split {' or '.join(wanted)}")
         warn_of_languages(embedding, {case.language for case in cases})
+        keys, unanswered = _described(cases, refiner, cache)
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("embedding", total=len(cases))
-            memory = build_memory(
-                cases, out, embedding, progress=lambda done, total: bar.update(task, completed=done, total=total)
-            )
-    echo(f"{len(cases)} cases remembered in {memory.location}")
+
+            def progress(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+
+            memory = build_memory(cases, out, embedding, progress, keys)
+        for case, reason in unanswered:
+            echo(f"{case.id}: described by rule ({reason})", err=True)
+        echo(f"{len(cases)} cases remembered in {memory.location}")
+        if unanswered:
+            raise typer.Exit(SOME_FAILED)
+
+
+def _described(
+    cases: "list[Case]", refiner: str | None, cache: Path | None
+) -> "tuple[dict[str, str], list[tuple[Case, str]]]":
+    """The refiner's descriptions by case, and whom it gave none; nothing without a refiner."""
+    if refiner is None:
+        if cache is not None:
+            refuse("--cache keeps the refiner's answers: name --refiner too")
+        return {}, []
+    import anyio
+
+    from llm import ModelSettings
+    from llm.specs import HUMAN, check_models
+    from nodes.workflow.case_retrieval import described, recorded_words
+    from scoring.asking import ask_each
+
+    if refiner == HUMAN:
+        refuse("--refiner: a person cannot be asked here; name a model")
+    check_models({"refiner": refiner})
+    settings = ModelSettings(models={"refiner": refiner}, cache=str(cache) if cache else None)
+    asked = anyio.run(ask_each, cases, lambda case: described(recorded_words(case), settings, f"memory/{case.id}"))
+    return {case.id: symptoms for case, symptoms in asked.answers}, asked.failures
 
 
 @memory_app.command()

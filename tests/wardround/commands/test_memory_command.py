@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
+from tests.support.fake_server import FakeServer
 from wardround.commands.memory import memory_app
 
 
@@ -82,6 +83,39 @@ def test_test_cases_are_remembered_when_asked_for(tmp_path: Path, file: Path) ->
     built = run("build", file, "-o", tmp_path / "memory", "--every-split")
     assert "4 cases remembered" in built.stdout
     assert "hidden" in run("query", "Hidden pain", "--memory", tmp_path / "memory").stdout
+
+
+def test_a_refiner_describes_remembered_cases_as_it_does_new_ones(tmp_path: Path, file: Path) -> None:
+    with FakeServer(answer=lambda request: {"symptoms": "colic" if "Flank" in request.text else "ache"}) as server:
+        build = ("build", file, "-o", tmp_path / "memory", "--refiner", f"openai:fake-model@{server.base_url}")
+        build += ("--cache", tmp_path / "answers.sqlite")
+        assert run(*build).exit_code == 0
+        asked = len(server.requests)
+        assert asked == 3 and run(*build).exit_code == 0 and len(server.requests) == asked  # none is paid twice
+    assert run("query", "colic", "--memory", tmp_path / "memory").stdout.startswith("stone  similarity 1.000\n")
+
+
+def test_a_case_that_the_refiner_does_not_answer_for_is_described_by_rule_and_named(tmp_path: Path, file: Path) -> None:
+    with FakeServer(answer=lambda request: "" if "Flank" in request.text else {"symptoms": "found"}) as server:
+        build = ("build", file, "-o", tmp_path / "memory", "--refiner", f"openai:fake-model@{server.base_url}")
+        built = run(*build)
+    assert built.exit_code == 1 and "stone: described by rule (" in built.stderr and "tooth" not in built.stderr
+    assert run("query", "Flank pain", "--memory", tmp_path / "memory").stdout.startswith("stone  similarity 1.000\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--refiner", "human"], "a person cannot be asked here"),
+        (["--refiner", "nobody:x"], "nobody"),
+        (["--cache", "answers.sqlite"], "name --refiner too"),
+    ],
+)
+def test_a_refiner_that_cannot_be_asked_is_refused_before_anything_is_built(
+    tmp_path: Path, file: Path, options: list[str], said: str
+) -> None:
+    refused = run("build", file, "-o", tmp_path / "memory", *options)
+    assert refused.exit_code == 2 and said in refused.stderr and not (tmp_path / "memory").exists()
 
 
 def test_building_again_adds_nothing_twice(memory: Path, file: Path) -> None:
