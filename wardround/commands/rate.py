@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wardround.rating.scales import Name
-    from wardround.rating.server import Rating
     from wardround.store.recorded_run import RecordedRun
 
 _PRINTED = 20  # rows of a table
@@ -66,23 +65,9 @@ def rate(
                 server = Rating(items_of(found, scale), scale, kept, port)
             except OSError as error:
                 refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
-            _serve(server, browser)
+            echo(f"Page: {server.address}\nJudgements: {file}\nCtrl-C ends it.", err=True)
+            server.serve_until_interrupted(browser=browser)
         _tell(found, scale, file, csv, json_file)
-
-
-def _serve(server: "Rating", browser: bool) -> None:
-    echo(f"Page: {server.address}\nJudgements: {server.marks.file}\nCtrl-C ends it.", err=True)
-    if browser:
-        import threading
-        import webbrowser
-
-        threading.Timer(0.5, webbrowser.open, (server.address,)).start()
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
 
 
 def _tell(runs: "Sequence[RecordedRun]", scale: "Name", file: Path, csv: Path | None, json_file: Path | None) -> None:

@@ -1,20 +1,16 @@
 """The page on which people judge: served to this machine alone, to whoever has the address with its token."""
 
-import base64
 import json
 import secrets
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from markupsafe import Markup
 from pydantic import Field, ValidationError
 
 from cases.notes import note_of
-from cases.pictures import PictureError, read_picture
+from cases.pictures import PictureError
 from cases.strict import Strict
 from prompts import load_words
 from scoring.consultation import reference_parts
@@ -22,16 +18,13 @@ from wardround.rating.items import Item, order_for
 from wardround.rating.marks import Mark, Marks
 from wardround.rating.scales import Name, scale_of
 from wardround.report.pages import environment
+from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 
 _LARGEST = 10_000  # bytes of one judgement
-_PICTURES = "data:{mime};base64,{content}"
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; "
-    "img-src data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-}
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; "
+    "img-src data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 class Given(Strict):
@@ -43,10 +36,8 @@ class Given(Strict):
     value: int
 
 
-class Rating(ThreadingHTTPServer):
+class Rating(LoopbackServer):
     """A server on the loopback interface for the items of one scale."""
-
-    daemon_threads = True
 
     def __init__(self, items: list[Item], scale: Name, marks: Marks, port: int = 0) -> None:
         """Bind it; port 0 takes any that is free.
@@ -56,13 +47,7 @@ class Rating(ThreadingHTTPServer):
         """
         self.items, self.scale, self.marks = items, scale, marks
         self._scales = {language: scale_of(scale, language) for language in {item.case.language for item in items}}
-        self.token = secrets.token_urlsafe(16)
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    @property
-    def address(self) -> str:
-        """Where it is, for browsers."""
-        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+        super().__init__(_Handler, port)
 
     def page(self, nonce: str, rater: str, place: int | None) -> str | None:
         """The page of an item in a rater's order, the first one that is not judged if none is named."""
@@ -133,33 +118,31 @@ class Rating(ThreadingHTTPServer):
         return wanted <= self.marks.of(rater, self.scale, item.key).keys()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(GuardedHandler):
     server: Rating
-    server_version, sys_version = "wardround", ""
-    timeout = 30
 
     def do_GET(self) -> None:
         """Show a page."""
-        if (path := self._path()) is None:
+        if (path := self.asked_for()) is None:
             return
         nonce, asked = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
         rater = asked.get("rater", [""])[0].strip()[:80]
         place = asked.get("item", [""])[0]
         page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None) if path == "" else None
         if page is None:
-            self._answer(HTTPStatus.NOT_FOUND, "there is no such page")
+            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
         else:
-            self._answer(HTTPStatus.OK, page, "text/html", nonce)
+            self.answer(HTTPStatus.OK, page, "text/html", _POLICY.format(nonce=nonce))
 
     def do_POST(self) -> None:
         """Keep a judgement."""
-        if (path := self._path()) is None:
+        if (path := self.asked_for()) is None:
             return
         length = self.headers.get("content-length", "")
         if path != "judge" or self.headers.get_content_type() != "application/json" or not length.isdecimal():
-            self._answer(HTTPStatus.BAD_REQUEST, "expected a judgement as JSON")
+            self.answer(HTTPStatus.BAD_REQUEST, "expected a judgement as JSON")
         elif int(length) > _LARGEST:
-            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "expected a judgement")
+            self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "expected a judgement")
         else:
             self._judge(self.rfile.read(int(length)))
 
@@ -169,53 +152,21 @@ class _Handler(BaseHTTPRequestHandler):
         except ValidationError as error:
             wrong = json.dumps(error.errors(include_url=False, include_input=False, include_context=False))
         except OSError as error:
-            self._answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
+            self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
             return
         if wrong:
-            self._answer(HTTPStatus.BAD_REQUEST, wrong)
+            self.answer(HTTPStatus.BAD_REQUEST, wrong)
         else:
-            self._answer(HTTPStatus.NO_CONTENT, "")
-
-    def _path(self) -> str | None:
-        """What stands behind the token; None if the request was refused."""
-        hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
-        origins = self.headers.get_all("origin") or []
-        token, _, path = urlsplit(self.path).path.lstrip("/").partition("/")
-        if [host.lower() for host in self.headers.get_all("host") or []] not in [[host] for host in hosts]:
-            refusal = "this server answers to the loopback interface's own names alone"
-        elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
-            refusal = "a page from there may not call this server"
-        elif not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            refusal = "addresses begin with the token that was printed when this server started"
-        else:
-            return path
-        self._answer(HTTPStatus.FORBIDDEN, f"refused: {refusal}")
-        return None
-
-    def _answer(self, status: HTTPStatus, text: str, kind: str = "text/plain", nonce: str = "") -> None:
-        body = text.encode("utf-8", "replace")
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        for name, value in _HEADERS.items():
-            self.send_header(name, value.replace("{nonce}", nonce))
-        if status != HTTPStatus.NO_CONTENT:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if status != HTTPStatus.NO_CONTENT:
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the address holds the token."""
+            self.answer(HTTPStatus.NO_CONTENT, "")
 
 
 def _link(rater: str, place: int | None) -> str:
     return f"?rater={quote(rater)}" + ("" if place is None else f"&item={place}")
 
 
-def _inline(item: Item, file: str) -> Markup | str:
+def _inline(item: Item, file: str) -> str:
     """A picture of the case as part of the page, or why it is not there."""
     try:
-        content, mime = read_picture(Path(item.case.folder) / file)
+        return as_data(Path(item.case.folder) / file)
     except PictureError as error:
         return str(error)
-    return Markup(_PICTURES.format(mime=mime, content=base64.b64encode(content).decode()))

@@ -1,0 +1,103 @@
+"""A page for people at this machine: served on the loopback interface, to whoever has the address with its token."""
+
+import base64
+import secrets
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cases.pictures import read_picture
+
+_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """A server that only this machine reaches, and on it only who was told the token."""
+
+    daemon_threads = True
+
+    def __init__(self, handler: "type[GuardedHandler]", port: int = 0) -> None:
+        """Bind it; port 0 takes any that is free.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self.token = secrets.token_urlsafe(16)
+        super().__init__(("127.0.0.1", port), handler)
+
+    @property
+    def address(self) -> str:
+        """Where it is, for browsers."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def serve_until_interrupted(self, *, browser: bool) -> None:
+        """Answer until Ctrl-C.
+
+        Args:
+            browser: whether to open the page in one.
+        """
+        if browser:
+            import threading
+            import webbrowser
+
+            threading.Timer(0.5, webbrowser.open, (self.address,)).start()
+        try:
+            self.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.server_close()
+
+
+class GuardedHandler(BaseHTTPRequestHandler):
+    """Answers nobody but a page of its own, under one of the interface's names, with the token."""
+
+    server: LoopbackServer
+    server_version, sys_version = "wardround", ""
+    timeout = 30
+
+    def asked_for(self) -> str | None:
+        """What stands behind the token; None if the request was refused."""
+        hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
+        origins = self.headers.get_all("origin") or []
+        token, _, path = urlsplit(self.path).path.lstrip("/").partition("/")
+        if [host.lower() for host in self.headers.get_all("host") or []] not in [[host] for host in hosts]:
+            refusal = "this server answers to the loopback interface's own names alone"
+        elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
+            refusal = "a page from there may not call this server"
+        elif not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            refusal = "addresses begin with the token that was printed when this server started"
+        else:
+            return path
+        self.answer(HTTPStatus.FORBIDDEN, f"refused: {refusal}")
+        return None
+
+    def answer(
+        self, status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'"
+    ) -> None:
+        """Send a text; a page with what it may load and run."""
+        body = text.encode("utf-8", "replace")
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
+            self.send_header(name, value)
+        if status != HTTPStatus.NO_CONTENT:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if status != HTTPStatus.NO_CONTENT:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the address holds the token."""
+
+
+def as_data(file: str | Path) -> str:
+    """A picture as an address that holds it.
+
+    Raises:
+        PictureError: it cannot be read, or is none.
+    """
+    content, mime = read_picture(file)
+    return f"data:{mime};base64,{base64.b64encode(content).decode()}"
