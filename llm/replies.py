@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -39,7 +38,6 @@ def answer_in(text: str) -> str:
     return text.rpartition("</think>")[2].strip()
 
 
-@lru_cache(maxsize=8)  # a reply is looked at for its form, for loops and echoes, and for the answer
 def find_json(text: str) -> Any:
     """The JSON object in a reply: bare, fenced or surrounded by prose, after any thinking aloud.
 

@@ -66,7 +66,7 @@ class Answered:
 
 
 async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
-    """Put every question once; a model that fails leaves its answer missing. A letter of no option is a wrong answer.
+    """Put every question once; a model that fails leaves no letter. A letter of no option is a wrong answer.
 
     Args:
         questions: one a case.
@@ -88,16 +88,12 @@ async def answer_questions(questions: Sequence[Question], settings: ModelSetting
 
 
 def mcq_diagnosis(questions: Iterable[Question], letters: Mapping[str, str]) -> list[Sample]:
-    """MCQ_DIAGNOSIS: ``100 x right answers / answers``, in [0, 100]; higher is better.
+    """MCQ_DIAGNOSIS: ``100 x right answers / questions``, in [0, 100]; higher is better.
 
-    A case without an answer is unscored. Source: AIE, figure 6b (MCQE), whose prompt is not published; ours is
+    A question without an answer is wrong. Source: AIE, figure 6b (MCQE), whose prompt is not published; ours is
     ``judges/mcq``. Chance is one in the number of options.
     """
-    return [
-        Sample(question.case, 100.0 * (letters[question.case] == question.right))
-        for question in questions
-        if question.case in letters
-    ]
+    return [Sample(one.case, 100.0 * (letters.get(one.case) == one.right)) for one in questions]
 
 
 def nearest_option(diagnosis: str, options: Mapping[str, str]) -> str | None:

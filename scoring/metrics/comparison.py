@@ -6,13 +6,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import stdev
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import Field
 
 from cases import Problem
 from cases.strict import Strict
 from scoring.metrics.statistics import RESAMPLES, SEED, Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scoring.metrics.statistics import Vector
 
 Name = TypeVar("Name", bound=Hashable)
 Scores = Mapping[str, Sequence[float]]  # the values of each case, one an epoch
@@ -61,20 +66,30 @@ def permutation_p(differences: Sequence[float]) -> float | None:
     if len(differences) < 2:
         return None
     import numpy as np
-    from scipy.stats import permutation_test
 
     # Sorted: the random signs then do not depend on the order of the cases.
-    result = permutation_test(
-        (np.sort(np.asarray(differences, float)),),
-        lambda values, axis: np.abs(np.mean(values, axis=axis)),
-        permutation_type="samples",
+    values = np.sort(np.asarray(differences, float))
+    return _permuted_p(values, lambda signed, axis: np.abs(np.mean(signed, axis=axis)), "samples")
+
+
+def _permuted_p(
+    values: "Vector", statistic: "Callable[[Vector, int], Vector]", kind: Literal["samples", "pairings"]
+) -> float:
+    """The share of permutations whose statistic is at least that seen: all, or 10,000 random ones with a fixed seed."""
+    import numpy as np
+    from scipy.stats import permutation_test
+
+    found = permutation_test(
+        (values,),
+        statistic,
+        permutation_type=kind,
         alternative="greater",
         vectorized=True,
         n_resamples=RESAMPLES,
         batch=1000,
         rng=np.random.default_rng(SEED),
     )
-    return float(result.pvalue)
+    return float(found.pvalue)
 
 
 def wilcoxon_p(differences: Sequence[float]) -> float | None:
@@ -161,7 +176,7 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> Correlation:
     imperfect one, up to the end.
     """
     import numpy as np
-    from scipy.stats import permutation_test, rankdata, spearmanr
+    from scipy.stats import rankdata, spearmanr
 
     n = len(pairs)
     left, right = (rankdata(np.round(side, 9)) for side in zip(*pairs, strict=True)) if pairs else ((), ())
@@ -172,17 +187,7 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> Correlation:
     if n <= _PERMUTED:
         order = np.lexsort((right, left))
         one, other = left[order] - np.mean(left), right[order] - np.mean(right)
-        permuted = permutation_test(
-            (one,),
-            lambda values, axis: np.abs(np.sum(values * other, axis=axis)),
-            permutation_type="pairings",
-            alternative="greater",
-            vectorized=True,
-            n_resamples=RESAMPLES,
-            batch=1000,
-            rng=np.random.default_rng(SEED),
-        )
-        p = float(permuted.pvalue)
+        p = _permuted_p(one, lambda values, axis: np.abs(np.sum(values * other, axis=axis)), "pairings")
     return Correlation(rho, p, n, _interval(rho, n))
 
 

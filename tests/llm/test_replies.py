@@ -49,5 +49,10 @@ def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
     assert find_json(json.dumps(value, indent=1)) == value
 
 
+def test_what_is_done_to_an_object_that_was_read_changes_no_later_reading_of_the_reply() -> None:
+    find_json('{"names": []}')["names"].append("of somebody else")
+    assert find_json('{"names": []}') == {"names": []}
+
+
 def test_a_text_may_run_over_several_lines_as_some_grammars_of_servers_let_it() -> None:
     assert find_json('{"text": "It hurts:\n\t- under the ribs"}') == {"text": "It hurts:\n\t- under the ribs"}

@@ -44,12 +44,14 @@ class Formats:
     """A run in both formats.
 
     Attributes:
-        samples: MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent.
+        samples: MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent, what failed counted as wrong.
+        answered: the same of what did not fail.
         cases: how many cases the run has.
-        missing: what is unscored, and why, one sentence each.
+        missing: what failed or cannot be asked, and why, one sentence each.
     """
 
     samples: dict[str, list[Sample]]
+    answered: dict[str, list[Sample]]
     cases: int
     missing: list[str]
 
@@ -81,15 +83,21 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     }
     answered = await answer_questions(list(questions.values()), context)
     missing = [f"Case {case}: no options ({reason})." for case, reason in unwritten.items()]
-    missing += [f"Case {case}: {METRIC} missing ({reason})." for case, reason in answered.failures.items()]
-    interactive = []
+    missing += [f"Case {case}: no {METRIC} ({reason})." for case, reason in answered.failures.items()]
+    chosen = [questions[case] for case in answered.letters]
+    given: dict[str, list[Sample]] = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": []}
+    failed = {METRIC: [case for case, one in asked.items() if one.key.diagnosis and case not in answered.letters]}
+    failed["DIAGNOSIS"] = []
     for result in results:
         if not (result.scored and result.answers):
-            missing.append(f"Case {result.case_id}, epoch {result.epoch}: DIAGNOSIS missing ({result.termination}).")
+            missing.append(f"Case {result.case_id}, epoch {result.epoch}: no DIAGNOSIS ({result.termination}).")
         elif question := questions.get(result.case_id):
-            interactive.append(interactive_diagnosis(question, result.answers.diagnosis))
-    samples = {METRIC: mcq_diagnosis(questions.values(), answered.letters), "DIAGNOSIS": interactive}
-    return Formats(samples, len(asked), missing)
+            given["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
+            continue
+        if asked[result.case_id].key.diagnosis:
+            failed["DIAGNOSIS"].append(result.case_id)
+    samples = {name: [*values, *(Sample(case, 0.0) for case in failed[name])] for name, values in given.items()}
+    return Formats(samples, given, len(asked), missing)
 
 
 def whole_record(case: Case) -> str:

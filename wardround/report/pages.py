@@ -150,7 +150,7 @@ def _scores_table(run: RecordedRun) -> Table:
     floors, why = floors_of(run)
     columns = [
         Column("score", "Score", key=True),
-        Column("score", "Mean", form=form, mean=True),
+        Column("score_mean", "Mean", form=form),
         Column("score_low", "From", "95 % interval", form),
         Column("score_high", "To", "95 % interval", form),
         Column("score_n", "Cases"),

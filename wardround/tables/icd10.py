@@ -11,7 +11,7 @@ from scoring.mvme.disease_entities import entity_splitter, split_diseases
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
 
 TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
 _LANGUAGES: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
@@ -65,7 +65,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         f"Diseases {' or '.join(splitters)}, and linked to the names of {', '.join(lists)}.",
         *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
-    caption = "Link-based evaluation of the diagnoses; ± is half the width of the 95 % interval."
+    caption = f"Link-based evaluation of the diagnoses. {SPREAD}."
     return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
 
 

@@ -70,6 +70,6 @@ def _cell(cell: Shown) -> str:
     text = escape(cell.text)
     if cell.best or cell.second:
         text = rf"\{'textbf' if cell.best else 'underline'}{{{text}}}"
-    spread = rf" $\pm$ {cell.spread}" if cell.spread else ""
+    spread = f" {escape(cell.spread)}" if cell.spread else ""
     mark = rf"$^{{{cell.mark}}}$" if cell.mark else ""
     return text + spread + mark

@@ -11,7 +11,7 @@ from wardround.analysis.paired import differences
 from wardround.analysis.summary import WHAT_FAILED
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, measured
 
 _BY_RULES = "Floor and ceiling are judged by rules, whoever judged the runs."
 AS_WRONG = ", failed as wrong"
@@ -41,7 +41,7 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
             bounds.append(len(rows))
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
     beside, said = _floor_rows(runs, suite, tested is not None)
-    caption = f"Scores by {suite.name}: mean and half the width of the 95 % interval."
+    caption = f"Scores by {suite.name}: mean and 95 % interval."
     return Table(
         name,
         f"Scores ({suite.name})",
@@ -127,7 +127,7 @@ def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = [suite.notes] if suite.notes else []
-    notes.append(f"±: half the width of the 95 % interval: {said_intervals(run.estimates for run in runs)}.")
+    notes.append(f"{SPREAD}: {said_intervals(run.estimates for run in runs)}.")
     if len(runs) > 1:
         notes.append(
             "Bold: the highest; underlined: the second of three or more. "

@@ -12,6 +12,7 @@ import pandas as pd
 from scoring.metrics.statistics import Estimate
 
 NOTHING = "-"
+SPREAD = "±: half the width of the 95 % interval; in brackets its ends, where it reaches further to one side"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
 _FORMULA = tuple("=+-@")  # what a spreadsheet takes a cell for that begins so, full width or small too
 
@@ -63,7 +64,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell in words: the number, half the width of its interval, stars, and whether it is the best, or next to it."""
+    """A cell in words: the number, its interval (± half its width, or its ends), stars, whether best or second."""
 
     text: str
     spread: str = ""
@@ -133,7 +134,7 @@ class Table:
         if not column.mean:
             return [Shown(_said(value, column.form)) for value in self.frame[column.name]]
         means = self.frame[f"{column.name}_mean"]
-        widths: Any = self.frame[f"{column.name}_high"] - self.frame[f"{column.name}_low"]
+        ends = zip(self.frame[f"{column.name}_low"], self.frame[f"{column.name}_high"], strict=True)
         # Nothing is highest of one row, or if all are the same; nor is the lower of two a second.
         ranks = means.drop(index=list(self.beside)).dropna().astype(float).rank(method="dense", ascending=False)
         kinds = ranks.nunique() if column.ranked else 0
@@ -141,12 +142,12 @@ class Table:
         return [
             Shown(
                 _said(mean, column.form),
-                "" if pd.isna(width) else _said(width / 2, column.form),
+                _interval(mean, low, high, column.form),
                 _stars(p),
                 kinds > 1 and ranks.get(place) == 1,
                 kinds > 2 and ranks.get(place) == 2,
             )
-            for place, (mean, width, p) in enumerate(zip(means, widths, p_values, strict=True))
+            for place, (mean, (low, high), p) in enumerate(zip(means, ends, p_values, strict=True))
         ]
 
 
@@ -155,6 +156,14 @@ def _said(value: Any, form: str) -> str:
     if pd.isna(value):
         return NOTHING
     return f"{value:{form}}" if isinstance(value, float) else str(value)
+
+
+def _interval(mean: float | None, low: float | None, high: float | None, form: str) -> str:
+    """An interval around a mean: half its width where it reaches as far to both sides, as written, else its ends."""
+    if mean is None or pd.isna(low) or pd.isna(high):
+        return ""
+    below, above = (f"{side:{form.removeprefix('+')}}" for side in (mean - low, high - mean))
+    return f"± {below}" if below == above else f"[{low:{form}}, {high:{form}}]"
 
 
 def _stars(p: float | None) -> str:

@@ -36,6 +36,6 @@ def rich_table(table: Table) -> rich.table.Table:
 
 def _text(cell: Shown) -> Text:
     text = Text(printable(cell.text), style="bold" if cell.best else "underline" if cell.second else "")
-    text.append(f" ± {cell.spread}" if cell.spread else "", style="not bold not underline")
+    text.append(f" {cell.spread}" if cell.spread else "", style="not bold not underline")
     text.append(cell.mark, style="not bold not underline")
     return text

@@ -71,7 +71,7 @@ async def test_a_model_is_asked_the_same_whichever_option_is_right_and_may_answe
         }
 
 
-async def test_a_letter_of_no_option_is_asked_about_once_and_is_wrong_and_a_failing_server_leaves_a_gap() -> None:
+async def test_a_letter_of_no_option_is_asked_about_once_and_is_wrong_and_a_failing_server_leaves_none() -> None:
     def answer(request: ChatRequest) -> dict[str, Any]:
         return {"letter": "E" if "pneumonia" in request.text else "A"}
 
@@ -84,7 +84,7 @@ async def test_a_letter_of_no_option_is_asked_about_once_and_is_wrong_and_a_fail
     with FakeServer(faults=lambda request: "500") as server:
         answered = await answer_questions(asked, by_server(server))
     assert answered.failures.keys() == {"odd", "good"} and answered.failures["odd"].startswith("model_error")
-    assert mcq_diagnosis(asked, answered.letters) == []
+    assert [sample.value for sample in mcq_diagnosis(asked, answered.letters)] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,9 @@
 import csv
 from pathlib import Path
 
-from typer.testing import CliRunner, Result
-
+from tests.support.commands import wardround
 from tests.support.recorded_runs import graded, write_run
-from wardround.cli import app
 from wardround.store.run_directory import Result as CaseResult
-
-
-def wardround(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> None:

@@ -3,16 +3,11 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
+from tests.support.commands import wardround
 from tests.support.recorded_runs import call, discussed, graded, write_run
-from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import read_sweep
-
-
-def wardround(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_without_a_name_all_tables_that_fit_are_printed(tmp_path: Path) -> None:

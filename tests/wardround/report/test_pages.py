@@ -6,15 +6,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from cases import load_cases
 from llm import Event
 from llm.trace import file_event
 from prompts.loading import fence
+from tests.support.commands import wardround
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import PARTS, call, discussed, graded, write_run
-from wardround.cli import app
 from wardround.report import pages
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import Result as CaseResult
@@ -25,10 +24,6 @@ EVIL = HTML
 def page_of(path: Path, shown: int = 20) -> str:
     (run,) = find_runs([path])
     return pages.write_report(run, shown).read_text("utf-8")
-
-
-def wardround(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_what_a_graph_filed_is_shown_apart_from_the_calls_and_stays_text(tmp_path: Path) -> None:

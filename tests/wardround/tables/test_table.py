@@ -53,7 +53,7 @@ def test_csv_has_plain_numbers_with_mean_interval_n_and_p_in_columns_of_their_ow
 def test_latex_has_the_layout_of_the_papers() -> None:
     text = as_latex(TABLE)
     assert r"\begin{tabular}{llrr}" in text and r"\cmidrule(lr){3-4}" in text and r"\multicolumn{2}{c}{Group}" in text
-    assert r"one\_a & x & \textbf{0.500} $\pm$ 0.170 & 8 \\" in text
+    assert r"one\_a & x & \textbf{0.500} {[}0.300, 0.640] & 8 \\" in text
     assert r" & y & 0.250$^{**}$ & 8 \\" in text  # the run is not said again
     assert r"two & y & - & - \\" in text
     assert r"\caption{A caption}" in text and r"\label{tab:made-up}" in text and r"50 \% of it" in text
@@ -70,9 +70,26 @@ def test_no_sign_of_a_name_is_obeyed_by_latex() -> None:
 
 def test_a_terminal_shows_the_same_cells_and_obeys_no_control_sign() -> None:
     drawn = rich_table(TABLE)
-    assert [str(cell) for cell in drawn.columns[2].cells] == ["0.500 ± 0.170", "0.250**", "-"]
+    assert [str(cell) for cell in drawn.columns[2].cells] == ["0.500 [0.300, 0.640]", "0.250**", "-"]
     evil = Table("t", "t", [Column("run", "Run", key=True)], [{"run": "\x1b[2J[bold]x"}])
     assert [str(cell) for cell in rich_table(evil).columns[0].cells] == ["[2J[bold]x"]
+
+
+@pytest.mark.parametrize(
+    ("found", "form", "shown"),
+    [
+        (Estimate(mean=1.0, ci95=(0.884, 1.0), n=29), ".3f", "1.000 [0.884, 1.000]"),
+        (Estimate(mean=0.5, ci95=(0.4, 0.6), n=8), ".3f", "0.500 ± 0.100"),
+        (Estimate(mean=0.1, ci95=(-0.1, 0.3), n=8), "+.2f", "+0.10 ± 0.20"),
+        (Estimate(mean=0.1, ci95=(-0.1, 0.2), n=8), "+.2f", "+0.10 [-0.10, +0.20]"),
+    ],
+)
+def test_an_interval_is_half_its_width_only_where_it_reaches_as_far_to_both_sides(
+    found: Estimate, form: str, shown: str
+) -> None:
+    table = Table("t", "t", [Column("score", "Score", form=form, mean=True)], [measured({"score": found})])
+    assert str(next(iter(rich_table(table).columns[0].cells))) == shown
+    assert shown.replace("[", "{[}").replace("±", r"$\pm$") in as_latex(table)
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

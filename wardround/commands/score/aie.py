@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
+from scoring.aie.mcq import METRIC
 from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
 from scoring.aie.simulator import beside_people, confusion, keyword_precision, score_simulator
 from scoring.aie.suite import suite
@@ -86,19 +87,24 @@ def aie(
     if each_round and diagnose:
         tables.append(by_round(everything, diagnose, definition))
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
-    if mcq:
-        answers, notes = ask_again_as_mcq(everything, mcq)
-        metrics |= estimates({"MCQ_DIAGNOSIS": answers}, clustered=True, ends=PERCENT)
-        if "DIAGNOSIS" in samples:
-            tables.append(formats_compared(answers, samples["DIAGNOSIS"]))
     answered: dict[str, Estimate] = {}
+    asked = {"DIAGNOSIS": len(everything)} if "DIAGNOSIS" in samples else {}
+    failed = False
+    if mcq:
+        again = ask_again_as_mcq(everything, mcq)
+        notes += again.notes
+        metrics |= estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)
+        asked[METRIC] = len(again.samples)
+        if failed := len(again.answered) < len(again.samples):
+            answered = estimates({METRIC: again.answered}, clustered=True, ends=PERCENT)
+        if "DIAGNOSIS" in samples:
+            tables.append(formats_compared(again.answered, samples["DIAGNOSIS"]))
     if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
         given = [transcript for transcript in everything if transcript not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
-        answered = estimates(right, clustered=True, ends=PERCENT)
+        answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    asked = {"DIAGNOSIS": len(everything)} if "DIAGNOSIS" in samples else {}
-    return Scores("aie", mode, len(everything), metrics, tables, notes, answered=answered, asked=asked)
+    return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked)
 
 
 def aie_simulator(

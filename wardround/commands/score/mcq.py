@@ -1,5 +1,6 @@
 """``wardround score mcq``: a finished run's cases as multiple-choice questions, beside its interactive diagnoses."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import anyio
@@ -30,19 +31,33 @@ def mcq(
     Each case gets four distractors once, kept in the run directory as options.jsonl.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
-    metrics = estimates(found.samples, clustered=True, ends=PERCENT)
-    table = formats_compared(*found.samples.values())
-    return Scores("mcq", Mode.SOUND, found.cases, metrics, [table], found.missing)
+    metrics, over_answered = (
+        estimates(values, clustered=True, ends=PERCENT) for values in (found.samples, found.answered)
+    )
+    asked = {name: one.n for name, one in metrics.items()}
+    answered = {name: one for name, one in over_answered.items() if one.n < asked[name]}
+    table = formats_compared(*found.answered.values())
+    tables, failed = [table], bool(answered)
+    return Scores("mcq", Mode.SOUND, found.cases, metrics, tables, found.missing, failed, answered, asked)
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
-    """The paired difference of the two formats."""
+    """The paired difference of the two formats, over the cases that have an answer in both."""
     title = "Multiple choice minus interactive, paired by case"
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
 
 
-def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[Sample], list[str]]:
-    """MCQ_DIAGNOSIS of the cases of transcripts, each asked once; and what is missing, one sentence each.
+@dataclass(frozen=True)
+class AskedAgain:
+    """MCQ_DIAGNOSIS of transcripts: what failed counted as wrong, what was answered, and what failed in words."""
+
+    samples: list[Sample]
+    answered: list[Sample]
+    notes: list[str]
+
+
+def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
+    """MCQ_DIAGNOSIS of the cases of transcripts, each asked once.
 
     Raises:
         typer.Exit: with code 2 if the model spec cannot be used.
@@ -51,8 +66,9 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
         refuse("--mcq: a person cannot be asked here; name a model or 'offline'")
     questions, reasons = questions_of(transcripts)
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
-    missing = [f"Case {case}: {METRIC} missing ({reason})." for case, reason in (reasons | answered.failures).items()]
-    return mcq_diagnosis(questions, answered.letters), missing
+    notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
+    given = [question for question in questions if question.case in answered.letters]
+    return AskedAgain(mcq_diagnosis(questions, answered.letters), mcq_diagnosis(given, answered.letters), notes)
 
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:

@@ -134,27 +134,38 @@ def test_the_doctor_reads_the_whole_record_and_nothing_of_the_key(run: Path) -> 
         assert set(re.findall(r"\w{4,}", told)) - {"male", "female"} <= set(re.findall(r"\w{4,}", prompt))
 
 
-def test_what_a_model_fails_at_is_missing_with_its_reason(run: Path, tmp_path: Path) -> None:
+def test_what_a_model_fails_at_is_wrong_with_its_reason_beside_the_mean_of_what_was_answered(
+    run: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "scores.json"
-    with FakeServer(answer=lambda request: "no idea") as server:
+
+    def silent_once(request: ChatRequest) -> Any:
+        return "no idea" if request.text.count(first) else played()(request)
+
+    first = CASES[0].patient.chief_complaint
+    with FakeServer(answer=silent_once) as server:
+        done = score("mcq", run, "--json", out, *models(server, "mcq_doctor", "distractor_writer"))
+        assert done.exit_code == 1, done.output
+        assert done.stdout.count("no options (unparseable_answer") == 1
+        assert score("mcq", run).exit_code == 0  # the rules write the missing options
         done = score("mcq", run, "--json", out, *models(server, "mcq_doctor"))
-        assert done.exit_code == 0 and done.stdout.count("MCQ_DIAGNOSIS missing (unparseable_answer") == 3
-        assert metrics(out)["MCQ_DIAGNOSIS"]["mean"] is None and metrics(out)["DIAGNOSIS"]["n"] == 3
-        (run / "options.jsonl").unlink()
-        done = score("mcq", run, "--json", out, *models(server, "distractor_writer"))
-    assert done.exit_code == 0 and done.stdout.count("no options (unparseable_answer") == 3
-    assert metrics(out)["DIAGNOSIS"]["n"] == 0
+    assert done.exit_code == 1 and done.stdout.count("no MCQ_DIAGNOSIS (unparseable_answer") == 1
+    assert metrics(out)["MCQ_DIAGNOSIS"]["mean"] == pytest.approx(100 * 2 / 3)
+    answered = json.loads(out.read_text("utf-8"))["answered"]
+    assert answered.keys() == {"MCQ_DIAGNOSIS"}
+    assert (answered["MCQ_DIAGNOSIS"]["mean"], answered["MCQ_DIAGNOSIS"]["share"]) == (100.0, pytest.approx(2 / 3))
 
 
 @pytest.mark.slow
-def test_a_case_that_failed_in_the_run_is_missing_not_wrong(run: Path, tmp_path: Path) -> None:
+def test_a_case_that_failed_in_the_run_is_wrong_and_both_bounds_are_shown(run: Path, tmp_path: Path) -> None:
     results = [json.loads(line) for line in (run / "results.jsonl").read_text("utf-8").splitlines()]
     results[0] |= {"termination": "model_error", "answers": None, "checksum": None}
     (run / "results.jsonl").write_text("".join(json.dumps(result) + "\n" for result in results), "utf-8")
     done = score("mcq", run, "--json", tmp_path / "scores.json")
-    assert done.exit_code == 0 and "DIAGNOSIS missing (model_error)" in done.stdout
-    found = metrics(tmp_path / "scores.json")
-    assert (found["MCQ_DIAGNOSIS"]["n"], found["DIAGNOSIS"]["n"]) == (3, 2)
+    assert done.exit_code == 1 and "no DIAGNOSIS (model_error)" in done.stdout
+    found = json.loads((tmp_path / "scores.json").read_text("utf-8"))
+    assert (found["metrics"]["MCQ_DIAGNOSIS"]["n"], found["metrics"]["DIAGNOSIS"]["n"]) == (3, 3)
+    assert (found["answered"]["DIAGNOSIS"]["n"], found["answered"].keys()) == (2, {"DIAGNOSIS"})
 
 
 def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: Path) -> None:
@@ -199,15 +210,15 @@ def test_transcripts_are_asked_once_a_case_and_compared_with_their_interactive_d
     assert found["DIAGNOSIS"]["mean"] == before["DIAGNOSIS"]["mean"]
 
 
-def test_transcripts_without_options_or_answer_are_missing_not_wrong(tmp_path: Path) -> None:
+def test_transcripts_without_options_are_not_asked_and_those_without_an_answer_are_wrong(tmp_path: Path) -> None:
     data = [aie_data("A man has gout.", id=1, options={}), aie_data("A man has the flu.", id=2)]
     file, out = write(tmp_path / "t.json", data), tmp_path / "out.json"
     done = score("aie", file, "--mcq", "offline", "--json", out)
-    assert done.exit_code == 0 and "Case 1: MCQ_DIAGNOSIS missing (it has no options)." in done.stdout
+    assert done.exit_code == 0 and "Case 1: no MCQ_DIAGNOSIS (it has no options)." in done.stdout
     assert metrics(out)["MCQ_DIAGNOSIS"]["mean"] == 100 and metrics(out)["MCQ_DIAGNOSIS"]["n"] == 1
     with FakeServer(faults=lambda request: "refusal") as server:
         done = score("aie", file, "--mcq", spec(server), "--json", out)
-    assert done.exit_code == 0 and metrics(out)["MCQ_DIAGNOSIS"]["n"] == 0
+    assert done.exit_code == 1 and metrics(out)["MCQ_DIAGNOSIS"]["mean"] == 0
     for wrong in ("gpt", "human"):
         assert score("aie", file, "--mcq", wrong).exit_code == 2
 

@@ -1,19 +1,17 @@
 """Runs of ours wherever transcripts are read: paper mode, judges, recall, pairs, the chosen option, and as files."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from cases import load_cases
 from cases.files import save_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
+from tests.support.commands import metrics, wardround
 from tests.support.recorded_runs import graded, write_run
-from wardround.cli import app
 
 OPTIONS = {"A": "Tennis elbow", "B": "Gallstones with fever", "C": "Gout"}
 REPORT = FinalReport(
@@ -30,17 +28,6 @@ SAID = (
     Turn(speaker="patient", text="It showed gallstones, and there is fever."),
     Turn(speaker="doctor", text="Thank you, goodbye.", action="Conclusion"),
 )
-
-
-def wardround(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-def metrics(file: Path, *arguments: object) -> dict[str, Any]:
-    told = wardround(*arguments, "--json", file)
-    assert told.exit_code == 0, told.output
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))["metrics"]
-    return found
 
 
 @pytest.fixture

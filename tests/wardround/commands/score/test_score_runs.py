@@ -2,27 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
 
 from cases import load_cases
+from tests.support.commands import metrics, wardround
 from tests.support.recorded_runs import discussed, graded, write_run
-from wardround.cli import app
 from wardround.commands.score.reports import read_report_cases
-
-
-def wardround(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-def metrics(file: Path, *arguments: object) -> dict[str, Any]:
-    told = wardround(*arguments, "--json", file)
-    assert told.exit_code == 0, told.output
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))["metrics"]
-    return found
 
 
 def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) -> None:
