@@ -1,6 +1,7 @@
 """Med-PMC's cases: seven parts of text in English, pictures beside the file, and a report for each picture."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from cases.importers.findings import Findings
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import sort_tests
+from cases.text import lexicon
 from cases.text.demographics import age_phrases, demographics
 from cases.text.named_tests import named_tests
 from cases.text.prose import paragraph, prose
@@ -28,6 +30,13 @@ _TEXTS = (
 )
 _FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # beside the file, or in one of these
 _MARK = re.compile(r"[<‹]\\+image\s*(.*?)\s*[>›]", re.DOTALL)
+_PIECE = re.compile(r"\n+|(?<=[.;])\s+")
+_LEADS = re.compile(r"\s*(?:shows?|showed|reveals?|revealed)?\s*:?\s*$")
+_BETWEEN = " .,;\n"  # what stands after a mark and belongs to it
+_LONGEST_LEAD = 8  # words that may lead to a picture and say nothing else
+_NOTHING = re.compile(r"(?:none|n/?a|nil)?\.?", re.IGNORECASE)
+_SEEN = re.compile(r"\s*(?:physical exam\w*|inspection|palpation|percussion|auscultation)\b", re.IGNORECASE)
+_MEASURED = re.compile(r"\d\s*(?:mmol|[µu]mol|m?g/d?L|I?U/m?L|%|\*10)")
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _OCCUPATIONS = re.compile(r"\b(?:occupation|profession)\s*[:：]\s*([^.,;\n]+)", re.IGNORECASE)
 
@@ -63,30 +72,32 @@ def _data(record: Record) -> dict[str, Any] | None:
     findings = Findings()
     seen, illness = _condition(told["Physical Condition"])
     findings.add_physical({"General Examination": seen} if seen else {})
-    shown, classes = _pictures(record, str(text.get("Examinations") or ""), images)
-    _sort(findings, _MARK.sub(" ", str(text.get("Examinations") or "")))
+    rest, leads = _leads(str(text.get("Examinations") or ""), [str(name) for name in images])
+    shown, classes = _pictures(record, leads, images)
+    _sort(findings, rest)
     reports: dict[str, list[str]] = {}
     for file, report in images.items():
-        if (item := classes.get(str(file), ("", ""))[0]) and _plain(report):
-            reports.setdefault(item, []).append(_plain(report))
-    for item, lines in reports.items():
-        filed = findings.by_item.setdefault(item, [])
-        filed += [line for line in lines if line not in filed]
+        item, line = classes.get(str(file), ("", ""))[0], _plain(report)
+        if item and line:
+            reports.setdefault(item, []).append(line)
+            lead = _LEADS.sub("", leads.get(str(file), ""))
+            first = len(reports[item]) == 1 and lead and not named_tests(line)
+            filed = findings.by_item.setdefault(item, [])
+            filed += [line] if line not in filed and not first else [f"{lead}: {line}"] if first else []
     about = told["Patient Information"]
     stated = demographics(about, told["Present Illness"], brief=True)
-    job = _OCCUPATIONS.search(about)
-    rest = about if re.search(r"\w", _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))) else ""
+    occupation, history = _person(about)
     return {
         "id": f"med-pmc-{value.get('id', record.number)}",
         "language": "en",
         "patient": {
             "age_years": stated.age_years,
             "sex": stated.sex,
-            "occupation": job[1].strip() if job else "",
+            "occupation": occupation,
             "chief_complaint": told["Chief Complaint"],
             "present_illness": paragraph(told["Present Illness"], illness),
             "past_history": told["Past Medical History"],
-            "personal_history": rest,
+            "personal_history": history,
         },
         "examinations": {**findings.record, "images": shown},
         "key": {
@@ -105,20 +116,41 @@ def _data(record: Record) -> dict[str, Any] | None:
     }
 
 
+def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
+    """The text without the marks of pictures and what only leads to them, and of each picture what leads to it.
+
+    Several marks in a row share what leads to the first; a mark may have another number of zeros than the file.
+    """
+    files = {name.lstrip("0"): name for name in names}
+    leads: dict[str, str] = {}
+    kept: list[str] = []
+    start, lead = 0, ""
+    for mark in _MARK.finditer(examinations):
+        before = examinations[start : mark.start()].lstrip(_BETWEEN)
+        own = _PIECE.split(before)[-1]
+        if re.search(r"\w", own):
+            lead = own.strip()
+            classes = {test.item for test in named_tests(lead)}
+            if classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
+                before = before[: -len(own)]
+        kept.append(before)
+        leads[files.get(mark[1].lstrip("0"), mark[1])] = lead
+        start = mark.end()
+    return "\n".join([*kept, examinations[start:].lstrip(_BETWEEN)]), leads
+
+
 def _pictures(
-    record: Record, examinations: str, images: Mapping[str, object]
+    record: Record, leads: Mapping[str, str], images: Mapping[str, object]
 ) -> tuple[list[dict[str, str]], dict[str, tuple[str, str]]]:
     """The pictures that lie beside the file, and of each named file its class and what it is called within it."""
     classes: dict[str, tuple[str, str]] = {}
-    start = 0
-    for mark in _MARK.finditer(examinations):
-        classes[mark[1]] = _class_of(examinations[start : mark.start()])
-        start = mark.end()
     shown = []
     for file, report in images.items():
         name = str(file)
-        own = _class_of(_plain(report), first=True)
-        item, called = classes[name] = classes[name] if classes.get(name, ("",))[0] else own
+        item, called = found = _class_of(leads.get(name, ""))
+        if not item:
+            item, called = found = _class_of(_plain(report), first=True)
+        classes[name] = found
         if not item:
             known = ", ".join(IMAGE_CLASSES)
             record.warn(f"Image.{name}", f"neither its mark nor its report names one of {known}; left out")
@@ -140,17 +172,49 @@ def _class_of(text: str, first: bool = False) -> tuple[str, str]:
 
 
 def _sort(findings: Findings, text: str) -> None:
-    """Examinations in running text: what names a test goes to its item, what is seen to the physical ones."""
+    """Examinations in running text: what names a test goes to its item, what is seen to the physical ones.
+
+    What is told of the body without naming a test belongs to the physical examination before it, also across
+    paragraphs, up to the next test or measurement.
+    """
     tests: list[str] = []
-    for line in sentences(text):
-        items = [test.item for test in named_tests(line)]
-        if not re.search(r"\w", line.partition(":")[2] if line.rstrip().endswith(":") else line):
+    at = ""
+    for line in (" ".join(each.split()) for each in sentences(text)):
+        if not re.search(r"\w", line.partition(":")[2] if line.endswith(":") else line):
             continue
-        if items and items[0] in PHYSICAL_ITEMS.names:
-            findings.by_item.setdefault(items[0], []).append(line)
+        items = [test.item for test in named_tests(line)]
+        named = bool(items) and items[0] in PHYSICAL_ITEMS.names
+        if _SEEN.match(line):
+            at, named = lexicon.GENERAL, False
+        elif named:
+            at = items[0]
+        elif items or _MEASURED.search(line):
+            at = ""
+        if at:
+            for part in [line] if named else re.split(r"(?<=;)\s+", line):
+                findings.by_item.setdefault((not named and _region(part)) or at, []).append(part)
         else:
             tests.append(line)
     sort_tests(findings, tests)
+
+
+def _region(seen: str) -> str:
+    """The physical item that most of what is seen belongs to; none if no rule knows any of it."""
+    found = Counter(item for part in seen.split(",") if (item := lexicon.physical_item(part)))
+    return max(found, key=found.__getitem__, default="")
+
+
+def _person(about: str) -> tuple[str, str]:
+    """Occupation and history in the patient's information: "Male, 66 years old, farmer" has no history."""
+    told = _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))
+    rest = [
+        part for each in re.split(r"[,;.]", told) if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", each).strip())
+    ]
+    if job := _OCCUPATIONS.search(about):
+        return job[1].strip(), about if len(rest) > 1 else ""
+    if len(rest) == 1 and len(rest[0].split()) <= 3 and not re.search(r"\d", rest[0]):
+        return rest[0], ""
+    return "", about if rest else ""
 
 
 def _condition(text: str) -> tuple[str, str]:
@@ -165,7 +229,8 @@ def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterato
 
 
 def _plain(value: object) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else prose(value)
+    text = " ".join(value.split()) if isinstance(value, str) else prose(value)
+    return "" if _NOTHING.fullmatch(text) else text
 
 
 def _without(text: str, parts: list[str]) -> str:

@@ -83,3 +83,53 @@ def test_a_picture_that_is_not_there_is_named_and_its_report_kept(tmp_path: Path
 def test_a_record_without_a_diagnosis_is_named_by_its_field(tmp_path: Path) -> None:
     result = imported(tmp_path, {**CASE, "Text": {**CASE["Text"], "Diagnosis": ""}})
     assert [problem.field for problem in result.errors] == ["Text.Diagnosis"]
+
+
+def written(examinations: str, images: dict[str, str], **told: str) -> dict[str, Any]:
+    return {**CASE, "Text": {**CASE["Text"], "Examinations": examinations, **told}, "Image": images}
+
+
+def test_pictures_in_a_row_share_what_leads_to_them_and_a_mark_may_lack_a_zero(tmp_path: Path) -> None:
+    """As in two of the released cases: both pictures used to be left out."""
+    result = imported(
+        tmp_path,
+        written(
+            "Blood count normal. \n\n Abdominal CT scan reveals: <\\image00001.jpg>, <\\image00002.jpg>. \n\n "
+            "Cerebral angiography: <\\image0003.jpg>.",
+            {"00001.jpg": "A stone in the gut.", "00002.jpg": "A fistula.", "00003.jpg": "An aneurysm."},
+            **{"Physical Condition": "None"},
+        ),
+    )
+    assert not result.problems
+    [case] = result.cases
+    assert [(image.file, image.item, image.name) for image in case.examinations.images] == [
+        ("00001.jpg", "CT", ""),
+        ("00002.jpg", "CT", ""),
+        ("00003.jpg", "X-ray", "Angiography"),
+    ]
+    assert case.examinations.results == {
+        "CT": "Abdominal CT scan: A stone in the gut. A fistula.",
+        "X-ray": "Cerebral angiography: An aneurysm.",
+        "Blood Test": "Blood count normal.",
+    }
+
+
+def test_none_is_nothing_and_the_third_word_of_the_person_is_the_occupation(tmp_path: Path) -> None:
+    told = {"Patient Information": "Male, 66 years old, civil servant", "Present Illness": "None",
+            "Physical Condition": "None", "Past Medical History": "None."}  # fmt: skip
+    patient = imported(tmp_path, written("CT: <\\image00001.jpg>", {"00001.jpg": "x"}, **told)).cases[0].patient
+    assert (patient.occupation, patient.personal_history) == ("civil servant", "")
+    assert (patient.present_illness, patient.past_history) == ("", "")
+
+
+def test_what_is_seen_of_the_body_is_no_blood_test(tmp_path: Path) -> None:
+    """Sentences that name no test went to the blood test, and an order for an abdominal examination found nothing."""
+    text = (
+        "Physical examination: no redness of the thumb, a nodule in the hand; abdomen flat, bowel sounds 4 a minute. "
+        "\n\n Murphy's sign: negative. \n\n Liver enzymes: ALT 65 U/L. Albumin 22 g/L."
+    )
+    [case] = imported(tmp_path, written(text, {})).cases
+    found = case.examinations.results
+    assert "Murphy's sign: negative." in " ".join(text for item, text in found.items() if "Examination" in item)
+    assert found["Abdominal Examination"].startswith("abdomen flat")
+    assert found["Blood Test"] == "Liver enzymes: ALT 65 U/L. Albumin 22 g/L."

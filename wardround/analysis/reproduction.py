@@ -165,7 +165,9 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction) -> No
                 out, groups.setdefault(row, {}), {one.id: one for one in read_medpmc(file).records}, row, file, source
             )
     columns = published["columns"]
-    recalls: Mapping[str, RecallName] = dict(zip(list(published)[2:], ("rouge1", "rougeL"), strict=True))
+    recalls: Mapping[str, RecallName] = dict(
+        zip((key for key in published if key.startswith("Table")), ("rouge1", "rougeL"), strict=True)
+    )
     for table, recall in recalls.items():
         computed: dict[str, dict[str, _Found]] = {}
         for row, cases in groups.items():
@@ -326,12 +328,13 @@ def _named_files(
 ) -> Iterator[tuple[Path, str]]:
     """The files of a form, each with the doctor that its path names, else the one that its first record names."""
     names = {row: re.compile(pattern, re.IGNORECASE) for row, pattern in published["names"].items()}
+    patients = re.compile(published.get("patients", "(?!)"), re.IGNORECASE)
     for file in _files(source):
         first = _first(file)
         if not (first and fits(first)):
             continue
         told = [
-            str(file.relative_to(source)),
+            patients.sub("", str(file.relative_to(source))),
             *(str(first.get(key, "")) for key in ("doctor_engine_name", "doctor_name")),
         ]
         if row := next((row for text in told for row, name in names.items() if name.search(text)), None):

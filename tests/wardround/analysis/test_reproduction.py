@@ -53,6 +53,41 @@ def test_files_of_med_pmc_are_the_standard_patients(tmp_path: Path) -> None:
     assert halves["Avg. (decision)"].ours == pytest.approx(mean)
 
 
+# How the authors lay their runs out: a folder for each setting, in it DOCTOR_PATIENT.json.
+RELEASED = {
+    "InternVL-1.5": "InternVL-1.5",
+    "Mini-InternVL-1.5": "Mini-InternVL-1.5",
+    "gemini-flash": "Gemini1.5-Flash",
+    "gemini-pro": "Gemini1.5-Pro",
+    "glm4v": "GLM-4V",
+    "gpt4o": "GPT-4o",
+    "gpt4v": "GPT-4V",
+    "huatuo-vision-34b": "HuatuoGPT-Vision-34B",
+    "huatuo-vision-7b": "HuatuoGPT-Vision-7B",
+    "mini-gpt4o": "GPT-4o-mini",
+    "qianwen-vision-chat": "Qwen-VL-Chat",
+    "qianwen-vl-max": "Qwen-VL-Max",
+}
+
+
+def test_each_doctor_of_med_pmcs_release_is_known_by_its_file_whoever_plays_the_patient(tmp_path: Path) -> None:
+    """The patient's model stands in every file's name, and every doctor was taken for it."""
+    runs = tmp_path / "data" / "result" / "raw_result"
+    played = [medpmc_data(turn("B-A", "Any pain?", "Yes, pain."), turn("D", "Goodbye."), id=1)]
+    for folder in ("standard", "actor", "female", "male", "standand_cot", "standand_zerocot"):
+        for doctor in RELEASED:
+            written(runs / f"M3_30_Result_{folder}" / f"{doctor}_qwen-max.json", played)
+    written(tmp_path / "data" / "dataset" / "case.json", [{"id": 1, "Text": {}, "Image": {}}])
+    written(tmp_path / "data" / "result" / "scores" / "gpt" / "result" / "M3" / "json" / "gpt4o.json", [{"1": 4.5}])
+    found = reproduce("medpmc", tmp_path)
+    expected = {
+        row: [f"data/result/raw_result/M3_30_Result_standard/{doctor}_qwen-max.json"]
+        for doctor, row in RELEASED.items()
+    }
+    assert found.files == expected
+    assert all(cell.ours is not None for cell in found.cells) and len(found.cells) == 120
+
+
 def test_the_numbers_themselves_tell_why_a_cell_is_another() -> None:
     samples = [Sample(str(case), value) for case, value in enumerate([10.0, 20.0, 30.0, 60.0])]
     computed = {
