@@ -29,6 +29,7 @@ class PatientSideState(PatientSideOutput, total=False):
     presentation: Presentation
     patient_record: PatientRecord
     examination_record: ExaminationRecord
+    opened: bool  # the doctor's first words here are a turn like any other, and no greeting
     picture_folder: str
     told_results: dict[str, str]  # only where the patient tells them
     reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
@@ -39,6 +40,7 @@ class HeardState(TypedDict, total=False):
 
     presentation: Presentation
     dialogue: list[Turn]
+    opened: bool
 
 
 def turn_number(dialogue: list[Turn]) -> int:

@@ -44,6 +44,7 @@ class Reply:
     record: str
     tracked: str | None
     human: str | None
+    turn: str = ""
 
 
 def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
@@ -54,6 +55,7 @@ def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
                 if found.prediction is not None:
                     yield Reply(
                         test=test.id,
+                        turn=turn,
                         place=f"{test.id}/{turn}/{kind}",
                         action=found.human_state or kind,
                         text=found.prediction,
@@ -135,6 +137,17 @@ def tracking(reply: Reply) -> float | None:
     return None if reply.tracked is None else float(reply.tracked == reply.action)
 
 
+def length(reply: Reply, definition: Definition = "sound") -> float:
+    """The length of the reply; no direction.
+
+    Sound: characters without white space if it is Chinese, else words. Published: characters, blanks removed, an empty
+    reply read as "None". Source: the released score files.
+    """
+    if definition == "paper":
+        return float(len(_published(reply.text)))
+    return float(len("".join(reply.text.split())) if language_of(reply.text) == "zh" else len(reply.text.split()))
+
+
 _Metric = Callable[[Reply, Definition], float]
 _SCORED: Mapping[str, tuple[_Metric, tuple[str, ...]]] = {
     "ACCURACY": (accuracy, EFFECTIVE),
@@ -146,22 +159,38 @@ _SCORED: Mapping[str, tuple[_Metric, tuple[str, ...]]] = {
     "GUIDANCE": (guidance, AMBIGUOUS),
     "FOCUS": (focus, (DEMAND, OTHER_TOPIC)),
 }
-METRICS = (*_SCORED, "TRACKING")
+LENGTH = "AVG_LEN"
+METRICS = (*_SCORED, "TRACKING", LENGTH)
 
 
-def score_simulator(tests: Iterable[SimulatorTest], definition: Definition = "sound") -> dict[str, list[Sample]]:
-    """The values of the simulator's metrics, percent; one value a reply, the patient being its case.
+def score_simulator(
+    tests: Iterable[SimulatorTest], definition: Definition = "sound", turn: str | None = None
+) -> dict[str, list[Sample]]:
+    """The values of the simulator's metrics, percent but AVG_LEN; one value a reply, the patient being its case.
 
     TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here.
+
+    Args:
+        tests: the tests with the simulator's replies.
+        definition: sound, or as published.
+        turn: of this round alone, that is after so many exchanges (AIE, figure 3a).
     """
     samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
     for reply in replies(tests):
+        if turn not in (None, reply.turn):
+            continue
         for name, (metric, actions) in _SCORED.items():
             if reply.action in actions:
                 samples[name].append(Sample(reply.test, 100 * metric(reply, definition)))
         if (right := tracking(reply)) is not None:
             samples["TRACKING"].append(Sample(reply.test, 100 * right))
+        samples[LENGTH].append(Sample(reply.test, length(reply, definition)))
     return samples
+
+
+def rounds_of(tests: Iterable[SimulatorTest]) -> list[str]:
+    """The rounds that have replies, in their order."""
+    return sorted({reply.turn for reply in replies(tests)}, key=lambda turn: (len(turn), turn))
 
 
 def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]:
@@ -227,5 +256,6 @@ def _published(text: str) -> str:
 def _has_keyword(text: str, keywords: str, definition: Definition) -> bool:
     if definition == "paper" or language_of(text) == "zh":
         found: Sequence[str] = _CHINESE[keywords].split()
-        return any(keyword in text for keyword in found)
+        read = _published(text) if definition == "paper" else text
+        return any(keyword in read for keyword in found)
     return re.search(_ENGLISH[keywords], text, re.IGNORECASE) is not None

@@ -87,11 +87,19 @@ class SimulatorReply(ForeignModel):
     prediction: str | None = None
 
 
+class Exchange(ForeignModel):
+    """What was said before a test."""
+
+    doctor: str
+    patient: str | None = None
+
+
 class SimulatorTest(ForeignModel):
     """One patient with the tests of each round, by the action they were written for."""
 
     id: Text
     record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
+    history: list[Exchange] = Field([], description="The dialogue, of which the test of a round knows so many turns.")
     patient_test: dict[str, dict[str, SimulatorReply]]
 
 

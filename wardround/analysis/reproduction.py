@@ -3,14 +3,15 @@
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from cases.importers.source import Source
 from scoring.aie.metrics import METRICS, score_aie
-from scoring.aie.transcripts import AieTranscript, read_aie
+from scoring.aie.simulator import rounds_of, score_simulator
+from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.medpmc.metrics import score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.icd10 import DiseaseCase, agreement, predicted_entities
@@ -34,6 +35,7 @@ from wardround.config.experiment import ConfigurationError
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 _BY_MODEL = "diseases split by rule"
+_SIDES = ("ours", "sound")
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,12 @@ class Cell:
 
 @dataclass
 class Reproduction:
-    """The cells of a paper, and what was found of its release."""
+    """The cells of a paper, and what was found of its release: files by row, notes, and the ids of all cases."""
 
     cells: list[Cell] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -102,33 +105,49 @@ class _Found:
     reason: str = ""
 
 
-def reproduce(paper: Paper, source: Path, terms: Path | None = None) -> Reproduction:
+def reproduce(
+    paper: Paper,
+    source: Path,
+    terms: Path | None = None,
+    *,
+    by_turn: bool = False,
+    leave_out: Collection[str] = (),
+) -> Reproduction:
     """Every printed cell of a paper's tables for which a clone of its release has the files.
 
     Args:
         paper: whose.
         source: the clone; files are told by their form, doctors by the names in their paths.
         terms: AI Hospital's list of ICD-10 terms; the first .xls of the source if None.
+        by_turn: AIE's simulators by round; if not, their means over the rounds.
+        leave_out: ids of cases that ours do not count (AIE, Med-PMC).
 
     Raises:
         ConfigurationError: there is no such directory, or nothing in it is of the paper's release.
     """
+    if leave_out and paper == "ai_hospital":
+        raise ConfigurationError("--leave-out is for aie and medpmc")
+    if by_turn and paper != "aie":
+        raise ConfigurationError("--by turn is for aie, whose simulators are scored by round")
     if not source.is_dir():
         raise ConfigurationError(f"{source}: is no directory; expected a clone of the authors' repository")
     published = tomllib.loads(Path(__file__).with_name(f"published_{paper}.toml").read_text("utf-8"))
     found = Reproduction()
     if paper == "aie":
-        _aie(source, published, found)
+        _aie(source, published, found, leave_out)
+        _simulators(source, found, by_turn, leave_out)
     elif paper == "medpmc":
-        _medpmc(source, published, found)
+        _medpmc(source, published, found, leave_out)
     else:
         _ai_hospital(source, published, found, terms)
     if not found.files:
         raise ConfigurationError(f"{source}: no file has the form of {paper}'s release under a name of its doctors")
+    if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - found.ids)):
+        raise ConfigurationError(f"--leave-out {unknown[0]}: no file of the source has this case")
     return found
 
 
-def _aie(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
+def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:
     groups: dict[tuple[str, str], dict[str, AieTranscript]] = {}
     tables = list(published)[2:]
     for file, row in _named_files(source, published, lambda first: "raw_data" in first and "history" in first):
@@ -140,7 +159,8 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
     for table in tables:
         computed: dict[str, dict[str, _Found]] = {}
         for row in published["doctors"]:
-            if not (records := list(groups.get((table, row), {}).values())):
+            group = groups.get((table, row), {})
+            if not (records := [one for case, one in group.items() if case not in leave_out]):
                 continue
             paper, sound = score_aie(records, "paper"), score_aie(records, "sound")
             errors = estimates(paper, clustered=False)
@@ -155,7 +175,41 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
         out.cells += _cells(table, printed, computed)
 
 
-def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction) -> None:
+def _simulators(source: Path, out: Reproduction, by_turn: bool, leave_out: Collection[str]) -> None:
+    """The simulators of AIE's Figure 3a, as their score files were released: by round, or the rounds' mean."""
+    published = tomllib.loads(Path(__file__).with_name("published_aie_simulators.toml").read_text("utf-8"))
+    groups: dict[str, dict[str, SimulatorTest]] = {}
+    for file, row in _named_files(source, published, lambda first: "patient_test" in first):
+        tests = {one.id: one for one in read_simulator_tests(file).records}
+        if rounds_of(tests.values()):
+            _file_in(out, groups.setdefault(row, {}), tests, row, file, source)
+    printed: dict[tuple[str, str], float] = {}
+    computed: dict[str, dict[str, _Found]] = {}
+    for row, metrics in published["Figure 3a"].items():
+        kept = [one for case, one in groups.get(row, {}).items() if case not in leave_out]
+        by_round = [_of_round(kept, str(turn), metrics) if kept else {} for turn in range(10)]
+        for name, values in metrics.items():
+            if by_turn:
+                printed |= {(row, f"{name}, round {turn}"): value for turn, value in enumerate(values)}
+                continue
+            printed[row, name] = sum(values) / len(values)
+            rounds = [found[name] for found in by_round if name in found]
+            whole = [mean([each for one in rounds if (each := getattr(one, side)) is not None]) for side in _SIDES]
+            if kept:
+                computed.setdefault(row, {})[name] = _Found(whole[0], whole[1], sum(one.n for one in rounds))
+        if by_turn and kept:
+            computed[row] = {
+                f"{name}, round {turn}": one for turn, found in enumerate(by_round) for name, one in found.items()
+            }
+    out.cells += _cells("Figure 3a", printed, computed)
+
+
+def _of_round(tests: Sequence[SimulatorTest], turn: str, names: Iterable[str]) -> dict[str, _Found]:
+    paper, sound = (score_simulator(tests, mode, turn) for mode in ("paper", "sound"))
+    return {name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name]) for name in names}
+
+
+def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:
     groups: dict[str, dict[str, MedPmcTranscript]] = {}
     # Both tables are of the standard patient: an actor's, and those of one sex, are other runs.
     others = re.compile(r"actor|(?:^|[^a-z])(?:fe)?male|cot|shot", re.IGNORECASE)
@@ -170,8 +224,9 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction) -> No
     )
     for table, recall in recalls.items():
         computed: dict[str, dict[str, _Found]] = {}
-        for row, cases in groups.items():
-            paper, sound = (score_medpmc(list(cases.values()), recall, mode) for mode in ("paper", "sound"))
+        for row, group in groups.items():
+            cases = [one for case, one in group.items() if case not in leave_out]
+            paper, sound = (score_medpmc(cases, recall, mode) for mode in ("paper", "sound"))
             own = {
                 name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name])
                 for name in columns[:4]
@@ -359,4 +414,5 @@ def _file_in(
         out.notes.append(f"{name} is left out: {row} has these cases from {', '.join(out.files[row])} already.")
         return
     group.update(records)
+    out.ids |= records.keys()
     out.files.setdefault(row, []).append(name)

@@ -138,8 +138,28 @@ async def judge_played(trial: Trial, replies: Sequence[Played]) -> None:
 
 
 async def play(item: SimulatorItem, case: Case, context: Context, patient: str) -> Played:
-    """Have the patient answer one item: in words, pictures being told by their written findings."""
-    before = [*item.dialogue, Turn(speaker="doctor", text=item.doctor)]
+    """Have the patient answer one item."""
+    action, reply = await reply_to(item.doctor, item.dialogue, case, context, patient)
+    return Played(item=item, action=action, reply=reply.text, plain=reply.plain)
+
+
+async def reply_to(
+    words: str, said: Sequence[Turn], case: Case, context: Context, patient: str, *, opened: bool = False
+) -> tuple[str, Turn]:
+    """Have a patient answer the doctor in words, pictures being told by their written findings.
+
+    Args:
+        words: what the doctor says.
+        said: the dialogue before.
+        case: whose patient.
+        context: the models and settings.
+        patient: which system.
+        opened: whether the dialogue is under way although nothing was said, so that no first words are a greeting.
+
+    Returns:
+        The tracked action, empty if none is tracked, and the reply.
+    """
+    before = [*said, Turn(speaker="doctor", text=words)]
     state: PatientSideState = {
         "presentation": Presentation(
             language=case.language,
@@ -151,11 +171,11 @@ async def play(item: SimulatorItem, case: Case, context: Context, patient: str) 
         "patient_record": case.patient,
         "examination_record": case.examinations,
         "dialogue": before,
+        "opened": opened,
     }
     in_words = context.model_copy(update={"patient": patient, "send_pictures": False})
     dialogue: list[Turn] = (await PATIENTS[patient].graph.ainvoke(state, context=in_words))["dialogue"]
     doctor, *after = dialogue[len(before) - 1 :]
     # What patient and examiner say to each other is not for the doctor's ears.
-    said = [turn for turn in after if turn.addressee in (None, "doctor")]
-    reply = said[-1] if said else Turn(speaker="patient", text="")
-    return Played(item=item, action=doctor.action or "", reply=reply.text, plain=reply.plain)
+    heard = [turn for turn in after if turn.addressee in (None, "doctor")]
+    return doctor.action or "", heard[-1] if heard else Turn(speaker="patient", text="")

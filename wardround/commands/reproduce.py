@@ -30,6 +30,13 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FILE", help="AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
     ] = None,
+    by: Annotated[
+        Literal["turn"] | None, typer.Option(help="AIE's simulators by round, not their means.", show_default=False)
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IDS", help="Cases that ours do not count, by commas (AIE, Med-PMC).", show_default=False),
+    ] = None,
 ) -> None:
     """Every printed cell beside ours: the published computation, the sound one, the difference, and its reason.
 
@@ -42,7 +49,8 @@ def reproduce(
     from wardround.tables.terminal import print_table
 
     with exits(OSError):
-        found = compute(paper, source, terms)
+        left_out = {one.strip() for given in leave_out or () for one in given.split(",") if one.strip()}
+        found = compute(paper, source, terms, by_turn=by == "turn", leave_out=left_out)
         table = _table(paper, found)
         rows = [_row(cell) for cell in found.cells]
         content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}

@@ -114,6 +114,29 @@ def draw_learning_curve(table: Table) -> "Figure":
     return figure
 
 
+def draw_simulators(table: Table) -> "Figure":
+    """A panel for each metric: its rounds, a line per simulator (AIE, Figure 3a)."""
+    metrics = [column for column in table.columns if column.mean]
+    names = list(dict.fromkeys(table.frame["simulator"]))
+    down = math.ceil(len(metrics) / 3)
+    figure, panels = _panels(down, 3, (9.6, 2.5 * down))
+    of_rounds = table.frame[table.frame["round"].str.isdigit()]
+    for panel, metric in zip(panels, metrics, strict=False):
+        points = table.points(metric.name)
+        for number, name in enumerate(names):
+            rounds = of_rounds[of_rounds["simulator"] == name]["round"].astype(int)
+            known = points.reindex(rounds.index).set_axis(rounds).dropna()
+            if len(known):
+                _line(panel, known, number, name, 0.04 * (number - (len(names) - 1) / 2))
+        panel.set_title(metric.title, loc="left")
+        panel.set_xlabel("Exchanges before")
+    for panel in panels[len(metrics) :]:
+        panel.set_visible(False)
+    handles, labels = max((panel.get_legend_handles_labels() for panel in panels), key=lambda each: len(each[1]))
+    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=5)
+    return figure
+
+
 def as_svg(figure: "Figure") -> str:
     """The figure as SVG."""
     import matplotlib
@@ -149,8 +172,9 @@ def _colour(number: int) -> str:
 
 
 def _look(number: int) -> dict[str, Any]:
-    """The colour and the sign of a run."""
-    return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)]}
+    """The colour and the sign of a run, and its line, broken where colours come again."""
+    line = "-" if number < len(COLOURS) else "--"
+    return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "linestyle": line}
 
 
 def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:

@@ -87,11 +87,30 @@ def write_tables(made: Sequence[Made], folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     for one in made:
         for table in one.tables:
-            write_whole(folder / f"{table.name}.csv", table.csv)
-            write_whole(folder / f"{table.name}.tex", as_latex(table))
+            write_table(table, folder)
         for name, figure in one.figures():
-            write_whole(folder / f"{name}.svg", figures.as_svg(figure))
-            (folder / f"{name}.png").write_bytes(figures.as_png(figure))
+            write_figure(name, figure, folder)
+
+
+def write_table(table: Table, folder: Path) -> None:
+    """Write one table as NAME.csv and NAME.tex.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{table.name}.csv", table.csv)
+    write_whole(folder / f"{table.name}.tex", as_latex(table))
+
+
+def write_figure(name: str, figure: "Figure", folder: Path) -> None:
+    """Write one figure as NAME.svg and NAME.png.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{name}.svg", figures.as_svg(figure))
+    (folder / f"{name}.png").write_bytes(figures.as_png(figure))

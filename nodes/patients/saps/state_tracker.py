@@ -37,8 +37,8 @@ Action = Literal[
     "Conclusion",
 ]
 
-_WHOLE_KINDS: dict[str, Action] = {"demand": "Demand", "other_topic": "Other Topic", "conclusion": "Conclusion"}
-_AMBIGUOUS: dict[str, Action] = {"inquiry": "Ambiguous Inquiry", "advice": "Ambiguous Advice"}
+WHOLE_KINDS: dict[str, Action] = {"demand": "Demand", "other_topic": "Other Topic", "conclusion": "Conclusion"}
+AMBIGUOUS: dict[str, Action] = {"inquiry": "Ambiguous Inquiry", "advice": "Ambiguous Advice"}
 EFFECTIVE: dict[str, Action] = {"inquiry": "Effective Inquiry", "advice": "Effective Advice"}
 INEFFECTIVE: dict[str, Action] = {"inquiry": "Ineffective Inquiry", "advice": "Ineffective Advice"}
 
@@ -133,7 +133,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     if not dialogue:
         words = load_words("saps/words", runtime.context.language or language)["greeting"]
         return {"dialogue": [Turn(speaker="doctor", text=words)], "action": "Initialization"}
-    if turn_number(dialogue) == 1:
+    if turn_number(dialogue) == 1 and not state.get("opened"):
         return {"action": "Initialization"}
     answer = await ask_in_turn(
         kind_tracker,
@@ -148,7 +148,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         "kind",
     )
     kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"
-    whole = _WHOLE_KINDS.get(kind)
+    whole = WHOLE_KINDS.get(kind)
     return {"kind": kind, "action": whole} if whole else {"kind": kind}
 
 
@@ -158,7 +158,7 @@ async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> d
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
     view = KindView(words=dialogue[-1].text, dialogue=dialogue[:-1], kind=kind, language=language)
     answer = await ask_in_turn(specificity_tracker, view, state, runtime.context, "specificity")
-    return {"action": _AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
+    return {"action": AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
 
 
 @node

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
 
-from scoring.aie.simulator import METRICS, beside_people, confusion, score_simulator
+from scoring.aie.simulator import METRICS, beside_people, confusion, rounds_of, score_simulator
 from scoring.aie.transcripts import ACTIONS
 from scoring.metrics.samples import Definition
 from tests.scoring.transcripts_of_ours import simulator_test
@@ -54,6 +54,9 @@ def test_paper_mode_is_the_published_computation() -> None:
         "GUIDANCE": [100, 0],
         "FOCUS": [100, 0],
         "TRACKING": [100, 0, 100],
+        "AVG_LEN": [
+            len(one["prediction"].replace(" ", "") or "None") for one in REPLIES.values() if "prediction" in one
+        ],
     }
 
 
@@ -121,3 +124,9 @@ def test_no_text_raises_and_scores_lie_in_range(
     samples = score_simulator([simulator_test(record, t0={"x": found})], definition)
     assert set(samples) == set(METRICS)
     assert all(0 <= sample.value <= 100 for values in samples.values() for sample in values)
+
+
+def test_a_rounds_values_are_its_own_and_rounds_stand_in_order() -> None:
+    tests = [simulator_test(RECORD, **{"10": {"D": REPLIES["D"]}, "2": {"C": REPLIES["C"]}})]
+    assert rounds_of(tests) == ["2", "10"]
+    assert [len(score_simulator(tests, "paper", turn)["FOCUS"]) for turn in (None, "2", "10", "3")] == [2, 1, 1, 0]

@@ -34,10 +34,33 @@ def test_files_of_aie_are_told_by_form_doctors_by_path_and_tables_by_their_cases
     assert found.files == {"GPT-4": ["out/copy/gpt-4-again.json"], "QianWen": ["out/exam/qianwen_medqa.json"]}
     assert any("hospital/gpt4.json is left out" in note for note in found.notes)
     run = {(cell.table[:7], cell.row, cell.column): cell for cell in found.cells if cell.ours is not None}
-    assert len(found.cells) == 140 and len(run) == 20
+    assert len(found.cells) == 140 + 74 and len(run) == 20
     values = score_aie([AieTranscript.model_validate(one) for one in CHINESE], "paper")["COVERAGE"]
     assert run["Table 2", "GPT-4", "COVERAGE"].ours == pytest.approx(sum(one.value for one in values) / 2)
     assert run["Table 2", "GPT-4", "COVERAGE"].paper == 38.69 and run["Table 3", "QianWen", "AVG_TURN"].ours == 4.5
+
+
+def test_the_simulators_of_aie_are_compared_by_round_or_over_the_rounds_and_cases_can_be_left_out(
+    tmp_path: Path,
+) -> None:
+    asked = {"human_state": "C", "human_answer": "线上", "prediction": "线 上", "state_prediction": "D"}
+    record = {
+        "raw_data": {"question": "咳嗽。"},
+        "patient_test": {"0": {"C": asked}, "1": {"C": {**asked, "prediction": "走"}}},
+    }
+    written(tmp_path / "human.json", [{"id": 1, **record}, {"id": 2, **record}])
+    cells = {(one.row, one.column): one for one in reproduce("aie", tmp_path).cells if one.table == "Figure 3a"}
+    focus, length = cells["Human", "FOCUS"], cells["Human", "AVG_LEN"]
+    assert len(cells) == 74 and (focus.paper, focus.ours, focus.n) == (100, 50, 4)
+    assert length.paper == pytest.approx(36.417) and length.ours == 1.5 and cells["GPT-4", "FOCUS"].ours is None
+    found = reproduce("aie", tmp_path, by_turn=True, leave_out=["2"])
+    rounds = {(one.row, one.column): one for one in found.cells if one.table == "Figure 3a"}
+    assert len(rounds) == 740 and rounds["Human", "FOCUS, round 0"].same and rounds["Human", "FOCUS, round 0"].n == 1
+    assert rounds["Human", "FOCUS, round 1"].ours == 0 and rounds["Human", "FOCUS, round 2"].ours is None
+    with pytest.raises(ConfigurationError, match="--leave-out 3"):
+        reproduce("aie", tmp_path, leave_out=["3"])
+    with pytest.raises(ConfigurationError, match="--by turn is for aie"):
+        reproduce("medpmc", tmp_path, by_turn=True)
 
 
 def test_files_of_med_pmc_are_the_standard_patients(tmp_path: Path) -> None:
@@ -128,9 +151,9 @@ def test_the_command_writes_json_html_and_markdown_and_refuses_what_is_no_releas
     files = {form: tmp_path / f"r.{form}" for form in ("json", "html", "markdown")}
     options = [part for form, file in files.items() for part in (f"--{form}", str(file))]
     done = CliRunner().invoke(app, ["reproduce", "aie", str(tmp_path / "clone"), *options])
-    assert done.exit_code == 0 and "130 more have no file" in done.stdout, done.output
+    assert done.exit_code == 0 and "204 more have no file" in done.stdout, done.output
     content = json.loads(files["json"].read_text("utf-8"))
-    assert content["paper"] == "aie" and len(content["cells"]) == 140
+    assert content["paper"] == "aie" and len(content["cells"]) == 214
     assert content["cells"][0].keys() >= {"table", "row", "column", "paper", "ours", "sound", "same", "n", "reason"}
     assert "<td>COVERAGE</td>" in files["html"].read_text("utf-8") and "| COVERAGE |" in files["markdown"].read_text()
     for source in (tmp_path / "nowhere", written(tmp_path / "empty" / "x.json", [1]).parent):

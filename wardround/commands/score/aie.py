@@ -1,4 +1,4 @@
-"""``wardround score aie`` and ``wardround score aie-simulator``."""
+"""``wardround score aie``."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,10 +8,8 @@ import typer
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
 from scoring.aie.mcq import METRIC
 from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
-from scoring.aie.simulator import beside_people, confusion, keyword_precision, score_simulator
 from scoring.aie.suite import suite
-from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest, read_aie, read_simulator_tests
-from scoring.metrics.comparison import spearman
+from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.transcripts import reading_runs
@@ -21,6 +19,7 @@ from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
+    LeaveOut,
     Transcripts,
     by_file,
     cell,
@@ -28,6 +27,7 @@ from wardround.commands.score.transcripts import (
     correlated,
     joined,
     read_files,
+    without,
 )
 
 
@@ -57,17 +57,22 @@ def aie(
     each_round: Annotated[
         bool, typer.Option("--each-round", help="With --diagnose: also from the dialogue up to each round.")
     ] = False,
+    leave_out: LeaveOut = None,
 ) -> Scores:
     """The ten doctor metrics of AIE (percent, except turns and length); of a run, the diagnosis with --diagnose.
 
     Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
     """
-    if transcripts[0].is_dir() and mode is Mode.SOUND and not (transcripts[1:] or against or human or mcq or diagnose):
+    if (
+        transcripts[0].is_dir()
+        and mode is Mode.SOUND
+        and not (transcripts[1:] or against or human or mcq or diagnose or leave_out)
+    ):
         return scores_of_run(transcripts[0], "aie", mode)
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
-        files = read_files(reading_runs(read_aie, "aie"), paths)
+        files = without(read_files(reading_runs(read_aie, "aie"), paths), leave_out, lambda one: one.case)
         if diagnose:
             files = [diagnosed(records, diagnose, notes) for records in files]
         scores = [score_aie(records, definition, language) for records in files]
@@ -105,44 +110,6 @@ def aie(
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
     return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked)
-
-
-def aie_simulator(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILES...", help="Simulator test files, as one set.", show_default=False)
-    ],
-    mode: ModeOption = Mode.SOUND,
-    people: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A test file whose replies people gave, to correlate with.", show_default=False
-        ),
-    ] = None,
-) -> Scores:
-    """The patient simulator metrics of AIE (percent).
-
-    Also printed: tracked actions against people's, and the correlation with people's replies.
-    """
-    definition: Definition = mode.value
-    tests: list[SimulatorTest] = [test for records in read_files(read_simulator_tests, files) for test in records]
-    acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
-    matrix = confusion(tests)
-    codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
-    tables = []
-    if matrix:
-        rows = [[code, *(str(row[other]) for other in codes)] for code, row in matrix.items()]
-        tables.append(ExtraTable("Tracked actions (columns) by people's (rows)", ["", *codes], rows))
-    if pairs := beside_people(tests, definition, acted):
-        found = {name: spearman(values) for name, values in pairs.items()}
-        rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
-        tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
-    samples = score_simulator(tests, definition)
-    notes = []
-    if mode is Mode.SOUND:
-        samples |= keyword_precision(tests)
-        notes = ["PRECISION, ours: of the replies with a metric's keyword, the share that were to have it."]
-    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT)
-    return Scores("aie-simulator", mode, len(tests), metrics, tables, notes)
 
 
 def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:

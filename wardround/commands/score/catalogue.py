@@ -6,7 +6,8 @@ from typer.main import get_group
 
 from scoring.suite import SUITES
 from wardround.commands.doors import open_doors
-from wardround.commands.score.aie import aie, aie_simulator
+from wardround.commands.score.aie import aie
+from wardround.commands.score.aie_simulator import aie_simulator
 from wardround.commands.score.clini_eval import clini_eval
 from wardround.commands.score.consensus import consensus
 from wardround.commands.score.icd10 import icd10

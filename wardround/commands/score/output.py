@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Drawn
 from rich.text import Text
 
 from cases import CaseFileError
@@ -24,6 +24,8 @@ from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_whole
+from wardround.tables.table import Table
+from wardround.tables.terminal import print_table
 
 
 class Mode(StrEnum):
@@ -65,6 +67,7 @@ class Scores:
         answered: of the metrics that count what was not answered as wrong, the mean over what was answered; empty if
             everything was.
         asked: how many values these metrics have, unanswered ones included.
+        drawn: tables of the papers, which can also be written.
     """
 
     suite: str
@@ -76,6 +79,7 @@ class Scores:
     failed: bool = False
     answered: Mapping[str, Estimate] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
+    drawn: Sequence[Table] = ()
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
@@ -139,7 +143,7 @@ def refuse_records(problems: Iterable[object]) -> None:
 
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
-    table = Table(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
+    table = Drawn(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
     table.add_column("metric")
     for heading in ("mean", "±", "95 % interval", "se", "n"):
         table.add_column(heading, justify="right")
@@ -150,12 +154,14 @@ def _print(scores: Scores) -> None:
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))
     for extra in [*_answered(scores), *scores.tables]:
-        table = Table(title=Text(printable(extra.title)), title_justify="left")
+        table = Drawn(title=Text(printable(extra.title)), title_justify="left")
         for place, heading in enumerate(extra.header):
             table.add_column(Text(printable(heading)), justify="right" if place else "left")
         for row in extra.rows:
             table.add_row(*(Text(printable(cell)) for cell in row))
         console.print(table)
+    for paper in scores.drawn:
+        print_table(paper)
     for note in scores.notes:
         console.print(Text(printable(note)))
 

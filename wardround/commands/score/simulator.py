@@ -16,7 +16,7 @@ from llm import ModelSpecError, Role
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
-from scoring.aie.simulator import confusion
+from scoring.aie.simulator import LENGTH, confusion
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
 from scoring.aie.transcripts import ACTIONS
 from scoring.medpmc.judges import patient_judge, persona_judge
@@ -26,8 +26,16 @@ from scoring.metrics.statistics import Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
 from wardround.commands.exits import refuse
+from wardround.commands.score.aie_simulator import (
+    ByTurn,
+    OutFolder,
+    TestOptions,
+    kind_of_source,
+    played_runs,
+    played_tests,
+)
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import read_files
+from wardround.commands.score.transcripts import LeaveOut, read_files
 from wardround.config.experiment_file import parse_models
 
 Judged = Literal["medpmc", "ai_hospital"]
@@ -59,7 +67,11 @@ JUDGEMENTS: Mapping[Judged | None, Judgement] = {
 
 def simulator(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILES...]", help="Files of items; our own set if none is named.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILES...|RUNS...]",
+            help="Files of items, AIE's test files, or runs with dialogues; our own set if none is named.",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -89,11 +101,25 @@ def simulator(
             show_default=False,
         ),
     ] = None,
+    by: ByTurn = None,
+    leave_out: LeaveOut = None,
+    replies: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--replies",
+            metavar="FILE",
+            help="Of AIE's test file: write it here with the replies.",
+            show_default=False,
+        ),
+    ] = None,
+    out: OutFolder = None,
 ) -> Scores:
     """A patient system on labelled doctors' words: action accuracy and AIE's six metrics (percent).
 
     Also printed: the tracked actions against the labelled ones. With --judged, a paper's judgements of the replies.
-    """
+    AIE's test file is played question by question; of runs the recorded replies are scored, and of --patient its own.
+    """  # fmt: skip
     judgement = JUDGEMENTS[judged]
     if patient is not None and patient not in PATIENTS:
         refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
@@ -102,6 +128,18 @@ def simulator(
     if page is not None and patient not in (None, judgement.patient):
         refuse(f"--page shows the figures of {judgement.patient}: leave out --patient {patient}")
     context = _context(models or [])
+    kinds = {kind_of_source(file) for file in files or []}
+    if len(kinds) > 1:
+        refuse("name files of items, AIE's test files or runs, not several kinds at once")
+    if files and kinds != {"items"}:
+        if judged is not None or page is not None:
+            refuse("--judged and --page are for files of items; of runs, see `score replies` and `score medpmc`")
+        if replies is not None and (kinds != {"tests"} or len(files) > 1):
+            refuse("-o: the replies to one of AIE's test files are written; name one")
+        given = played_tests if kinds == {"tests"} else played_runs
+        return given(files, patient, context, mode, TestOptions(by, leave_out, replies, out))
+    if by or leave_out or replies or out:
+        refuse("--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
     tables: list[ExtraTable] = []
@@ -113,7 +151,7 @@ def simulator(
         played = anyio.run(measure, trial, items, patient or judgement.patient, mode.value)
         tables = _tracked(played, trial.cases)
     ends = None if judged == "medpmc" else PERCENT
-    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=ends)
+    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=ends, neither=(LENGTH,))
     if judged == "medpmc":
         tables = [_judgement_table(metrics)]
     if page is not None:
@@ -178,7 +216,7 @@ def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
 
 
 def _scores_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items()]
+    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
     return ExtraTable("Scores", ["metric", "percent", "n"], rows)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -16,6 +16,7 @@ from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 
 _WARNINGS_SHOWN = 20
+Model = TypeVar("Model")
 
 Transcripts = Annotated[
     list[Path],
@@ -36,6 +37,23 @@ HumanScores = Annotated[
         "--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate.", show_default=False
     ),
 ]
+
+
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="A case that is left out; repeatable, or several by commas.", show_default=False),
+]
+
+
+def without(files: list[list[Model]], ids: Sequence[str] | None, name: Callable[[Model], str]) -> list[list[Model]]:
+    """The records of each file without these cases; ends the command if one of them is in no file."""
+    left_out = {each.strip() for given in ids or () for each in given.split(",") if each.strip()}
+    if unknown := sorted(left_out - {name(record) for records in files for record in records}):
+        refuse(f"--leave-out {unknown[0]}: no such case in these files")
+    kept = [[record for record in records if name(record) not in left_out] for records in files]
+    if left_out and not any(kept):
+        refuse("--leave-out: no case is left")
+    return kept
 
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:

@@ -108,6 +108,24 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     assert metrics["HONEST"] == {"mean": None, "se": None, "ci95": None, "n": 0}
 
 
+def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_can_be_left_out(tmp_path: Path) -> None:
+    files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
+    told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out")
+    assert told.exit_code == 0, told.output
+    csv = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
+    assert [line.split(",")[:2] for line in csv[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
+    assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout
+    assert "Round" not in run("aie-simulator", *files).stdout
+    assert "no such case" in run("aie-simulator", *files, "--leave-out", "2").stderr
+
+
+def test_cases_are_left_out_of_the_doctors_metrics(tmp_path: Path) -> None:
+    file, out = write(tmp_path / "t.json", ENGLISH), tmp_path / "out.json"
+    told = run("aie", file, "--leave-out", "MedQA/1", "--json", out)
+    assert told.exit_code == 0 and scores(out)["n"] == 1
+    assert run("aie", file, "--leave-out", "MedQA/1,MedQA/9").exit_code == 2
+
+
 @pytest.mark.parametrize("view", ["doctor", "patient"])
 def test_two_doctors_are_compared_in_both_orders(tmp_path: Path, view: str) -> None:
     good = [

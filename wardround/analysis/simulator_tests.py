@@ -1,0 +1,174 @@
+"""Patient simulators on questions that others wrote: AIE's test form, and the doctor's turns of recorded dialogues."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases import Case, Problem
+from cases.files import validation_problems
+from cases.importers.source import Source
+from cases.importers.vignettes import read_vignette
+from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.words import language_of
+from cases.vocabulary import Language
+from nodes.offline.doctor_actions import is_vague, kind_of, names_nothing
+from nodes.offline.relevance import released_for
+from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, WHOLE_KINDS, Action
+from nodes.state.chart import Turn
+from scoring.aie.export import aie_record
+from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
+from scoring.asking import ask_each
+from scoring.consultation import ConsultationAnswers
+from scoring.mvme.replies import exchanges, heard
+from wardround.analysis.simulators import Trial, reply_to
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun
+
+
+def is_test_form(path: Path) -> bool:
+    """Whether a file holds AIE's simulator tests, by its first record."""
+    first = next((record.value for record in Source(path).records()), None)
+    return isinstance(first, dict) and "patient_test" in first
+
+
+def cases_of(path: Path, tests: Sequence[SimulatorTest]) -> tuple[dict[str, Case], list[Problem]]:
+    """The case behind each test, its record parted by rule into what the patient knows and what was found."""
+    cases: dict[str, Case] = {}
+    problems: list[Problem] = []
+    for test in tests:
+        language: Language = language_of(test.record)
+        opening = next((one.patient or "" for one in test.history[:1]), "")
+        vignette = read_vignette(test.record, language, opening)
+        content = {
+            "id": test.id,
+            "language": language,
+            "patient": vignette.patient,
+            "examinations": vignette.findings.record,
+            "provenance": {"source": f"AIE's simulator tests ({path.name})"},
+        }
+        try:
+            cases[test.id] = Case.model_validate(content)
+        except ValidationError as error:
+            problems += validation_problems(path, f"patient {test.id}", error)
+    return cases, problems
+
+
+def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
+    """The questions that can be put: patient, round and the action they were written for."""
+    return [
+        (test.id, turn, kind)
+        for test in tests
+        for turn, by_kind in test.patient_test.items()
+        for kind, one in by_kind.items()
+        if one.question
+    ]
+
+
+def lacking_dialogue(tests: Sequence[SimulatorTest]) -> int:
+    """How many questions are put with less said before than their round says."""
+    known = {test.id: len(test.history) for test in tests}
+    return sum(turn.isdigit() and int(turn) > known[patient] for patient, turn, _ in questions_of(tests))
+
+
+async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str) -> list[SimulatorTest]:
+    """The tests with a patient's replies and tracked actions; what got no answer is a failure of the trial.
+
+    The question of round k is put after the first k exchanges of the test's dialogue. No first question is taken for a
+    greeting, as in the published tests.
+    """
+    by_id = {test.id: test for test in tests}
+
+    async def one(place: tuple[str, str, str]) -> SimulatorReply:
+        name, turn, kind = place
+        test = by_id[name]
+        asked = test.patient_test[turn][kind]
+        said = [
+            Turn(speaker=speaker, text=text)
+            for exchange in test.history[: int(turn) if turn.isdigit() else None]
+            for speaker, text in (("doctor", exchange.doctor), ("patient", exchange.patient))
+            if text
+        ]
+        action, reply = await reply_to(
+            asked.question or "", said, trial.cases[name], trial.context, patient, opened=True
+        )
+        return asked.model_copy(update={"prediction": reply.text, "state_prediction": CODES.get(action)})
+
+    played, failed = await ask_each(questions_of(tests), one)
+    trial.failures |= {"/".join(place): reason for place, reason in failed}
+    replies: dict[str, dict[str, dict[str, SimulatorReply]]] = {}
+    for (name, turn, kind), reply in played:
+        replies.setdefault(name, {}).setdefault(turn, {})[kind] = reply
+    return [test.model_copy(update={"patient_test": replies[test.id]}) for test in tests if test.id in replies]
+
+
+def write_tests(path: Path, source: Path, played: Sequence[SimulatorTest]) -> None:
+    """Write the authors' file with these replies in place of those that it held.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    replies = {test.id: test.patient_test for test in played}
+    records = []
+    for each in Source(source).records():
+        record: Any = each.value
+        for turn, by_kind in record["patient_test"].items():
+            for kind, one in by_kind.items():
+                reply = replies.get(str(record["id"]), {}).get(turn, {}).get(kind)
+                for field in ("prediction", "state_prediction"):
+                    one.pop(field, None)
+                    if reply is not None and (value := getattr(reply, field)) is not None:
+                        one[field] = value
+        records.append(record)
+    write_whole(path, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
+
+
+def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
+    """The doctor's turns of a run's dialogues as tests, with the replies that were given.
+
+    The action is what the rules find in the doctor's words, since nobody has labelled them, and the expected answer
+    the sentences of the record that the rules find asked for. Rounds count the exchanges before; the opening turn and
+    what was not answered are no tests.
+    """
+    found = []
+    for result in run.each_answered():
+        if not (isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
+            continue
+        case = run.cases[result.case_id]
+        rounds: dict[str, dict[str, dict[str, str | None]]] = {}
+        facts = record_sentences(case.patient, case.examinations, case.language)
+        dialogue = result.answers.dialogue
+        for place, one in enumerate(exchanges(dialogue)):
+            if one.doctor.action == "Initialization":
+                continue
+            action, due = _labelled(one.doctor.text, facts, case.language)
+            code = CODES[action]
+            rounds[str(place)] = {
+                code: {
+                    "human_state": code,
+                    "human_answer": " ".join(fact.text for fact in due),
+                    "question": one.doctor.text,
+                    "state_prediction": CODES.get(one.doctor.action or ""),
+                    "prediction": heard(one),
+                }
+            }
+        if rounds:
+            record = aie_record(case, dialogue)
+            name = case.id if result.epoch == 1 else f"{case.id}/epoch{result.epoch}"
+            found.append(SimulatorTest.model_validate({**record, "id": name, "patient_test": rounds}))
+    return found
+
+
+def _labelled(
+    words: str, facts: Sequence[RecordSentence], language: Language
+) -> tuple[Action, Sequence[RecordSentence]]:
+    """What the rules take the doctor's words for, and what of the record is due to them."""
+    kind = kind_of(words, language, facts)
+    if whole := WHOLE_KINDS.get(kind):
+        return whole, ()
+    if (names_nothing if kind == "advice" else is_vague)(words, language):
+        return AMBIGUOUS[kind], ()
+    due = released_for(facts, words, kind, language)
+    return (EFFECTIVE if due else INEFFECTIVE)[kind], due

@@ -1,0 +1,199 @@
+"""``wardround score aie-simulator``, and AIE's simulator metrics of what ``score simulator`` plays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import anyio
+import typer
+
+from cases import Case
+from nodes.context import Context
+from scoring.aie.simulator import LENGTH, beside_people, confusion, keyword_precision, score_simulator
+from scoring.aie.transcripts import ACTIONS, SimulatorTest, read_simulator_tests
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import PERCENT, estimates
+from wardround.analysis.simulator_tests import (
+    cases_of,
+    is_test_form,
+    lacking_dialogue,
+    play_tests,
+    questions_of,
+    tests_of_run,
+    write_tests,
+)
+from wardround.analysis.simulators import Trial
+from wardround.commands.exits import refuse
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
+from wardround.commands.score.transcripts import LeaveOut, cell, read_files, without
+from wardround.store.recorded_run import find_runs
+from wardround.tables.simulators import ALL, simulators_table
+from wardround.tables.table import Table
+
+ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Print each round's row too.", show_default=False)]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Write the rounds here, as CSV, LaTeX and figure (AIE, Figure 3a).",
+        show_default=False,
+    ),
+]  # fmt: skip
+BY_RULE = "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them."
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """What is left out of tests, and what is printed and written of them."""
+
+    by: Literal["turn"] | None = None
+    leave_out: Sequence[str] | None = None
+    replies: Path | None = None
+    out: Path | None = None
+
+
+def aie_simulator(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILES...", help="Simulator test files with replies, a simulator each.", show_default=False
+        ),
+    ],
+    mode: ModeOption = Mode.SOUND,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A test file whose replies people gave, to correlate with.", show_default=False
+        ),
+    ] = None,
+    by: ByTurn = None,
+    leave_out: LeaveOut = None,
+    out: OutFolder = None,
+) -> Scores:  # fmt: skip
+    """The patient simulator metrics of AIE (percent), of all files together and by simulator and round (Figure 3a).
+
+    Also printed: tracked actions against people's, and the correlation with people's replies.
+    """
+    tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
+    acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
+    named = dict(zip(_names(files), tests, strict=True))
+    return _scores("aie-simulator", named, mode, TestOptions(by, leave_out, None, out), acted, beside=True)
+
+
+def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
+    """What a path holds that a simulator can be tried on."""
+    if path.is_dir():
+        return "runs"
+    return "tests" if is_test_form(path) else "items"
+
+
+def played_tests(
+    files: Sequence[Path], patient: str | None, context: Context, mode: Mode, options: TestOptions
+) -> Scores:
+    """AIE's test files, played by a patient."""
+    read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
+    tests = [test for records in read for test in records]
+    cases: dict[str, Case] = {}
+    for file, records in zip(files, read, strict=True):
+        found, problems = cases_of(file, records)
+        refuse_records(problems)
+        cases |= found
+    if len(cases) < len(tests):
+        refuse("the files have patients in common: name one, or files of different patients")
+    if not questions_of(tests):
+        refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) that could be put")
+    trial = Trial(cases, context)
+    name = patient or "saps"
+    played = anyio.run(play_tests, trial, tests, name)
+    if options.replies is not None:
+        try:
+            write_tests(options.replies, files[0], played)
+        except OSError as error:
+            refuse(f"-o: cannot write {options.replies}: {error.strerror or error}")
+    notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
+    if lacking := lacking_dialogue(tests):
+        notes.append(f"{lacking} questions are put with less said before than their round says: `history` is shorter.")
+    return _scores("simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures))
+
+
+def played_runs(
+    paths: Sequence[Path], patient: str | None, context: Context, mode: Mode, options: TestOptions
+) -> Scores:
+    """The doctor's turns in the dialogues of runs, with the replies that were given, or those of another patient."""
+    runs = find_runs(paths)
+    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id)
+    named: dict[str, Sequence[SimulatorTest]] = {}
+    notes = [BY_RULE]
+    for run, tests in zip(runs, recorded, strict=True):
+        if patient is not None:
+            trial = Trial({test.id: run.cases[test.id.partition("/epoch")[0]] for test in tests}, context)
+            tests = anyio.run(play_tests, trial, tests, patient)
+            notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
+        if tests:
+            named[run.name if patient is None else f"{patient}, {run.name}"] = tests
+    if not named:
+        refuse(f"{paths[0]}: holds no dialogue with a reply (graphs consultation and dispute_resolution)")
+    return _scores("simulator", named, mode, options, notes=notes, failed=len(notes) > 1)
+
+
+def _scores(
+    suite: str,
+    named: Mapping[str, Sequence[SimulatorTest]],
+    mode: Mode,
+    options: TestOptions,
+    acted: Sequence[SimulatorTest] | None = None,
+    *,
+    beside: bool = False,
+    notes: Sequence[str] = (),
+    failed: bool = False,
+) -> Scores:
+    """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
+    tests = [test for records in named.values() for test in records]
+    matrix = confusion(tests)
+    codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
+    tables = []
+    if matrix:
+        rows = [[code, *(str(row[other]) for other in codes)] for code, row in matrix.items()]
+        tables.append(ExtraTable("Tracked actions (columns) by people's (rows)", ["", *codes], rows))
+    if suite == "aie-simulator" and (pairs := beside_people(tests, mode.value, acted)):
+        found = {name: spearman(values) for name, values in pairs.items()}
+        rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
+        tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
+    samples = score_simulator(tests, mode.value)
+    told = list(notes)
+    if mode is Mode.SOUND:
+        samples |= keyword_precision(tests)
+        told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
+    metrics = estimates(samples, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,))
+    figure = simulators_table(named, mode.value, beside=beside)
+    if options.out is not None:
+        _write(figure, options.out)
+    shown = figure if options.by else _over_rounds(figure)
+    return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown])
+
+
+def _over_rounds(table: Table) -> Table:
+    """The rows over all rounds alone."""
+    kept = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
+    beside = [place for place, (_, theirs) in enumerate(kept) if theirs]
+    columns = [column for column in table.columns if column.name != "round"]
+    return Table(
+        table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], table.notes, "", beside
+    )
+
+
+def _write(table: Table, folder: Path) -> None:
+    from wardround.tables.figures import draw_simulators
+    from wardround.tables.making import write_figure, write_table
+
+    try:
+        write_table(table, folder)
+        write_figure(table.name, draw_simulators(table), folder)
+    except OSError as error:
+        refuse(f"--out: cannot write {folder}: {error.strerror or error}")
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """The files' names, with their folder's where two have the same."""
+    stems = [file.stem for file in files]
+    return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]

@@ -1,0 +1,108 @@
+"""Patient simulators side by side, a row a round (AIE, Figure 3a), with the authors' own if asked for."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from scoring.aie.simulator import LENGTH, rounds_of, score_simulator
+from scoring.aie.transcripts import SimulatorTest
+from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean
+from wardround.tables.table import Column, Table, measured
+
+ALL, SLOPE = "all", "a round"
+COLUMNS = {
+    "TRACKING": "Tracking",
+    "ACCURACY": "Accuracy",
+    "PASSIVE": "Passive",
+    "HONEST": "Honest",
+    "CAUTIOUS_INEFFECTIVE": "Cautious (ineffective)",
+    "GUIDANCE": "Guidance",
+    "CAUTIOUS_AMBIGUOUS": "Cautious (ambiguous)",
+    "FOCUS": "Focus",
+    LENGTH: "Length",
+}
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """The released figures: the names of the simulators' files, and each simulator's metrics by round."""
+    file = Path(__file__).parents[1] / "analysis" / "published_aie_simulators.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def simulators_table(
+    played: Mapping[str, Sequence[SimulatorTest]], definition: Definition, *, beside: bool = False
+) -> Table:
+    """Each simulator over all rounds, in each round, and what a metric changes by from round to round.
+
+    Args:
+        played: the tests with replies, by simulator.
+        definition: sound, or as published.
+        beside: whether the rows of the paper stand below, in brackets.
+    """
+    rows = [row for name, tests in played.items() for row in _rows(name, tests, definition)]
+    theirs = list(_published_rows()) if beside else []
+    notes = [
+        "Percent, but Length. ±: half the width of the 95 % interval.",
+        f"{SLOPE.capitalize()}: the slope of the line through the rounds' means.",
+    ]
+    if beside:
+        notes.append("In brackets: as released by AIE's authors; their patients and questions, their definitions.")
+    columns = [
+        Column("simulator", "Simulator", key=True),
+        Column("round", "Round", key=True),
+        *(Column(name, title, mean=True) for name, title in COLUMNS.items()),
+        Column("n", "Replies"),
+    ]
+    title = "Patient simulators by round (AIE, Figure 3a)"
+    return Table("aie-figure-3a", title, columns, [*rows, *theirs], notes, beside=range(len(rows), len(rows + theirs)))
+
+
+def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> Iterator[dict[str, Any]]:
+    yield {"simulator": name, "round": ALL, **_measured(score_simulator(tests, definition), definition)}
+    rounds = [turn for turn in rounds_of(tests) if turn.isdigit()]
+    by_round = {turn: score_simulator(tests, definition, turn) for turn in rounds}
+    for turn, samples in by_round.items():
+        yield {"simulator": name, "round": turn, **_measured(samples, definition)}
+    if len(rounds) > 2:
+        lines = {
+            metric: [(int(turn), value) for turn in rounds if (value := _mean(by_round[turn], metric)) is not None]
+            for metric in COLUMNS
+        }
+        yield {"simulator": name, "round": SLOPE, **_bare({metric: _slope(line) for metric, line in lines.items()})}
+
+
+def _published_rows() -> Iterator[dict[str, Any]]:
+    for name, metrics in published()["Figure 3a"].items():
+        whole = {metric: mean(values) for metric, values in metrics.items()}
+        yield {"simulator": f"[{name}]", "round": ALL, **_bare(whole)}
+        for turn in range(10):
+            yield {
+                "simulator": f"[{name}]",
+                "round": str(turn),
+                **_bare({metric: float(values[turn]) for metric, values in metrics.items()}),
+            }
+
+
+def _measured(samples: Samples, definition: Definition) -> dict[str, Any]:
+    wanted = {name: samples[name] for name in COLUMNS}
+    found = estimates(wanted, clustered=definition == "sound", ends=PERCENT, neither=(LENGTH,))
+    return {**measured(found), "n": len(samples[LENGTH])}
+
+
+def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
+    """Means without an interval."""
+    parts = {f"{name}_{part}": None for name in COLUMNS for part in ("low", "high", "n")}
+    return {**{f"{name}_mean": values.get(name) for name in COLUMNS}, **parts, "n": None}
+
+
+def _mean(samples: Samples, metric: str) -> float | None:
+    return mean([value for _, value in samples[metric]])
+
+
+def _slope(points: Sequence[tuple[int, float]]) -> float | None:
+    from statistics import linear_regression
+
+    return linear_regression(*zip(*points, strict=True)).slope if len(points) > 2 else None
