@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from cases.strict import Strict
-from cases.vocabulary import Language
+from cases.vocabulary import Language, normalise
 from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
@@ -21,10 +21,18 @@ class Claims(Strict):
     claims: list[Claim] = Field(max_length=MAX_CLAIMS, description="At most 30; none only if it claims nothing.")
 
 
-class Support(Strict):
-    """Whether each claim, in order, is supported by the report."""
+class ClaimSupport(Strict):
+    """What the judge says to one claim (MedChain, figure 7)."""
 
-    supported: list[bool] = Field(description="One entry for each claim, in the same order.")
+    claim: str = Field(description="The claim, word for word.")
+    reason: str = Field(description="Where the report states it, or what of it is missing or otherwise.")
+    supported: bool
+
+
+class Support(Strict):
+    """What the judge says to each claim, in order."""
+
+    verdicts: list[ClaimSupport] = Field(description="One entry for each claim, in the same order.")
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,25 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
 
 
 def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:
-    given, wanted = len(answer.supported), len(view.claims)
-    return None if given == wanted else f"{given} verdicts for {wanted} claims"
+    given, wanted = len(answer.verdicts), len(view.claims)
+    if given != wanted:
+        return f"{given} verdicts for {wanted} claims"
+    # Said back in other words, a claim stands where it stands; the words of another one are out of order.
+    places = {normalise(claim): place for place, claim in enumerate(view.claims)}
+    for place, verdict in enumerate(answer.verdicts):
+        said = places.get(normalise(verdict.claim), place)
+        if normalise(view.claims[said]) != normalise(view.claims[place]):
+            return f"verdict {place + 1} is on claim {said + 1}; expected the claims in order"
+    return None
+
+
+def _by_rule(view: ClaimsView) -> Support:
+    flags = entailed(view.claims, view.report)
+    return Support(
+        verdicts=[
+            ClaimSupport(claim=claim, reason="", supported=flag) for claim, flag in zip(view.claims, flags, strict=True)
+        ]
+    )
 
 
 claim_extractor = Role(
@@ -74,7 +99,7 @@ claim_judge = Role(
     "evaluation",
     "judges/entailment",
     Support,
-    offline=lambda view: Support(supported=entailed(view.claims, view.report)),
+    offline=_by_rule,
     check=_one_verdict_a_claim,
 )
 diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade)
@@ -95,7 +120,7 @@ async def judge_report(
     if not (claims and generated.strip()):
         return ReportClaims.pair(image_class, claims, [False] * len(claims))
     support = await ask(claim_judge, ClaimsView(claims, generated), settings, **asked)
-    return ReportClaims.pair(image_class, claims, support.supported)
+    return ReportClaims.pair(image_class, claims, [verdict.supported for verdict in support.verdicts])
 
 
 async def judge_diagnosis(

@@ -12,6 +12,7 @@ from nodes.state.collaboration import Collaboration
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.medchain.answers import Answers
+from scoring.medchain.judges import claim_judge
 from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.store.recorded_run import RecordedRun
@@ -80,13 +81,24 @@ def dialogue_of(answers: RunAnswers | None, calls: Callable[[], Sequence[Call]])
 
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:
-    """What the director says to each part of a report, and to a wrong diagnosis (AI Hospital, figure 5)."""
+    """What judges say to each part: the director (AI Hospital, figure 5), and of each claim of a report on pictures."""
     given = {call.role: call.answer for call in calls if call.error is None and isinstance(call.answer, dict)}
     grades = given.get(director.name, {})
     said = {part: str(grade["analysis"]) for part, grade in grades.items() if isinstance(grade, dict)}
     if why := given.get(misdiagnosis_judge.name):
         said["diagnosis"] = f"{said.get('diagnosis', '')}\n{why['type']}: {why['reason']}".strip()
+    if claims := list(_claims(calls)):
+        said["examination"] = "\n".join(claims)
     return said
+
+
+def _claims(calls: Sequence[Call]) -> Iterator[str]:
+    """Each claim of the references with the verdict on it, and why (MedChain, figure 7)."""
+    for call in calls:
+        if call.role == claim_judge.name and call.error is None and isinstance(call.answer, dict):
+            for one in call.answer.get("verdicts", ()):
+                reason = f" ({one['reason']})" if one["reason"] else ""
+                yield f"{'+' if one['supported'] else '-'} {one['claim']}{reason}"
 
 
 def _judged(

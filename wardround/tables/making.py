@@ -19,6 +19,7 @@ from wardround.tables import (
     icd10,
     leakage,
     learning_curve,
+    orders,
     roles,
     scores,
 )
@@ -42,6 +43,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build, figures.draw_scores),
     "icd10": Kind(icd10.build, judged=True),
+    "orders": Kind(orders.build),
     "error_types": Kind(error_types.build, judged=True),
     "dialogues": Kind(dialogues.build),
     "consensus": Kind(consensus.build, figures.draw_consensus),

@@ -3,6 +3,7 @@
 TABLE_NAMES = (
     "scores",
     "icd10",
+    "orders",
     "error_types",
     "dialogues",
     "consensus",

@@ -18,6 +18,11 @@ REFERENCE = "A nodule of 8 mm in the left upper lobe. No pleural effusion."
 GENERATED = "There is a nodule of 8 mm in the left upper lobe. Pleural effusion on the right."
 
 
+def said(*verdicts: tuple[str, bool]) -> dict[str, Any]:
+    """The claim judge's answer."""
+    return {"verdicts": [{"claim": claim, "reason": "It is so.", "supported": flag} for claim, flag in verdicts]}
+
+
 def report(settings: ModelSettings, generated: str = GENERATED, reference: str = REFERENCE) -> ReportClaims:
     return asyncio.run(judge_report("CT", generated, reference, settings, "en"))
 
@@ -74,7 +79,8 @@ def test_a_reference_without_claims_is_not_checked() -> None:
 
 
 def test_a_models_verdicts_are_put_to_its_claims_in_order() -> None:
-    claims, support = {"claims": [" a nodule ", "no effusion", "8 mm"]}, {"supported": [True, False, True]}
+    claims = {"claims": [" a nodule ", "no effusion", "8 mm"]}
+    support = said(("A nodule.", True), ("there is no effusion", False), ("8 mm", True))
     with answering(Claims=claims, Support=support) as server:
         judged = report(played(server))
     assert [(verdict.claim, verdict.entailed) for verdict in judged.verdicts] == [
@@ -87,7 +93,7 @@ def test_a_models_verdicts_are_put_to_its_claims_in_order() -> None:
 @pytest.mark.parametrize("supported", [[], [True], [True, True, True]])
 def test_another_number_of_verdicts_than_claims_is_no_answer(supported: list[bool]) -> None:
     with (
-        answering(Claims={"claims": ["a", "b"]}, Support={"supported": supported}) as server,
+        answering(Claims={"claims": ["a", "b"]}, Support=said(*(("a", flag) for flag in supported))) as server,
         pytest.raises(AnswerError, match=f"{len(supported)} verdicts for 2 claims"),
     ):
         report(played(server))
@@ -97,11 +103,24 @@ def test_another_number_of_verdicts_than_claims_is_mended_by_the_same_judge() ->
     def answer(request: ChatRequest) -> dict[str, Any]:
         if request.name == "Claims":
             return {"claims": ["a", "b"]}
-        return {"supported": [True, False] if "1 verdicts for 2 claims" in request.text else [True]}
+        return said(("a", True), ("b", False)) if "1 verdicts for 2 claims" in request.text else said(("a", True))
 
     with FakeServer(answer=answer) as server:
         judged = report(played(server))
     assert [verdict.entailed for verdict in judged.verdicts] == [True, False]
+
+
+def test_a_verdict_that_stands_at_another_claim_is_asked_for_again() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        if request.name == "Claims":
+            return {"claims": ["no effusion", "a nodule"]}
+        mended = "verdict 1 is on claim 2" in request.text
+        turned = (("A nodule", True), ("no effusion", False))
+        return said(*(reversed(turned) if mended else turned))
+
+    with FakeServer(answer=answer) as server:
+        judged = report(played(server))
+    assert [verdict.entailed for verdict in judged.verdicts] == [False, True]
 
 
 @pytest.mark.parametrize("claims", [["a"] * 31, ["a", " "], "a", None])
@@ -170,7 +189,7 @@ def test_reports_and_diagnoses_are_fenced_in_the_judges_prompts() -> None:
 
     replies: dict[str, dict[str, Any]] = {
         "Claims": {"claims": ["a"]},
-        "Support": {"supported": [False]},
+        "Support": said(("a", False)),
         "DiagnosisGrade": {"level": 1, "reason": ""},
     }
 

@@ -11,6 +11,7 @@ from cases import load_cases
 from llm import Event
 from llm.trace import file_event
 from prompts.loading import fence
+from scoring.medchain.answers import Answers
 from tests.support.commands import wardround
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import PARTS, call, discussed, graded, write_run
@@ -33,6 +34,16 @@ def test_what_a_graph_filed_is_shown_apart_from_the_calls_and_stays_text(tmp_pat
     )
     page = page_of(path)
     assert "All calls (1)" in page and "released memory" in page and "&lt;script&gt;" in page and EVIL not in page
+
+
+def test_each_claim_of_a_report_on_pictures_is_shown_with_its_verdict_and_the_reason(tmp_path: Path) -> None:
+    case = load_cases("builtin")[0]
+    verdicts = [{"claim": "No effusion.", "reason": "It names <b>fluid</b>.", "supported": False}]
+    judged = call("CT", "claim_judge", stage="evaluation", answer={"verdicts": verdicts})
+    result = CaseResult(case_id=case.id, epoch=0, termination="completed", answers=Answers())
+    data = {"case_ids": [case.id], "split": case.split}
+    path = write_run(tmp_path / "run", [result], {(case.id, 0): [judged]}, graph="clinical_workflow", data=data)
+    assert "- No effusion. (It names &lt;b&gt;fluid&lt;/b&gt;.)" in page_of(path)
 
 
 class Tags(HTMLParser):

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cases import load_cases, save_cases
+from cases.vocabulary import PHYSICAL_ITEMS
+from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
@@ -22,6 +24,7 @@ from wardround.tables import (
     icd10,
     leakage,
     learning_curve,
+    orders,
     roles,
     scores,
 )
@@ -133,6 +136,28 @@ def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discu
     (row,) = table.rows
     assert [row[f"after_{number}_mean"] for number in range(5)] == [0.25, 0.25, 0.5, 0.5, 0.75]
     assert (row["agreed_mean"], row["gave_up_mean"], row["discussed"], row["without"]) == (0.75, 0.25, 4, 2)
+
+
+def test_orders_are_held_against_the_key_physical_and_auxiliary_apart(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if len(case.key.examination_items) > 2)
+    physical = [item for item in case.key.examination_items if item in PHYSICAL_ITEMS.names]
+    ids = {"data": {"case_ids": [case.id], "split": case.split}, "graph": "clinical_workflow"}
+    found = {}
+    for name, ordered in {"physical": physical, "odd": [*case.key.examination_items, "Tea leaves"]}.items():
+        result = Result(case_id=case.id, epoch=0, termination="completed", answers=Answers(orders=ordered))
+        found[name] = write_run(tmp_path / name, [result], **ids)
+    (table,) = orders.build(find_runs(found.values()))
+    both, all_of_it = len(case.key.examination_items), len(physical)
+    first, second = table.rows
+    assert (first["physical_mean"], first["auxiliary_mean"]) == (1.0, 0.0)
+    assert first["both_mean"] == pytest.approx(all_of_it / both)
+    assert second["physical_mean"] == pytest.approx(all_of_it / (all_of_it + 1)), "what no list knows is wrong in each"
+    assert second["auxiliary_mean"] == pytest.approx((both - all_of_it) / (both - all_of_it + 1))
+
+
+def test_runs_without_orders_have_no_table_of_them(tmp_path: Path) -> None:
+    with pytest.raises(DoesNotFitError, match="no run decided on examinations"):
+        orders.build(runs_of(tmp_path, one=[graded("a")]))
 
 
 def test_runs_without_a_discussion_have_no_consensus(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""What was ordered, physical and auxiliary apart (MedChain, appendix C, which reports task 2 so)."""
+
+from collections.abc import Iterator, Sequence
+
+from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
+from scoring.medchain.answers import Answers
+from scoring.metrics.set_overlap import canonical_items, intersection_over_union
+from scoring.metrics.statistics import estimate
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+
+_PARTS = {
+    "both": ("History-taking", EXAMINATION_ITEMS),
+    "physical": ("Physical", PHYSICAL_ITEMS),
+    "auxiliary": ("Auxiliary", AUXILIARY_ITEMS),
+}
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The overlap (IoU) of orders with the key: of all, as history-taking is scored, and of each part by itself.
+
+    Raises:
+        DoesNotFitError: no run ordered anything that a key could be held against.
+    """
+    rows = []
+    for run in runs:
+        found = list(_overlaps(run))
+        scores = {
+            part: estimate(
+                [one[part] for _, one in found if part in one],
+                [case for case, one in found if part in one],
+                ends=(0.0, 1.0),
+            )
+            for part in _PARTS
+        }
+        if found:
+            rows.append({"run": run.name, "cases": len(found), **measured(scores)})
+    if not rows:
+        raise DoesNotFitError("no run decided on examinations (graph clinical_workflow)")
+    columns = [
+        Column("run", "Run", key=True),
+        Column("cases", "Cases"),
+        *(Column(part, title, form=".3f", mean=True, ranked=True) for part, (title, _) in _PARTS.items()),
+    ]
+    notes = [
+        "Overlap (IoU) of the ordered items with the key's; unscored where the key has none of that part.",
+        "An item outside both lists counts as wrong in each. The published average has history-taking alone.",
+        f"{SPREAD}.",
+    ]
+    return [Table("orders", "Orders, physical and auxiliary", columns, rows, notes, "Overlap of ordered examinations.")]
+
+
+def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
+    """The overlaps of each scored case that has a key for orders, by part."""
+    for result in run.each_answered():
+        if not (result.scored and isinstance(result.answers, Answers)):
+            continue
+        key = run.experiment.to_score(run.cases[result.case_id]).key
+        ordered = canonical_items(result.answers.orders, EXAMINATION_ITEMS)
+        unknown = {item for item in ordered if EXAMINATION_ITEMS.canonical(item) is None}
+        found = {}
+        for part, (_, items) in _PARTS.items():
+            given = {item for item in ordered if items.canonical(item)} | unknown
+            wanted = {item for item in key.examination_items if items.canonical(item)}
+            if (overlap := intersection_over_union(given, wanted)) is not None:
+                found[part] = overlap
+        if found:
+            yield result.case_id, found
