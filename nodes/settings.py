@@ -217,6 +217,12 @@ class DialogueSettings(TurnSettings):
         "finds named there are counted; or it opens only what a rule finds named.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    tracker: bool = Field(
+        True,
+        description="SAPS and Med-PMC: track the doctor's actions; if off, the same patient holds the whole record and "
+        "answers without states.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     doctor_knows: Literal["nothing", "complaint"] = Field(
         "nothing",
         description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "

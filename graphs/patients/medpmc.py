@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
-from graphs.patients.saps import concluded_or_answer
+from graphs.patients.saps import concluded_or_answer, tracker_or_whole_record
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
@@ -16,6 +16,7 @@ from nodes.patients.medpmc.technician import report_results, search_files, take_
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.saps.whole_record import hold_record
 from nodes.patients.systems import PATIENTS, patient
 from nodes.state.chart import Ended, Picture, Presentation, Turn
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
@@ -51,12 +52,13 @@ class PatientActorState(PatientSideState, total=False):
     """One turn on the patient's side: the tracked action, and what the technician has found."""
 
     kind: Kind
-    action: Action
+    action: Action | None
     ordered: list[str]
     unnamed: list[str]
     findings: dict[str, str]
     found_pictures: list[Picture]
     released: list[str]
+    requirement: str
 
 
 def tracked_or_on(state: PlainPatientState) -> Literal["tracked", "still open"]:
@@ -94,7 +96,7 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("patient_profession", "actor", "pictures_in_dialogue", "result_gate"),
+    settings=("patient_profession", "actor", "pictures_in_dialogue", "result_gate", "tracker"),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
     """One reply of the patient, in the manner of the actor, or of the technician."""
@@ -117,9 +119,13 @@ def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, 
     builder.add_node(take_order)  # the technician: is an examination asked for, and which
     builder.add_node(search_files)  # is it on record
     builder.add_node(report_results)  # its result
+    builder.add_node(hold_record)  # without the tracker, the whole record
+    builder.add_node(respond)
     builder.add_node(act)  # the actor
 
-    builder.add_edge(START, "track_kind")
+    builder.add_conditional_edges(
+        START, tracker_or_whole_record, {"tracker": "track_kind", "whole record": "hold_record"}
+    )
     builder.add_conditional_edges(
         "track_kind", patient_or_on, {"for the patient": "patient", "still open": "track_specificity"}
     )
@@ -131,6 +137,8 @@ def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, 
     )
     builder.add_edge("search_files", "report_results")
     builder.add_edge("report_results", END)
+    builder.add_edge("hold_record", "respond")
+    builder.add_conditional_edges("respond", act_or_not, {"said": "act", "plain": END, "concluded": END})
     builder.add_conditional_edges("patient", act_or_not, {"said": "act", "plain": END, "concluded": END})
     builder.add_edge("act", END)
     return builder

@@ -3,12 +3,14 @@
 from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
 
-from nodes.context import Context
+from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.saps.whole_record import hold_record, is_untracked
 from nodes.patients.systems import PATIENTS, patient
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
@@ -17,9 +19,14 @@ class SapsState(PatientSideState, total=False):
     """One turn on the patient's side: the tracked action, and what it opened of the memory."""
 
     kind: Kind
-    action: Action
+    action: Action | None
     released: list[str]
     requirement: str
+
+
+def tracker_or_whole_record(state: SapsState, runtime: Runtime[Context]) -> Literal["tracker", "whole record"]:
+    """The tracker may be switched off."""
+    return "whole record" if is_untracked(state, context_of(runtime)) else "tracker"
 
 
 def tracked_or_on(state: SapsState) -> Literal["tracked", "still open"]:
@@ -39,7 +46,7 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("result_gate",),
+    settings=("result_gate", "tracker"),
 )
 def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
     """One reply of the state-aware patient."""
@@ -48,9 +55,12 @@ def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]
     builder.add_node(track_specificity)  # step 2
     builder.add_node(track_coverage)  # step 3
     builder.add_node(release)  # the memory bank
+    builder.add_node(hold_record)  # without the tracker, the whole record
     builder.add_node(respond)  # the response generator
 
-    builder.add_edge(START, "track_kind")
+    builder.add_conditional_edges(
+        START, tracker_or_whole_record, {"tracker": "track_kind", "whole record": "hold_record"}
+    )
     builder.add_conditional_edges(
         "track_kind", tracked_or_on, {"tracked": "release", "still open": "track_specificity"}
     )
@@ -59,6 +69,7 @@ def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]
     )
     builder.add_edge("track_coverage", "release")
     builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})
+    builder.add_edge("hold_record", "respond")
     builder.add_edge("respond", END)
     return builder
 

@@ -194,9 +194,12 @@ class Experiment(Strict):
             raise ValueError(
                 f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
             )
-        if "actions" in SUITES[self.scored_by].needs and not PATIENTS[self.context.patient].tracks:
+        if "actions" in SUITES[self.scored_by].needs and not (
+            PATIENTS[self.context.patient].tracks and self.context.tracker
+        ):
             patients = " or ".join(repr(system.name) for system in PATIENTS.values() if system.tracks)
-            raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs workflow.patient = {patients}")
+            needed = f"workflow.patient = {patients}, and its tracker"
+            raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs {needed}")
         return self
 
     @model_validator(mode="after")

@@ -7,11 +7,13 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.relevance import answering
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -21,7 +23,7 @@ from prompts import load_words, mark
 class GeneratorState(HeardState, total=False):
     """The generator's view of the state: neither of the records is in it."""
 
-    action: Action
+    action: Action | None
     released: list[str]
     requirement: str
 
@@ -34,20 +36,27 @@ class SimulatedReply(Strict):
 
 @dataclass(frozen=True)
 class ReleasedView:
-    """What the generator sees: the action, the memory it opened, what it requires, and the dialogue."""
+    """What the generator sees: the action, if tracked, the memory it opened, what it requires, and the dialogue."""
 
     words: str
     dialogue: list[Turn]
-    action: Action
+    action: Action | None
     released: list[str]
     requirement: str
     language: Language
 
 
 def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
-    """Offline: the released sentences as they stand, or the phrase that the action requires."""
-    said = mark("space", view.language).join(view.released)
-    return SimulatedReply(text=said or load_words("saps/words", view.language)[view.action.lower().replace(" ", "_")])
+    """Offline: the released sentences as they stand, or the phrase that the action requires.
+
+    Without an action what shares the doctor's words is told of all that there is, or denied.
+    """
+    action, told = view.action or "Ineffective Inquiry", view.released
+    if view.action is None:
+        facts = [RecordSentence("present_illness", text) for text in told]
+        told = [fact.text for fact in answering(facts, view.words, view.language)]
+    said = mark("space", view.language).join(told)
+    return SimulatedReply(text=said or load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
 
 
 response_generator = Role(

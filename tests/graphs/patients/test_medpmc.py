@@ -64,6 +64,20 @@ def test_the_states_have_their_replies(question: str, action: str, told: str) ->
     assert (tracked(result), told in result["dialogue"][-1].text) == (action, True), result["dialogue"][-1].text
 
 
+def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_record_before_it() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any] | None:
+        return {"text": "I smoke."} if request.name == "SimulatedReply" else None
+
+    with FakeServer(answer=answer) as server:
+        models = {"default": "offline", "response_generator": f"openai:any@{server.base_url}"}
+        result = answer_to("Please have a neck examination.", models=models, tracker=False)
+        [asked] = server.requests
+    assert "lymph node of 8 mm" in asked.text
+    assert [call.role for call in calls(result)] == ["response_generator", "actor"]
+    with pytest.raises(ValidationError, match="tracker is no setting of patient 'medchain'"):
+        Context(patient="medchain", tracker=False)
+
+
 @pytest.mark.parametrize(
     ("question", "action", "told"),
     [

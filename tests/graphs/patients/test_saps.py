@@ -95,6 +95,27 @@ def test_the_first_turn_is_an_initialization_whatever_it_says(language: str) -> 
     assert calls(result, "state_tracker") == []
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_without_the_tracker_the_same_generator_alone_is_asked_and_holds_the_whole_record(language: str) -> None:
+    case = CASES[language]
+    with FakeServer(answer=lambda request: {"text": "I am ill."}) as server:
+        result = answer_to("Goodbye. 再见。", case, models=served(server), tracker=False)
+        asked = list(server.requests)
+    assert [request.name for request in asked] == ["SimulatedReply"]
+    facts = record_sentences(case.patient, case.examinations, case.language)
+    assert facts and all(fact.text in asked[0].text for fact in facts)
+    assert "what you remember" in asked[0].text or "你记得" in asked[0].text
+    assert result["dialogue"][-2].action is None and not result.get("dialogue_ended")
+
+
+def test_offline_a_patient_without_states_tells_what_shares_the_words_and_the_greeting_is_answered_as_before() -> None:
+    case = CASES["en"]
+    told = answer_to("I feel like some tests. Do you smoke?", case, tracker=False)["dialogue"][-1].text
+    assert "smoke" in told
+    first = answer_to("Hello.", case, before=[], tracker=False)["dialogue"]
+    assert first[0].action == "Initialization" and first[1].text == case.patient.chief_complaint
+
+
 @pytest.mark.parametrize(
     ("language", "words_of_farewell"), [("en", "That is all, goodbye."), ("zh", "就到这里，再见。")]
 )

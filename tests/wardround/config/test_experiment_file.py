@@ -91,6 +91,10 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
         ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
         (
+            "graph = 'consultation'\nsuite = 'aie'\n[workflow]\npatient = 'saps'\ntracker = false",
+            "suite 'aie' counts tracked actions",
+        ),
+        (
             "graph = 'one_step'\n[workflow]\ngrow = 'in_order'",
             "workflow.grow: no setting of the graph 'one_step': it is obeyed by 'clinical_workflow'",
         ),

@@ -39,6 +39,7 @@ OutFolder = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
+WITHOUT_TRACKER = " without tracker"
 BY_RULE = "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them."
 
 
@@ -105,6 +106,7 @@ def played_tests(
     trial = Trial(cases, context)
     name = patient or "saps"
     played = anyio.run(play_tests, trial, tests, name)
+    name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
         try:
             write_tests(options.replies, files[0], played)
@@ -130,7 +132,8 @@ def played_runs(
             tests = anyio.run(play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:
-            named[run.name if patient is None else f"{patient}, {run.name}"] = tests
+            player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
+            named[run.name if player is None else f"{player}, {run.name}"] = tests
     if not named:
         refuse(f"{paths[0]}: holds no dialogue with a reply (graphs consultation and dispute_resolution)")
     return _scores("simulator", named, mode, options, notes=notes, failed=len(notes) > 1)

@@ -101,6 +101,9 @@ def simulator(
             show_default=False,
         ),
     ] = None,
+    tracker: Annotated[
+        bool, typer.Option(help="Off: the same patient (saps, medpmc) without states, holding the whole record.")
+    ] = True,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
     replies: Annotated[
@@ -127,7 +130,9 @@ def simulator(
         refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
     if page is not None and patient not in (None, judgement.patient):
         refuse(f"--page shows the figures of {judgement.patient}: leave out --patient {patient}")
-    context = _context(models or [])
+    if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or judgement.patient].settings):
+        refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
+    context = _context(models or []).model_copy(update={"tracker": tracker})
     kinds = {kind_of_source(file) for file in files or []}
     if len(kinds) > 1:
         refuse("name files of items, AIE's test files or runs, not several kinds at once")

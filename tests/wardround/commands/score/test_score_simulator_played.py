@@ -79,12 +79,14 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
     found = json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]
     assert found["TRACKING"]["n"] == 0 and found["ACCURACY"]["n"] == 3 and found["AVG_LEN"]["n"] == 6
     assert "medchain" in told.stdout and "[Human]" in told.stdout
+    assert "saps without tracker" in run(form, "--no-tracker").stdout
 
 
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
         ([{"id": 1, "raw_data": {"question": "x"}, "patient_test": {"0": {"C": {}}}}], [], "no test has a question"),
+        (None, ["--no-tracker", "--patient", "medchain"], "--no-tracker is for patients that have a tracker"),
         (None, ["--judged", "medpmc"], "--judged and --page are for files of items"),
         (None, ["--leave-out", "8"], "--leave-out 8: no such case"),
         (None, ["--leave-out", "7"], "no case is left"),

@@ -1,0 +1,30 @@
+"""The same patient without states: who speaks for it holds the whole record (AIE, figure 3a; Med-PMC, section 4.5)."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from cases.case import ExaminationRecord
+from cases.text.record_sentences import record_sentences
+from nodes.context import Context
+from nodes.node import node
+from nodes.patients.saps.state_tracker import TrackerState
+from nodes.state.patient_side import HeardState, turn_number
+from prompts import load_prompt
+
+
+def is_untracked(state: HeardState, context: Context) -> bool:
+    """Whether the tracker is off for this turn; the greeting is known for one without being tracked."""
+    begun = turn_number(state.get("dialogue", [])) > 1 or state.get("opened", False)
+    return begun and not context.tracker
+
+
+@node
+async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Everything on record is at hand for every turn, and nothing but the record is required."""
+    language = state["presentation"].language
+    everything = record_sentences(
+        state["patient_record"], state.get("examination_record", ExaminationRecord()), language
+    )
+    requirement = load_prompt("saps/requirements", runtime.context.language or language).render({"action": ""})[1]
+    return {"action": None, "released": [fact.text for fact in everything], "requirement": requirement}
