@@ -1,0 +1,178 @@
+"""What runs leave to train on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from cases.dialogues import Dialogue
+from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.recorded_runs import graded, write_run
+from wardround.analysis.hub_folder import write_folder
+from wardround.analysis.training_sets import preferences
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError
+from wardround.rating.marks import Mark
+from wardround.store.recorded_run import find_runs
+
+TIMES = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+    "Easter",
+    "Christmas",
+    "holidays",
+]
+SPOKEN = [("user", "I cough."), ("assistant", "Since when?"), ("user", "For a week."), ("assistant", "Any fever?")]
+
+
+def dialogue(name: str = "d1", **fields: Any) -> Dialogue:
+    messages = [{"role": role, "content": content} for role, content in SPOKEN]
+    return Dialogue.model_validate({"id": name, "messages": messages, "sections": {"complaint": 1}, **fields})
+
+
+def written(path: Path, *dialogues: Dialogue) -> Path:
+    path.write_text("".join(one.model_dump_json() + "\n" for one in dialogues), "utf-8")
+    return path
+
+
+def export(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_dialogue_is_a_line_of_messages_or_a_line_for_each_turn_that_answers_the_patient(tmp_path: Path) -> None:
+    source, out = written(tmp_path / "d.jsonl", dialogue()), tmp_path / "out.jsonl"
+    assert export("sft", source, "-o", out).exit_code == 0
+    assert [line["messages"] for line in lines(out)] == [[{"role": r, "content": c} for r, c in SPOKEN]]
+    assert export("sft", source, "-o", out, "--by-turn").exit_code == 0
+    assert [line["completion"][0]["content"] for line in lines(out)] == ["Since when?", "Any fever?"]
+    assert [len(line["prompt"]) for line in lines(out)] == [1, 3]
+
+
+def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(tmp_path: Path) -> None:
+    note = "Chief complaint: Cough for 3 weeks.\nHistory: He has had a dry cough for 3 weeks. No fever."
+    (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "a", "note": note}) + "\n", "utf-8")
+
+    days: dict[str, str] = {}
+
+    def answer(request: ChatRequest) -> Any:
+        if "section to write" not in request.text:
+            return None
+        title = request.text.split("The section to write: ")[1].split(". ")[0]
+        day = days.setdefault(title, TIMES[len(days)])
+        asked = f"How was your dry cough on {day}?" if "has to be mended" in request.text else f"How was it on [{day}]?"
+        return {"exchanges": [{"physician": asked, "patient": f"On {day} it was dry, for 3 weeks, without fever."}]}
+
+    with FakeServer(answer=answer, models=None) as server:
+        models = f"dialogue_writer=openai:m@{server.base_url}"
+        CliRunner().invoke(
+            app, ["reconstruct", str(tmp_path / "notes.jsonl"), "-o", str(tmp_path / "d.jsonl"), "--models", models]
+        )
+    kept = bool((tmp_path / "d.jsonl").read_text("utf-8"))
+    done = export("preference", tmp_path / "d.jsonl.work", "-o", tmp_path / "out.jsonl")
+    assert kept and done.exit_code == 0, (tmp_path / "d.failed.jsonl").read_text("utf-8")[:2000]
+    pair = lines(tmp_path / "out.jsonl")[0]
+    assert pair["by"] == "gates" and pair["case"] == "a"
+    assert "on [" in pair["rejected"][0]["content"] and "dry cough on" in pair["chosen"][0]["content"]
+    assert [message["role"] for message in pair["prompt"]] == ["system", "user"]
+    assert "has to be mended" not in pair["prompt"][1]["content"]
+
+
+@pytest.mark.parametrize("seats", [1, 3])
+def test_a_decision_that_was_objected_to_stands_against_the_one_that_was_accepted(tmp_path: Path, seats: int) -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.model == "feedback":
+            return {"accepted": "Plan 1" not in request.text or "Plan 2" in request.text, "reason": "No allergy asked."}
+        decision = {"items": ["Medication"], "plan": f"Plan {1 + ('No allergy' in request.text)}."}
+        if seats == 1:
+            return {"reasoning": "so", "decision": decision}
+        return {"reply": "Yes.", "decision": decision} if "reply" in (request.schema or {})["properties"] else decision
+
+    with FakeServer(answer=answer, models=None) as server:
+        asked = "treatment.general" if seats == 1 else "treatment.summarizing"
+        models = [f"{asked}=openai:m@{server.base_url}", f"treatment.feedback=openai:feedback@{server.base_url}"]
+        named = [part for model in models for part in ("--models", model)]
+        run = ["run", "--limit", "1", "--out", str(tmp_path / "run"), "--set", f"general_agents={seats}", *named]
+        done = CliRunner().invoke(app, run)
+        assert done.exit_code == 0, done.output
+    assert export("preference", tmp_path / "run", "-o", tmp_path / "out.jsonl").exit_code == 0
+    (pair,) = lines(tmp_path / "out.jsonl")
+    assert pair["by"] == "judges" and "treatment" in pair["id"]
+    chosen, rejected = (json.loads(pair[part][0]["content"]) for part in ("chosen", "rejected"))
+    assert chosen.keys() == rejected.keys()
+    assert "Plan 2." in str(chosen) and "Plan 1." in str(rejected)
+
+
+def consulted(path: Path, asked: str) -> Path:
+    turns = [("patient", "I cough."), ("doctor", asked), ("patient", "For a week.")]
+    told = [{"speaker": speaker, "text": text} for speaker, text in turns]
+    report = {"symptoms": "s", "examinations": "", "diagnosis": ["Caries"], "basis": "", "treatment": ""}
+    result = graded("dentistry-05", answers={"report": report, "dialogue": told})
+    return write_run(path, [result], graph="consultation")
+
+
+def test_of_two_consultations_the_one_that_most_judgements_prefer_is_chosen(tmp_path: Path) -> None:
+    runs = find_runs([consulted(tmp_path / "one", "Since when?"), consulted(tmp_path / "other", "Take this.")])
+
+    def mark(rater: str, value: int, question: str = "doctor_total") -> Mark:
+        item = {"run": "one", "against": "other", "case_id": "dentistry-05", "epoch": 0}
+        return Mark.model_validate({"rater": rater, "scale": "pairwise", "question": question, "value": value, **item})
+
+    (pair,) = preferences(runs, [mark("a", 1), mark("b", 1), mark("c", -1), mark("c", -1, "logic")])
+    assert pair["by"] == "raters" and [said["content"] for said in pair["prompt"]] == ["I cough."]
+    assert pair["chosen"][0]["content"] == "Take this." and pair["rejected"][0]["content"] == "Since when?"
+    assert not [*preferences(runs, [mark("a", 1), mark("b", -1)])]
+
+
+def test_the_folder_has_a_card_that_names_its_files_licence_and_limits(tmp_path: Path) -> None:
+    told = [dialogue(f"d{number}", department="Surgery", source="notes.jsonl") for number in range(40)]
+    counts = write_folder(tmp_path / "hub", told, [], "cc-by-4.0", held_out=0.25)
+    assert sum(count for name, count in counts.items() if name.startswith("sft/")) == 40
+    assert 4 <= counts["sft/validation.jsonl"] <= 16
+    _, front, text = (tmp_path / "hub" / "README.md").read_text("utf-8").split("---\n", 2)
+    card = yaml.safe_load(front)
+    named = [file["path"] for config in card["configs"] for file in config["data_files"]]
+    assert sorted(named) == sorted(counts) and card["license"] == "cc-by-4.0" and card["language"] == ["en"]
+    assert "not for care" in text and "notes.jsonl (40)" in text and "{" not in text
+    sections = lines(tmp_path / "hub" / "dialogues" / "train.jsonl")[0]["sections"]
+    assert sections == [{"name": "complaint", "begins": 1}]
+    again = write_folder(tmp_path / "hub", told[:3], [], "cc-by-4.0", held_out=0.0)
+    assert again == {"dialogues/train.jsonl": 3, "sft/train.jsonl": 3}
+    assert not (tmp_path / "hub" / "sft" / "validation.jsonl").exists()
+
+
+def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "thesis.tex").touch()
+    with pytest.raises(ConfigurationError, match="holds something else"):
+        write_folder(tmp_path / "theirs", [dialogue()], [], "mit", 0)
+    with pytest.raises(ConfigurationError, match="'d1'"):
+        write_folder(tmp_path / "new", [dialogue(), dialogue()], [], "mit", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("sft", "d.jsonl", "--by-turn", "--role", "doctor"), "--by-turn"),
+        (("sft", "gone.jsonl"), "gone.jsonl"),
+        (("preference", "d.jsonl"), "not a run directory"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "d.jsonl", dialogue())
+    refused = export(*arguments, "-o", "out.jsonl")
+    assert refused.exit_code == 2 and named in refused.stderr and not Path("out.jsonl").exists()

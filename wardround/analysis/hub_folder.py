@@ -1,0 +1,125 @@
+"""Dialogues as a data set folder of the Hugging Face Hub: JSON lines by configuration and split, and the card."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cases.dialogues import Dialogue
+from scoring.clini_eval.data_sheet import DataSheet, data_sheet
+from wardround.analysis.training_sets import Line, interviews
+from wardround.config.experiment import ConfigurationError
+from wardround.store.provenance import versions, write_whole
+
+CARD = "README.md"
+_FEW = 0.02  # a smaller share of the dialogues is too few to learn a department from
+_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+
+
+def write_folder(
+    folder: Path, dialogues: Sequence[Dialogue], preferred: Sequence[Line], license: str, held_out: float
+) -> dict[str, int]:
+    """Write the folder; how many lines each file has.
+
+    Args:
+        folder: new or empty, or written by this function before.
+        dialogues: of unique ids.
+        preferred: preference pairs, a configuration of their own; none if there are none.
+        license: of the notes and of what was made of them, by the Hub's identifier.
+        held_out: the share of dialogues that is the split ``validation``, drawn by their ids: the same note always.
+
+    Raises:
+        ConfigurationError: the folder holds something else, or two dialogues have one id.
+    """
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CARD).is_file())):
+        raise ConfigurationError(f"{folder}: holds something else; name a new folder with -o")
+    twice = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
+    if twice:
+        raise ConfigurationError(f"{len(twice)} ids stand twice ({twice[0]!r}, ...); write the sources apart")
+    kept: list[Dialogue] = []
+    validation: list[Dialogue] = []
+    for dialogue in dialogues:
+        (validation if _share(dialogue.id) < held_out else kept).append(dialogue)
+    sets: dict[str, dict[str, list[Line]]] = {
+        "dialogues": {"train": list(map(_row, kept)), "validation": list(map(_row, validation))},
+        "sft": {"train": list(interviews(kept)), "validation": list(interviews(validation))},
+        "preference": {
+            "train": [line for line in preferred if _share(line["case"]) >= held_out],
+            "validation": [line for line in preferred if _share(line["case"]) < held_out],
+        },
+    }
+    counts = {}
+    for name, splits in sets.items():
+        for split, lines in splits.items():
+            if lines:
+                (folder / name).mkdir(parents=True, exist_ok=True)
+                text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+                write_whole(folder / name / f"{split}.jsonl", text)
+                counts[f"{name}/{split}.jsonl"] = len(lines)
+            else:
+                (folder / name / f"{split}.jsonl").unlink(missing_ok=True)
+    write_whole(folder / CARD, _card(data_sheet(dialogues), dialogues, counts, license))
+    return counts
+
+
+def _share(name: str) -> float:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") / 2**32
+
+
+def _row(dialogue: Dialogue) -> Line:
+    """All of a dialogue; its sections as a list, for a column has one type."""
+    row = dialogue.model_dump()
+    return row | {"sections": [{"name": name, "begins": place} for name, place in dialogue.sections.items()]}
+
+
+def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int], license: str) -> str:
+    import yaml
+
+    configs = [
+        {
+            "config_name": name,
+            "data_files": [
+                {"split": Path(file).stem, "path": file} for file in counts if file.split("/", 1)[0] == name
+            ],
+            **({"default": True} if name == "dialogues" else {}),
+        }
+        for name in dict.fromkeys(file.split("/", 1)[0] for file in counts)
+    ]
+    size = next((name for most, name in _SIZES.items() if len(dialogues) < most), "1M<n<10M")
+    front = {
+        "license": license,
+        "language": sorted(sheet.languages),
+        "task_categories": ["text-generation"],
+        "tags": ["medical", "synthetic", "dialogue", "conversational"],
+        "size_categories": [size],
+        "configs": configs,
+    }
+    template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
+    rare = [name for name, count in sheet.departments.items() if count < _FEW * sheet.dialogues]
+    told = {
+        "dialogues": sheet.dialogues,
+        "turns": _figures(sheet),
+        "sources": _listed(dialogue.source or "not recorded" for dialogue in dialogues),
+        "ways": _listed(dialogue.strategy or "not recorded" for dialogue in dialogues),
+        "models": _listed(model for dialogue in dialogues for model in dialogue.models or ["not recorded"]),
+        "departments": _listed(dialogue.department or "not recorded" for dialogue in dialogues),
+        "rare": ", ".join(rare) or "none",
+        "files": "\n".join(f"- `{file}`: {count} lines" for file, count in counts.items()),
+        "version": versions(["wardround"])["wardround"] or "",
+        "license": license,
+    }
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{template.format(**told)}"
+
+
+def _figures(sheet: DataSheet) -> str:
+    shown = [sheet.average_turns, sheet.average_words_physician, sheet.average_words_patient]
+    means = ["-" if value is None else f"{value:.1f}" for value in shown]
+    return (
+        f"{sheet.min_turns} to {sheet.max_turns} turns, {means[0]} on average; {means[1]} words in a physician's "
+        + (f"utterance, {means[2]} in a patient's")
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in Counter(names).most_common())
