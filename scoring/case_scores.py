@@ -83,6 +83,7 @@ class Suite:
         stages: the columns through which errors carry over, in order; none if the columns are no stages.
         ends: the least and the most that a published column can be, but for those of `neither`.
         neither: columns of which neither more nor less is better.
+        judged: the published columns that a judge decides.
         notes: what a reader of the table must know, such as the range of the scores.
         metrics: the columns that were added, by name.
     """
@@ -95,6 +96,7 @@ class Suite:
     stages: tuple[str, ...] = ()
     ends: Ends | None = None
     neither: Collection[str] = ()
+    judged: Collection[str] = ()
     notes: str = ""
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
 

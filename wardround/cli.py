@@ -20,6 +20,7 @@ from wardround.commands.experiments import experiments_app
 from wardround.commands.export import export_app
 from wardround.commands.floors import floors
 from wardround.commands.graph import graph, known_graphs
+from wardround.commands.judges import judges
 from wardround.commands.memory import memory_app
 from wardround.commands.printing import Plain, echo
 from wardround.commands.rate import rate
@@ -76,6 +77,7 @@ app.command()(report)
 app.command()(doctor)
 app.command()(consult)
 app.command()(rate)
+app.command()(judges)
 app.command()(reconstruct)
 app.command()(tune)
 app.command(cls=names_in_help(known_graphs))(graph)

@@ -53,6 +53,7 @@ def _suite(name: str, told: bool, how: str) -> Suite:
         partial(score, told=told),
         needs=frozenset({"dialogue"}),
         neither=(*STATISTICS, ASSESSED, ASSESSABLE),
+        judged=(*MAINS, TOTAL),
         notes=f"Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted. {how}",
     )
 

@@ -20,4 +20,5 @@ suite = Suite(
     averaged=True,
     stages=tuple(dict.fromkeys(stage.column[0] for stage in STAGES.values() if stage.column and stage.breaks)),
     ends=(0.0, 1.0),
+    judged=("examination", "diagnosis"),
 )

@@ -53,5 +53,6 @@ suite = Suite(
     score,
     needs=frozenset({"report"}),
     ends=ENDS,
+    judged=PARTS,
     notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
 )

@@ -1,5 +1,6 @@
 """Options that several commands have in common."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -14,6 +15,11 @@ Settings = Annotated[
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")]
 Engine = Annotated[Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")]
+Runs = Annotated[
+    list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False)
+]
+CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.")]
 Address = Annotated[
     str | None, typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own")
 ]

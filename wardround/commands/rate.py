@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.exits import exits, refuse
+from wardround.commands.options import CsvFolder, JsonFile, Runs
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -14,13 +15,9 @@ if TYPE_CHECKING:
     from wardround.rating.scales import Name
     from wardround.store.recorded_run import RecordedRun
 
-_PRINTED = 20  # rows of a table
-
 
 def rate(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False)
-    ],
+    runs: Runs,
     scale: Annotated[
         Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise"],
         typer.Option(
@@ -39,12 +36,8 @@ def rate(
     summary: Annotated[
         bool, typer.Option("--summary", help="Serve nothing; print what has been judged so far.")
     ] = False,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.")
-    ] = None,
+    csv: CsvFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Open a page on which people judge the runs' consultations, blinded and each in an order of their own.
 
@@ -72,23 +65,11 @@ def rate(
 
 def _tell(runs: "Sequence[RecordedRun]", scale: "Name", file: Path, csv: Path | None, json_file: Path | None) -> None:
     """Print the tables, and write them where that is wanted."""
-    import json
-    from dataclasses import replace
-
     from wardround.rating.agreement import tables_of
     from wardround.rating.marks import read_marks
-    from wardround.store.provenance import write_whole
-    from wardround.tables.terminal import print_table
+    from wardround.tables.terminal import tell
 
     tables = tables_of(runs, scale, read_marks(file))
     if not tables:
         echo(f"{file}: nothing of scale {scale} has been judged yet")
-    for table in tables:
-        print_table(replace(table, rows=table.rows[:_PRINTED]))
-        if csv is not None:
-            csv.mkdir(parents=True, exist_ok=True)
-            write_whole(csv / f"{table.name}.csv", table.csv)
-    if json_file is not None:
-        write_whole(
-            json_file, json.dumps({table.name: list(table.rows) for table in tables}, ensure_ascii=False, indent=2)
-        )
+    tell(tables, csv, json_file)

@@ -40,7 +40,7 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
             )
     seen: dict[str, str] = {}
     for name, run in runs.items():
-        for role, spec in {**_patients_side(run), JUDGES: _judge(run)}.items():
+        for role, spec in {**patients_side(run), JUDGES: _judge(run)}.items():
             on_purpose = any(place[0] == JUDGES if role == JUDGES else place == ("models", role) for place in swept)
             if seen.setdefault(role, spec) != spec and not on_purpose:
                 raise ConfigurationError(
@@ -59,7 +59,8 @@ def _cast(experiment: Experiment) -> Iterator[tuple[str, str]]:
         yield JUDGES, OFFLINE
 
 
-def _patients_side(experiment: Experiment) -> dict[str, str]:
+def patients_side(experiment: Experiment) -> dict[str, str]:
+    """Who plays the patient and what stands behind it: the model of each role."""
     context = experiment.context
     if "patient" not in CONTEXTS[experiment.graph].model_fields:
         return {}

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.metrics.comparison import spearman
@@ -17,20 +17,40 @@ from wardround.tables.table import Column, Table, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
-Votes = Mapping[Key, Mapping[str, int]]  # of one question: by item, each rater's value
+Votes = Mapping[Key, Mapping[str, float]]  # of one question: by item, each rater's value
 
 
 def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
     """What the judgements of one scale come to: means, agreement, correlation with scores, and what to read again."""
-    known = {run.name for run in runs}
-    told = [mark for mark in marks if mark.scale == scale and {mark.run, mark.against or mark.run} <= known]
-    by_question: dict[str, dict[Key, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-    for mark in told:
-        by_question[mark.question][mark.item][mark.rater] = mark.value
-    asked = [question.key for question in scale_of(scale, "en").questions if question.key in by_question]
-    votes = {key: by_question[key] for key in asked}
-    made = [_means(scale, votes), _agreement(votes), _beside_scores(runs, scale, votes), _disagreements(votes)]
+    votes = votes_of(runs, scale, marks)
+    made = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
+    made += [_beside_scores(runs, scale, votes), _disagreements(votes)]
     return [table for table in made if table.rows]
+
+
+def votes_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
+    """The judgements of runs on a scale, by question, item and rater."""
+    known = {run.name for run in runs}
+    by_question: dict[str, dict[Key, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for mark in marks:
+        if mark.scale == scale and {mark.run, mark.against or mark.run} <= known:
+            by_question[mark.question][mark.item][mark.rater] = mark.value
+    asked = [question.key for question in scale_of(scale, "en").questions if question.key in by_question]
+    return {key: by_question[key] for key in asked}
+
+
+def people_of(scale: Name, votes: Mapping[str, Votes]) -> dict[str, dict[Key, float]]:
+    """People's mean of each item by the score that measures the same: the sum of its questions, if all are answered."""
+    columns: dict[str, list[str]] = defaultdict(list)
+    for question in scale_of(scale, "en").questions:
+        columns[question.column].append(question.key)
+    found: dict[str, dict[Key, float]] = defaultdict(dict)
+    for column, questions in columns.items():
+        for item in votes.get(questions[0], {}):
+            given = [votes.get(question, {}).get(item) for question in questions]
+            if all(given):
+                found[column][item] = sum(sum(values.values()) / len(values) for values in given if values)
+    return found
 
 
 def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
@@ -58,7 +78,8 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     return Table("ratings", "What people judged", columns, rows, [note])
 
 
-def _agreement(votes: Mapping[str, Votes]) -> Table:
+def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
+    """Krippendorff's alpha of who judged the same items, with its interval, and how often all said the same."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         shared = [values for values in by_item.values() if len(values) > 1]
@@ -79,10 +100,10 @@ def _agreement(votes: Mapping[str, Votes]) -> Table:
         Column("items", "Items"),
     ]
     note = "Krippendorff's alpha (interval distance) over items with two raters or more; percentile bootstrap of items."
-    return Table("agreement", "How far people agree", columns, rows, [note])
+    return Table(name, title, columns, rows, [note])
 
 
-def _interval(shared: Sequence[Mapping[str, int]]) -> tuple[float, float] | None:
+def _interval(shared: Sequence[Mapping[str, float]]) -> tuple[float, float] | None:
     """The 95 % interval of alpha by resampling items; None where too many resamples have no alpha."""
     draw = random.Random(_SEED)
     resampled = (alpha(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))
@@ -94,34 +115,24 @@ def _interval(shared: Sequence[Mapping[str, int]]) -> tuple[float, float] | None
 
 def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str, Votes]) -> Table:
     """Rank correlation of people's mean with the run's own score of the same thing, over all runs' cases."""
-    columns: dict[str, list[str]] = defaultdict(list)
-    for question in scale_of(scale, "en").questions:
-        columns[question.column].append(question.key)
     scores = {(run.name, "", *result.key): result.scores for run in runs for result in run.scored}
     rows = []
-    for column, questions in columns.items():
-        pairs = list(_pairs(column, questions, votes, scores))
-        if len(pairs) >= 3:
-            found = spearman(pairs)
-            rows.append({"score": column, "rho": found.rho, "p": found.p, "n": found.n})
+    for column, given in people_of(scale, votes).items():
+        of_runs = {item: score for item in given if (score := scores.get(item, {}).get(column)) is not None}
+        if len(of_runs) >= 3:
+            found = spearman([(given[item], score) for item, score in of_runs.items()])
+            low, high = found.ci95 or (None, None)
+            rows.append({"score": column, "rho": found.rho, "low": low, "high": high, "p": found.p, "n": found.n})
     shown = [
         Column("score", "Score", key=True),
         Column("rho", "Rho"),
+        Column("low", "From", "95 % interval"),
+        Column("high", "To", "95 % interval"),
         Column("p", "p", form=".3f"),
         Column("n", "Items"),
     ]
     note = "Spearman's correlation of people's mean with the score in the run, of whatever judge or rule gave it."
     return Table("beside_scores", "People beside the runs' scores", shown, rows, [note])
-
-
-def _pairs(
-    column: str, questions: Sequence[str], votes: Mapping[str, Votes], scores: Mapping[Key, Mapping[str, float | None]]
-) -> Iterator[tuple[float, float]]:
-    for item, of_run in scores.items():
-        given = [votes.get(question, {}).get(item) for question in questions]
-        score = of_run.get(column)
-        if score is not None and all(given):
-            yield sum(sum(values.values()) / len(values) for values in given if values), score
 
 
 def _disagreements(votes: Mapping[str, Votes]) -> Table:

@@ -1,6 +1,10 @@
 """Tables on a terminal."""
 
+import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import rich.table
 from rich.console import Console
@@ -8,7 +12,10 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from wardround.commands.printing import printable
+from wardround.store.provenance import write_whole
 from wardround.tables.table import Shown, Table
+
+_PRINTED = 20  # rows of a table
 
 
 def print_table(table: Table) -> None:
@@ -21,6 +28,22 @@ def print_table(table: Table) -> None:
     console.print(drawn)
     for note in table.notes:
         console.print(Text(printable(note)))
+
+
+def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
+    """Print tables, the first rows of long ones, and write them whole where that is wanted.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    for table in tables:
+        print_table(replace(table, rows=table.rows[:_PRINTED]))
+        if csv is not None:
+            csv.mkdir(parents=True, exist_ok=True)
+            write_whole(csv / f"{table.name}.csv", table.csv)
+    if json_file is not None:
+        content = {table.name: list(table.rows) for table in tables}
+        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def rich_table(table: Table) -> rich.table.Table:

@@ -1,0 +1,121 @@
+"""Judges held beside people and beside each other: what each table tells, and that it cannot be missed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import wardround
+from tests.support.recorded_runs import ENGLISH, graded, write_run
+from tests.wardround.rating.test_rating import consulted, mark
+from wardround.rating.judges import AS_RUN, JudgedAnswer, Judgements, family, tables_of
+from wardround.rating.marks import FILE, Marks
+from wardround.tables.table import Table
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("openai:gpt-4o-mini", "gpt"),
+        ("openai:o3-mini", "gpt"),
+        ("openai:meta-llama/Meta-Llama-3-8B@http://localhost:8000/v1", "llama"),
+        ("ollama:qwen2.5:7b", "qwen"),
+        ("hf:/models/Qwen2-7B/", "qwen"),
+        ("offline", None),
+    ],
+)
+def test_the_family_of_a_model_is_told_by_its_name_whoever_serves_it(spec: str, name: str | None) -> None:
+    assert family(spec) == name
+
+
+def answered(favour: float, cases: int = 12) -> Judgements:
+    """Two doctors on the same cases; the judge of the first one's family gives that one so much more."""
+    answers = []
+    for number in range(cases):
+        for run, own in (("gpt", True), ("claude", False)):
+            one = JudgedAnswer((run, "", f"c{number}", 0), frozenset([run]), {"diagnosis": 10 * number + own})
+            worth = 1.0 + number % 3
+            one.scores["diagnosis"] = {"openai:gpt-4o": worth + favour * own, "offline": worth}
+            answers.append(one)
+    judges = {"openai:gpt-4o": "gpt", "offline": None}
+    return Judgements({"diagnosis": "Diagnosis"}, judges, answers, ".2f")
+
+
+def table(tables: list[Table], name: str) -> Table:
+    return next(one for one in tables if one.name == name)
+
+
+@pytest.mark.parametrize("favour", [0.0, 0.5])
+def test_what_a_judge_gives_to_its_own_family_beyond_what_others_give_is_told(favour: float) -> None:
+    (row,) = table(tables_of(answered(favour)), "self_preference").rows
+    assert (row["judge"], row["family"], row["gain_n"]) == ("openai:gpt-4o", "gpt", 12)
+    assert row["gain_mean"] == favour and (row["p"] < 0.01) == bool(favour)
+
+
+def test_a_better_doctor_of_the_same_family_is_no_self_preference() -> None:
+    found = answered(0.0)
+    for one in found.answers:
+        for judge in one.scores["diagnosis"]:
+            one.scores["diagnosis"][judge] += "gpt" in one.families
+    assert table(tables_of(found), "self_preference").rows[0]["gain_mean"] == 0
+
+
+def test_people_measure_self_preference_where_no_other_judge_does() -> None:
+    found = answered(0.5)
+    for one in found.answers:
+        del one.scores["diagnosis"]["offline"]
+    assert not any(one.name == "self_preference" for one in tables_of(found))
+    people = {"diagnosis": {one.key: 2.0 for one in found.answers}}
+    assert table(tables_of(found, people), "self_preference").rows[0]["gain_mean"] == 0.5
+
+
+def test_a_judge_who_goes_by_length_is_seen_beside_people_who_do_not() -> None:
+    found = answered(0.0)
+    for one in found.answers:
+        one.scores["diagnosis"]["openai:gpt-4o"] = float(one.lengths["diagnosis"])
+    people = {"diagnosis": {one.key: one.scores["diagnosis"]["offline"] for one in found.answers}}
+    rows = {row["judge"]: row for row in table(tables_of(found, people), "judges").rows}
+    assert rows["openai:gpt-4o"]["length"] == pytest.approx(1) and rows["openai:gpt-4o"]["length_p"] < 0.01
+    assert abs(rows["people"]["length"]) < 0.5 and rows["offline"]["people"] == pytest.approx(1)
+    assert rows["openai:gpt-4o"]["people"] < 0.5
+    assert rows["offline"]["people_low"] < rows["offline"]["people_high"] == 1
+    agree = table(tables_of(found, people), "judges_agree").rows[0]
+    assert agree["alpha"] < 0.5 and agree["items"] == 24
+
+
+def test_the_command_judges_runs_again_and_reads_what_people_judged(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one", grade=4.0)
+    kept = Marks(run.path / FILE)
+    for case_id, value in zip(ENGLISH, (1, 3), strict=True):
+        kept.add(mark("a", "diagnosis", value, case_id))
+    told = wardround("judges", run.path, "--judge", "offline", "--json", tmp_path / "j.json", "--csv", tmp_path)
+    assert told.exit_code == 0, told.output
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
+    of_diagnosis = {row["judge"]: row for row in rows if row["score"] == "Diagnosis"}
+    assert of_diagnosis.keys() == {AS_RUN, "offline", "panel", "people"}
+    assert (of_diagnosis[AS_RUN]["mean_mean"], of_diagnosis["offline"]["mean_mean"]) == (4.0, 1.0)
+    assert of_diagnosis["people"]["mean_mean"] == 2.0 and of_diagnosis["offline"]["people_n"] == 2
+    assert (tmp_path / "judges.csv").exists() and "Rank correlation with people" in told.stdout
+
+
+def test_scores_of_people_from_elsewhere_stand_by_the_names_of_the_scores(tmp_path: Path) -> None:
+    run, file = consulted(tmp_path / "one"), tmp_path / "people.csv"
+    file.write_text("case,treatment\n" + "".join(f"{case_id},3\n" for case_id in ENGLISH), "utf-8")
+    told = wardround("judges", run.path, "--human", file, "--json", tmp_path / "j.json")
+    assert told.exit_code == 0, told.output
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
+    assert [row["mean_mean"] for row in rows if row["judge"] == "people"] == [3.0]
+
+
+def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> None:
+    one = consulted(tmp_path / "one").path
+    other = write_run(tmp_path / "two", [graded("a")], graph="consultation", suite="medpmc")
+    assert "asks no judge" in wardround("judges", other).stderr
+    assert "only runs of one suite" in wardround("judges", one, other).stderr
+    assert "a person cannot be asked" in wardround("judges", one, "--judge", "human").stderr
+    assert "there is no such file" in wardround("judges", one, "--marks", tmp_path / "none.jsonl").stderr
+    file = tmp_path / "people.csv"
+    for text, wrong in (("case,taste\nx,1\n", "taste is no judged score"), ("case,basis\nx,1\n", "none of its cases")):
+        file.write_text(text, "utf-8")
+        told = wardround("judges", one, "--human", file)
+        assert told.exit_code == 2 and wrong in told.stderr

@@ -1,0 +1,217 @@
+"""How far judges can be trusted: with each other, beside people, and where what should not matter decides.
+
+Every answer of the runs is scored by each judge. Length, and who wrote an answer, should not matter; position is told
+of two consultations (:mod:`scoring.aie.pairwise`), as one by itself has none.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scoring.metrics.comparison import paired_difference, spearman
+from scoring.metrics.samples import mean
+from scoring.metrics.statistics import estimate
+from wardround.analysis.rescoring import rescore
+from wardround.config.cast import patients_side
+from wardround.config.experiment import ConfigurationError, judging_roles
+from wardround.rating.agreement import agreement_table
+from wardround.rating.items import Key
+from wardround.report.case_sections import dialogue_of, pairs_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.traces import read_trace
+from wardround.tables.scores import score_form
+from wardround.tables.table import SPREAD, Column, Table, measured
+
+AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
+_NO_NAMES = frozenset({"meta", "chat"})  # with which names of models begin that belong to different families
+_FAMILIES = {"chatgpt": "gpt", "o": "gpt", "codellama": "llama", "qwq": "qwen"}
+
+Marks = Mapping[str, Mapping[Key, float]]  # by score: what people gave to each answer
+
+
+@dataclass
+class JudgedAnswer:
+    """One answer, and what each judge gives it.
+
+    Attributes:
+        key: run, nothing, case and epoch.
+        families: of the models that answered as doctors.
+        lengths: by score, the characters of what is judged.
+        scores: by score, each judge's.
+    """
+
+    key: Key
+    families: frozenset[str]
+    lengths: dict[str, int]
+    scores: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The answers of some runs under several judges.
+
+    Attributes:
+        titles: of the judged scores, by name.
+        judges: who judged, with the family of the model; None of rules, and where several judged.
+        answers: all that anybody judged.
+        form: how scores are written.
+    """
+
+    titles: Mapping[str, str]
+    judges: Mapping[str, str | None]
+    answers: Sequence[JudgedAnswer]
+    form: str
+
+
+async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgements:
+    """Have the answers of runs judged by each of these models, beside whoever judged them when they were run.
+
+    Raises:
+        ConfigurationError: the runs are of several suites, or of one that asks no judge; their cases have changed.
+        ModelSpecError: a judge cannot be used.
+    """
+    suite = runs[0].suite
+    if any(run.suite is not suite for run in runs):
+        raise ConfigurationError(
+            f"only runs of one suite: {', '.join(f'{run.name}: {run.suite.name}' for run in runs)}"
+        )
+    titles = {name: suite.titles[name] for name in suite.judged}
+    if not titles:
+        raise ConfigurationError(f"suite {suite.name!r} asks no judge: its scores are computed")
+    answers: dict[Key, JudgedAnswer] = {}
+    specs: set[str] = set()
+    for run in runs:
+        specs |= {spec for role in judging_roles() for spec in run.models.get(role, ())}
+        families = frozenset(filter(None, map(family, _doctors(run))))
+        for result in run.each_answered():
+            if result.scored:
+                key = (run.name, "", *result.key)
+                answers[key] = JudgedAnswer(key, families, _lengths(run, result, titles))
+                _take(answers[key], AS_RUN, result, titles)
+        for judge in dict.fromkeys(judges):
+            again, _ = await rescore(run.path, {"default": judge})
+            for result in again:
+                if result.scored:
+                    _take(answers[run.name, "", *result.key], judge, result, titles)
+    blocks = runs[0].experiment.model
+    own = {judge: family(blocks[judge].spec if judge in blocks else judge) for judge in dict.fromkeys(judges)}
+    who: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
+    return Judgements(titles, who, list(answers.values()), score_form(suite))
+
+
+def family(spec: str) -> str | None:
+    """The family of a model, by the first word of its name: gpt, claude, qwen, whoever serves it. None of no model."""
+    name = spec.partition(":")[2].partition("@")[0].rstrip("/").rpartition("/")[2].lower()
+    words = (_FAMILIES.get(word, word) for word in re.findall("[a-z]+", name) if word not in _NO_NAMES)
+    return next(words, None)
+
+
+def tables_of(found: Judgements, people: Marks | None = None) -> list[Table]:
+    """The tables: each judge beside people and beside length, how far judges agree, and self-preference."""
+    told = people or {}
+    made = [_beside(found, told), agreement_table(_votes(found), "judges_agree", "How far judges agree")]
+    made.append(_self_preference(found, told))
+    return [table for table in made if table.rows]
+
+
+def _take(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, str]) -> None:
+    for name in names:
+        if (score := result.scores.get(name)) is not None:
+            answer.scores[name][judge] = score
+
+
+def _doctors(run: RecordedRun) -> Iterator[str]:
+    others = {*judging_roles(), *patients_side(run.experiment)}
+    yield from (spec for role, specs in run.models.items() if role not in others for spec in specs)
+
+
+def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict[str, int]:
+    parts = pairs_of(result.answers, None)
+    said = sum(len(text) for _, text in dialogue_of(result.answers, lambda: read_trace(run.trace_file(result)).calls))
+    return {name: len(parts[name][0]) if name in parts else said for name in names}
+
+
+def _beside(found: Judgements, people: Marks) -> Table:
+    rows: list[dict[str, Any]] = []
+    for name, title in found.titles.items():
+        by_judge = {
+            judge: {one.key: one.scores[name][judge] for one in found.answers if judge in one.scores[name]}
+            for judge in found.judges
+        }
+        if len(found.judges) > 1:
+            shared = [one for one in found.answers if len(one.scores[name]) == len(found.judges)]
+            by_judge[PANEL] = {one.key: mean(list(one.scores[name].values())) or 0.0 for one in shared}
+        human = dict(people.get(name, {}))
+        if human:
+            by_judge[PEOPLE] = human
+        lengths = {one.key: float(one.lengths[name]) for one in found.answers}
+        for judge, scores in by_judge.items():
+            beside = spearman([(scores[key], human[key]) for key in scores if key in human and judge != PEOPLE])
+            length = spearman([(scores[key], lengths[key]) for key in scores if key in lengths])
+            average = estimate(scores.values(), [key[2] for key in scores])
+            rows.append({"score": title, "judge": judge, **measured({"mean": average})})
+            for part, one in (("people", beside), ("length", length)):
+                low, high = one.ci95 or (None, None)
+                rows[-1] |= {part: one.rho, f"{part}_low": low, f"{part}_high": high, f"{part}_p": one.p}
+                rows[-1] |= {f"{part}_n": one.n}
+    columns = [
+        Column("score", "Score", key=True),
+        Column("judge", "Judge", key=True),
+        Column("mean", "Mean", form=found.form, mean=True),
+    ]
+    for part, group in (("people", "Rank correlation with people"), ("length", "with length")):
+        if part == "length" or people:
+            columns += [Column(part, "rho", group), Column(f"{part}_low", "from", group)]
+            columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, ".3f")]
+            columns += [Column(f"{part}_n", "n", group)]
+    notes = [
+        "With length: characters of what is judged. A better answer may be longer; compare with people, or with each "
+        "other.",
+        f"{AS_RUN}: whoever judged when it was run. {PANEL}: the mean of all judges.",
+        f"{SPREAD}.",
+    ]
+    if not people:
+        notes.append("No marks of people: `wardround rate RUN`, or --human CSV.")
+    return Table("judges", "Judges", columns, rows, notes)
+
+
+def _votes(found: Judgements) -> dict[str, dict[Key, dict[str, float]]]:
+    return {
+        title: {one.key: one.scores[name] for one in found.answers if one.scores[name]}
+        for name, title in found.titles.items()
+    }
+
+
+def _self_preference(found: Judgements, people: Marks) -> Table:
+    """What a judge gives to doctors of its own family beyond what the others give them, less the same of the rest."""
+    rows: list[dict[str, Any]] = []
+    for judge, own in found.judges.items():
+        for name, title in found.titles.items() if own else ():
+            gains: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
+            for one in found.answers:
+                # A judge of the doctor's family is no measure for another of that family.
+                others = [s for other, s in one.scores[name].items() if other != judge and found.judges[other] != own]
+                others += [people[name][one.key]] if one.key in people.get(name, {}) else []
+                given = one.scores[name].get(judge)
+                if given is not None and others and one.families:
+                    gains[own in one.families][one.key[2]].append(given - sum(others) / len(others))
+            paired = paired_difference(gains[True], gains[False])
+            if paired.difference.n:
+                gain = measured({"gain": paired.difference})
+                rows.append({"judge": judge, "family": own, "score": title, **gain, "p": paired.permutation_p})
+    columns = [
+        Column("judge", "Judge", key=True),
+        Column("family", "Family", key=True),
+        Column("score", "Score", key=True),
+        Column("gain", "Own family's gain", form=f"+{found.form}", mean=True),
+        Column("gain_n", "Cases"),
+        Column("p", "p", form=".3f"),
+    ]
+    note = (
+        "How much more than people and judges of other families a judge gives to doctors of its own family, less how "
+        "much more it gives to other doctors, case by case; above 0 it favours its own. p: permutation test."
+    )
+    return Table("self_preference", "Self-preference", columns, rows, [note, f"{SPREAD}."])
