@@ -31,6 +31,7 @@ from wardround.commands.run import known_names, run
 from wardround.commands.score import score_app
 from wardround.commands.tables import tables
 from wardround.commands.tune import tune
+from wardround.commands.view import view
 
 ENVIRONMENT_FILE = ".env"
 # The file may have come with somebody else's folder: it gives keys, and says neither whom they are sent to nor what
@@ -74,6 +75,7 @@ app.command()(compare)
 app.command()(tables)
 app.command()(floors)
 app.command()(report)
+app.command()(view)
 app.command()(doctor)
 app.command()(consult)
 app.command()(rate)

@@ -8,7 +8,8 @@ from itertools import combinations
 from cases import Case
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.scales import Name
-from wardround.report.case_sections import dialogue_of, pairs_of
+from wardround.report.case_sections import pairs_of
+from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
@@ -84,7 +85,7 @@ def _shown(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Shown]]:
 
 def _as_shown(run: RecordedRun, result: Result) -> Shown:
     return Shown(
-        dialogue_of(result.answers, lambda: read_trace(run.trace_file(result)).calls),
+        [(said.speaker, said.text) for said in said_in(result.answers, lambda: read_trace(run.trace_file(result)))],
         {part: given for part, (given, _) in pairs_of(result.answers, run.cases[result.case_id]).items()},
     )
 

@@ -18,7 +18,8 @@ from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
-from wardround.report.case_sections import dialogue_of, pairs_of
+from wardround.report.case_sections import pairs_of
+from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
@@ -130,7 +131,7 @@ def _doctors(run: RecordedRun) -> Iterator[str]:
 
 def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict[str, int]:
     parts = pairs_of(result.answers, None)
-    said = sum(len(text) for _, text in dialogue_of(result.answers, lambda: read_trace(run.trace_file(result)).calls))
+    said = sum(len(one.text) for one in said_in(result.answers, lambda: read_trace(run.trace_file(result))))
     return {name: len(parts[name][0]) if name in parts else said for name in names}
 
 

@@ -1,20 +1,21 @@
 """One case of a run in full: dialogue, decisions, judged answers, errors."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cases import Case
-from cases.dialogues import PATIENT, PHYSICIAN
+from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm.trace import Call, Trace
 from nodes.state.collaboration import Collaboration
-from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
+from scoring.metrics.set_overlap import canonical_items
 from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
+from wardround.report.course import Passage, Said, passages_of, said_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
 from wardround.store.traces import read_trace
@@ -31,18 +32,32 @@ class CaseSection:
         result: how the case ended.
         file: where its trace stands.
         trace: its calls and events.
-        dialogue: who said what.
+        dialogue: what was said.
         judged: the title of each score, what was answered, what the key says, the score, and what the judge says to it.
+        passages: the parts of the course in their order, with what each decided.
+        orders: the examinations that were ordered, beside the key's.
         collaboration: how several doctors came to one report.
+        case: what it was about; None if the case file is not there any more.
     """
 
     anchor: str
     result: Result
     file: str
     trace: Trace
-    dialogue: Sequence[tuple[str, str]]
+    dialogue: Sequence[Said]
     judged: Sequence[tuple[str, str, str, str, str]]
+    passages: Sequence[Passage]
+    orders: "Orders | None"
     collaboration: Collaboration | None
+    case: Case | None
+
+
+class Orders(NamedTuple):
+    """The closed examination items of a case: asked for and in the key, asked for alone, in the key alone."""
+
+    wanted: Sequence[str]
+    needless: Sequence[str]
+    missing: Sequence[str]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
@@ -54,9 +69,12 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         result=result,
         file=file.name,
         trace=trace,
-        dialogue=dialogue_of(answers, lambda: trace.calls),
+        dialogue=said_in(answers, lambda: trace),
         judged=list(_judged(run, result, case, _analyses(trace.calls))),
+        passages=passages_of(result, trace.calls),
+        orders=_orders(answers, case),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
+        case=case,
     )
 
 
@@ -64,20 +82,6 @@ def in_brief(answer: Any) -> str:
     """An answer as text, the beginning of a long one; all of it stands in the trace file."""
     text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
-
-
-def dialogue_of(answers: RunAnswers | None, calls: Callable[[], Sequence[Call]]) -> list[tuple[str, str]]:
-    """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
-    if isinstance(answers, ConsultationAnswers) and answers.dialogue:
-        return [(turn.speaker, turn.text) for turn in answers.dialogue]
-    if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
-        names = {PHYSICIAN: "physician", PATIENT: "patient"}
-        return [(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
-    return [
-        (call.role, call.answer["text"])
-        for call in calls()
-        if call.stage == "history_taking" and isinstance(call.answer, dict) and isinstance(call.answer.get("text"), str)
-    ]
 
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:
@@ -111,6 +115,18 @@ def _judged(
     for name, title in titles.items():
         if name not in pairs and name in result.scores:
             yield title, "", "", _score(result, name), ""
+
+
+def _orders(answers: RunAnswers | None, case: Case | None) -> Orders | None:
+    if case is None or not isinstance(answers, Answers | ConsultationAnswers):
+        return None
+    given, key = (canonical_items(items, EXAMINATION_ITEMS) for items in (answers.orders, case.key.examination_items))
+
+    def named(items: frozenset[str]) -> list[str]:
+        ours = [item for item in EXAMINATION_ITEMS.names if item in items]
+        return [*(label(item, case.language) for item in ours), *sorted(items - set(ours))]
+
+    return Orders(named(given & key), named(given - key), named(key - given))
 
 
 def _score(result: Result, name: str) -> str:

@@ -3,9 +3,11 @@
 import itertools
 import json
 import os
-import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -16,6 +18,7 @@ from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import count_unscored
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
+from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import go_through
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -28,11 +31,11 @@ from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
     from matplotlib.figure import Figure
 
 REPORT = "report.html"
 _LISTED_CASES = 2_000
+_ROOM = Path(__file__).parent
 Key = tuple[str, int]
 
 
@@ -50,15 +53,14 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     findings = go_through(run)
     files = {run.trace_file(result).stem: (result.case_id, result.epoch) for result in run.results}
     anchors = {(one.result.case_id, one.result.epoch): one.anchor for one in sections}
-    made = make_tables([run], ("error_propagation", "consensus", "ends"))
     listed = _listed(run.results)
     text = environment().get_template("run.html.jinja").render(
         run=run,
         configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
-        scores=_scores_table(run),
-        unscored=_unscored_table(run),
-        tables=[_of_one_run(table) for one in made for table in one.tables],
-        figures=_figures(made),
+        scores=scores_table(run),
+        unscored=unscored_table(run),
+        tables=one_run_tables(run),
+        flows=error_flows(run),
         roles=_of_one_run(roles_table([(run.name, findings.tallies)])) if findings.tallies else None,
         findings=findings,
         flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
@@ -94,20 +96,42 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     return file
 
 
-def environment() -> "Environment":
-    """The templates of our pages."""
+def environment(*rooms: Path) -> "Environment":
+    """The templates of our pages, and those of other rooms."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader([_ROOM, *rooms]),
         autoescape=True,  # whatever a case, a patient or a model said stays text
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["in_brief"] = in_brief
-    environment.globals["judging"] = JUDGING
+    environment.filters |= {"in_brief": in_brief, "in_full": partial(json.dumps, ensure_ascii=False, indent=1)}
+    environment.globals |= {
+        "judging": JUDGING, "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
+    }  # fmt: skip
     return environment
+
+
+def policy(*, served: bool = False) -> str:
+    """What a page may do: have its style, run its script, show pictures that it holds; nothing from elsewhere.
+
+    Args:
+        served: whether it may also ask the server that it came from.
+    """
+    style, script = (b64encode(sha256(_read(name).encode()).digest()).decode() for name in ("page.css", "page.js"))
+    more = "connect-src 'self'; form-action 'self'; frame-ancestors 'none'" if served else "form-action 'none'"
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
+        f"img-src data:; base-uri 'none'; {more}"
+    )
+
+
+@cache
+def _read(name: str) -> str:
+    return _ROOM.joinpath(name).read_text("utf-8")
 
 
 def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
@@ -139,12 +163,18 @@ def _key(result: Result) -> Key:
     return result.case_id, result.epoch
 
 
+def one_run_tables(run: RecordedRun) -> list[Table]:
+    """How errors carried over, how discussions and cases ended: what the suite and the graph have of it."""
+    made = make_tables([run], ("error_propagation", "consensus", "ends"))
+    return [_of_one_run(table) for one in made for table in one.tables]
+
+
 def _of_one_run(table: Table) -> Table:
     """The table without its first column, which names the run."""
     return replace(table, columns=table.columns[1:])
 
 
-def _scores_table(run: RecordedRun) -> Table:
+def scores_table(run: RecordedRun) -> Table:
     """The scores of one run, one per row, with the floors and the ceiling of its cases."""
     titles, form = run.suite.titles, score_form(run.suite)
     floors, why = floors_of(run)
@@ -172,7 +202,7 @@ def _scores_table(run: RecordedRun) -> Table:
     return Table("scores", "Scores", columns, rows, [note for note in notes if note])
 
 
-def _unscored_table(run: RecordedRun) -> Table | None:
+def unscored_table(run: RecordedRun) -> Table | None:
     """How many scores are missing, and why."""
     counted = count_unscored(run.scored, run.suite)
     columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
@@ -184,17 +214,13 @@ def _unscored_table(run: RecordedRun) -> Table | None:
     return Table("unscored", "Not scored", columns, rows) if rows else None
 
 
-def _figures(made: Sequence[Made]) -> "dict[str, Markup]":
-    return {name: _inline(figure) for one in made for name, figure in one.figures()}
+def _figures(made: Sequence[Made]) -> dict[str, str]:
+    return {name: _as_picture(figure) for one in made for name, figure in one.figures()}
 
 
-def _inline(figure: "Figure") -> "Markup":
-    """A figure as part of a page: without the head of a file, and without names that another figure has too."""
-    from markupsafe import Markup
-
-    svg = as_svg(figure)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    return Markup(re.sub(r' id="[\w.]+_\d+"', "", svg))  # drawn by us, its text escaped by matplotlib
+def _as_picture(figure: "Figure") -> str:
+    """A figure as an address that holds it."""
+    return f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
 
 
 def _relative(file: Path, folder: Path) -> str:

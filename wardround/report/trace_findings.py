@@ -1,8 +1,9 @@
 """What a report takes from the traces, in one passage through all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from llm.trace import Call
 from scoring.injections import FoundInstruction, instructions_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.roles import Tallies, tally
@@ -49,21 +50,23 @@ class TraceFindings:
         valid = {(one.trace, one.call): one.valid for one in self.flagged}
         return {"valid": sum(valid.values()), "invalid": len(valid) - sum(valid.values())}
 
-
-def go_through(run: RecordedRun) -> TraceFindings:
-    """Read every trace once; of a trace nothing stays but sums and what is listed."""
-    findings = TraceFindings()
-    for file, calls in run.each_trace():
-        findings.begun += 1
-        tally(calls, findings.tallies)
+    def add(self, trace: str, calls: Sequence[Call]) -> None:
+        """Take in the calls of one case; nothing stays but sums and what is listed."""
+        self.begun += 1
+        tally(calls, self.tallies)
         for call in calls:
             found = instructions_in(call)
             if not found:
                 continue
-            findings.flagged_calls[file.stem] = findings.flagged_calls.get(file.stem, 0) + 1
-            if len(findings.flagged) < _LISTED:
+            self.flagged_calls[trace] = self.flagged_calls.get(trace, 0) + 1
+            if len(self.flagged) < _LISTED:
                 valid = call.error is None and call.answer is not None
-                findings.flagged += [
-                    FlaggedCall(file.stem, call.id, call.role, call.model, valid, one) for one in found
-                ]
+                self.flagged += [FlaggedCall(trace, call.id, call.role, call.model, valid, one) for one in found]
+
+
+def go_through(run: RecordedRun) -> TraceFindings:
+    """Read every trace once."""
+    findings = TraceFindings()
+    for file, calls in run.each_trace():
+        findings.add(file.stem, calls)
     return findings

@@ -122,7 +122,7 @@ class RunDirectory:
         self.run = ""  # its name, once it is known
         self.traces = path / "traces"
         self.checkpoints = path / "checkpoints.sqlite"
-        self._results = path / "results.jsonl"
+        self.results_file = path / "results.jsonl"
         self._pseudo_cases = path / "pseudo_cases.jsonl"
         self._options = path / "options.jsonl"
 
@@ -154,7 +154,7 @@ class RunDirectory:
     @property
     def has_records(self) -> bool:
         """Whether anything was found out here that rests on a manifest."""
-        files = (self._results, self._pseudo_cases, *self.trace_files())
+        files = (self.results_file, self._pseudo_cases, *self.trace_files())
         return any(file.is_file() and file.stat().st_size for file in files)
 
     def each_result(self) -> Iterator[Result]:
@@ -164,14 +164,14 @@ class RunDirectory:
             ConfigurationError: a line is damaged, or tells a case again.
         """
         seen = set()
-        for number, line in enumerate(whole_lines(self._results), start=1):
+        for number, line in enumerate(whole_lines(self.results_file), start=1):
             try:
                 result = read_result(line.decode())
                 if result.key in seen:
                     raise ValueError("tells again what an earlier line tells")
                 self._check_run(result)
             except ValueError as error:
-                told = f"{self._results}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
+                told = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
                 raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
             seen.add(result.key)
             yield result
@@ -199,7 +199,7 @@ class RunDirectory:
             finished = {key for key in finished if key[0] not in forgotten}
         with writing(self.path):
             if len(finished) < len(results):
-                keep_lines(self._results, lambda _, line: read_result(line.decode()).key in finished)
+                keep_lines(self.results_file, lambda _, line: read_result(line.decode()).key in finished)
             self._tell(self.mend_traces({self.trace_file(*key) for key in finished}))
         return finished
 
@@ -223,7 +223,7 @@ class RunDirectory:
     def runs_told(self) -> set[str]:
         """The runs that the results name as theirs; what cannot be read names none."""
         found = set()
-        for line in whole_lines(self._results):
+        for line in whole_lines(self.results_file):
             with contextlib.suppress(ValueError):
                 found.add(read_result(line.decode()).run)
         return found
@@ -246,7 +246,7 @@ class RunDirectory:
                 raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
             return key
 
-        return {self._results: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
+        return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
 
     def _check_run(self, result: Result) -> None:
         if self.run and result.run not in ("", self.run):
@@ -259,7 +259,7 @@ class RunDirectory:
     def add(self, result: Result) -> None:
         """Append one result so that it survives a power cut."""
         with writing(self.path):
-            append_sealed(self._results, result.model_copy(update={"run": self.run}))
+            append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""

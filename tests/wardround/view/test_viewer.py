@@ -1,0 +1,261 @@
+"""The viewer: what its pages show of any run, that words of models stay text, and that strangers get nothing."""
+
+import json
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from typer.testing import CliRunner
+
+from llm import Event
+from llm.trace import file_event
+from prompts.loading import fence
+from tests.support.hostile import HTML
+from tests.support.recorded_runs import ENGLISH, call, discussed, graded, write_run
+from tests.wardround.report.test_pages import Tags
+from wardround.cli import app
+from wardround.report.pages import environment
+from wardround.store.run_directory import Result, RunDirectory
+from wardround.view.differing import differing
+from wardround.view.server import Viewer
+from wardround.view.shelf import Shelf
+
+CASE, OTHER = ENGLISH
+
+
+def report(diagnosis: str) -> dict[str, object]:
+    return {"symptoms": "Pain.", "examinations": "", "diagnosis": [diagnosis], "basis": "", "treatment": ""}
+
+
+def staged(case_id: str, diagnosis: float, **fields: object) -> Result:
+    """A case of the clinical workflow."""
+    scores = {"referral_level1": 1.0, "history_taking": 0.5, "diagnosis": diagnosis}
+    return Result.model_validate(
+        {"case_id": case_id, "epoch": 0, "termination": "completed", "scores": scores, **fields}
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two suites, one hostile, one damaged, one not finished; and a folder that is none."""
+    root = tmp_path_factory.mktemp("runs")
+    said = [
+        {"speaker": "doctor", "text": "Does it hurt?", "action": "Effective Inquiry"},
+        {"speaker": "patient", "text": "Since Monday.", "facts": ["Pain since Monday."]},
+    ]
+    data = {"case_ids": [CASE, OTHER]}
+    for name, words in (("one", "Gout"), ("two", "Acute gout")):
+        results = [
+            graded(CASE, 2.0, answers={"report": report(words), "dialogue": said}),
+            Result(case_id=OTHER, epoch=0, termination="model_error", error="the server has gone"),
+        ]
+        prompt = [{"role": "user", "content": "The pericardium."}]
+        write_run(root / "sweep" / name, results, {(CASE, 0): [call(messages=prompt)]}, data=data)
+    steps = [
+        call("diagnosis/general/discussion0/seat1", "general", stage="diagnosis", answer={"reasoning": "Tophi."}),
+        call("diagnosis/summarizing/round0", "summarizing", stage="diagnosis", answer={"names": ["Gout"]}),
+        call(
+            "diagnosis/feedback/round0/treatment", "feedback", stage="diagnosis",
+            answer={"accepted": False, "reason": "Too vague."},
+        ),
+        call("diagnosis/summarizing/round1", "summarizing", stage="diagnosis", answer={"reply": "Named now."}),
+        call("history_taking/doctor/turn2", answer={"text": "And at night?"}),
+        call("saps/response_generator/turn2", "response_generator", stage="saps", answer={"text": "At night too."}),
+    ]  # fmt: skip
+    steps = [one.model_copy(update={"started": float(second)}) for second, one in enumerate(steps)]
+    course = {"stages": {"diagnosis": "exhausted"}, "rounds": {"diagnosis": 2}, "answers": {"diagnosis": ["Gout"]}}
+    path = write_run(
+        root / "clinical", [staged(CASE, 0.0, **course)], {(CASE, 0): steps}, graph="clinical_workflow",
+        data={"limit": 3},
+    )  # fmt: skip
+    content = {"action": "Ambiguous Inquiry", "released": ["Woken by pain."]}
+    event = Event(id="saps/released_memory/turn2", event="released_memory", stage="saps", content=content)
+    file_event(event, str(RunDirectory(path).trace_file(CASE, 0)))
+    answers = {"report": report(HTML), "dialogue": [{"speaker": "doctor", "text": HTML, "action": HTML}]}
+    messages = [{"role": "user", "content": fence(HTML, "the case")}]
+    hostile = [call(f"{HTML}/1", model=HTML, messages=messages, answer={HTML: HTML}, error=HTML, stage=HTML)]
+    results = [discussed(HTML, 1, answers=answers, models={HTML: [HTML]}, unscored={"diagnosis": HTML})]
+    write_run(root / "hostile", results, {(HTML, 0): hostile}, data=data)
+    damaged = write_run(root / "damaged", [graded(CASE), graded(OTHER)], data=data)
+    lines = (damaged / "results.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (damaged / "results.jsonl").write_text(lines[0].replace("2.0", "4.0", 1) + lines[1] + lines[1][:30], "utf-8")
+    (root / "broken").mkdir()
+    (root / "broken" / "manifest.json").write_text("{", "utf-8")
+    (root / "notes").mkdir()
+    return root
+
+
+@pytest.fixture(scope="module")
+def viewer(folder: Path) -> Iterator[Viewer]:
+    server = Viewer(Shelf([folder]), follow=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def ask(viewer: Viewer, query: str = "", **headers: str) -> tuple[int, str]:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(viewer.address + query, headers=sent), timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def shown(viewer: Viewer, query: str = "") -> str:
+    """The content of a page, without its head."""
+    status, page = ask(viewer, query)
+    assert status == 200, page[-600:]
+    return page[page.index("<main") : page.index("</main>")]
+
+
+def test_every_run_in_a_folder_is_listed_and_what_is_none_is_named_in_one_sentence(viewer: Viewer) -> None:
+    page = shown(viewer)
+    for name in ("sweep/one", "sweep/two", "clinical", "hostile", "damaged"):
+        assert f'href="?run={quote(name, safe="")}"' in page
+    assert "1 of 3" in page and "damaged line" in page
+    assert "notes: is not a run directory: it has no manifest.json" in page
+    assert re.search("broken: manifest.json cannot be read .*wardround doctor", page)
+
+
+def test_the_page_of_a_run_has_scores_failures_and_cases_and_says_what_is_damaged(viewer: Viewer) -> None:
+    page = shown(viewer, "?run=sweep/one")
+    assert "2 attempted: 1 scored" in page and "the server has gone" in page and CASE in page
+    assert "This run is not finished" in shown(viewer, "?run=clinical")
+    page = shown(viewer, "?run=damaged")
+    assert "line 1 is not as it was written" in page and OTHER in page
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=monday", [CASE]),
+        ("q=monday+gout", [CASE]),
+        ("q=pericardium", []),
+        ("q=pericardium&calls=1", [CASE]),
+        ("q=has+gone", [OTHER]),
+        ("end=model_error", [OTHER]),
+        ("score=diagnosis&most=2", [CASE]),
+        ("score=diagnosis&most=1", []),
+        ("sort=-case", [OTHER, CASE]),
+        ("sort=diagnosis", [CASE, OTHER]),  # what has no score comes last
+        ("sort=-diagnosis", [CASE, OTHER]),
+        ("page=9&most=x", [CASE, OTHER]),
+    ],
+)
+def test_cases_are_searched_filtered_and_sorted(viewer: Viewer, query: str, found: list[str]) -> None:
+    page = shown(viewer, f"?run=sweep/one&{query}")
+    listed = re.findall(
+        r'<td class="key"><a href="\?run=sweep%2Fone&amp;case=([\w-]+)', page[page.index('id="cases"') :]
+    )
+    assert listed == found
+
+
+def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer) -> None:
+    page = shown(viewer, f"?run=sweep/one&case={CASE}")
+    assert "Effective Inquiry" in page and "Pain since Monday." in page and "The pericardium." in page
+    page = shown(viewer, f"?run=clinical&case={CASE}")
+    assert page.index("Tophi.") < page.index("Too vague.") < page.index("Named now.")
+    assert 'class="step no"' in page and "1 objection" in page and 'class="exhausted"' in page
+    assert page.index("Ambiguous Inquiry") < page.index("And at night?") < page.index("At night too.")
+    assert page.index("At night too.") < page.index("Woken by pain.")
+
+
+def test_a_case_that_is_not_ended_shows_what_is_on_record(viewer: Viewer, folder: Path) -> None:
+    file = RunDirectory(folder / "clinical").trace_file(OTHER, 0)
+    file.write_text(call("history_taking/doctor/turn1", answer={"text": "Go on."}).model_dump_json() + "\n", "utf-8")
+    page = shown(viewer, f"?run=clinical&case={OTHER}")
+    assert "not ended" in page and "Go on." in page
+
+
+def test_differing_words_of_two_runs_are_marked(viewer: Viewer) -> None:
+    page = shown(viewer, f"?run=sweep/one&with=sweep/two&case={CASE}")
+    assert "<mark>Acute" in page and page.count("<mark>") == 2
+    assert f"case={CASE}" in shown(viewer, "?run=sweep/one&with=sweep/two")
+    assert differing("a b c", "a x c") == (
+        [("a ", False), ("b", True), (" c", False)], [("a ", False), ("x", True), (" c", False)],
+    )  # fmt: skip
+    assert differing("左膝疼痛", "右膝疼痛")[0] == [("左", True), ("膝疼痛", False)]
+
+
+@pytest.mark.parametrize("query", ["", "?run=hostile", "?run=hostile&part=calls", f"?run=hostile&case={quote(HTML)}",
+                                   f"?run=hostile&with=sweep/one&case={CASE}", f"?run={quote(HTML)}",
+                                   f"?run=hostile&q={quote(HTML)}&sort={quote(HTML)}"])  # fmt: skip
+def test_words_of_models_cases_and_addresses_stay_text(viewer: Viewer, query: str) -> None:
+    _, page = ask(viewer, query)
+    tags = Tags(page).tags
+    assert not {"img", "iframe", "object", "link"} & {tag for tag, _ in tags}
+    assert [tag for tag, _ in tags].count("script") == 1 and page.count(environment().globals["js"]) == 1
+    assert not any(name.startswith("on") or name == "style" for _, attributes in tags for name in attributes)
+
+
+def test_every_link_of_every_page_leads_to_a_page(viewer: Viewer) -> None:
+    seen, left = set[str](), {""}
+    while left:
+        page = Tags(ask(viewer, address)[1]) if (address := left.pop()) is not None else None
+        assert page is not None and page.open == []
+        seen.add(address)
+        links = {attributes["href"] or "" for tag, attributes in page.tags if tag == "a"}
+        assert all(link.startswith(("?", "#")) for link in links)
+        here = {link.split("#")[0] for link in links if link.startswith("?") and "sort=" not in link} - {"?"}
+        left |= here - seen
+    assert len(seen) > 12
+    assert {address for address in seen if ask(viewer, address)[0] != 200} == set()
+
+
+def test_strangers_get_nothing_and_pages_run_only_what_is_theirs(viewer: Viewer) -> None:
+    url = urlsplit(viewer.address)
+    for headers in ({"Host": f"evil.example:{url.port}"}, {"Origin": "https://evil.example"}):
+        assert ask(viewer, **headers) == (403, ask(viewer, **headers)[1]) and "refused" in ask(viewer, **headers)[1]
+    request = urllib.request.Request(f"http://{url.netloc}/wrong-token/?run=clinical")
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(request, timeout=30)
+    with urllib.request.urlopen(viewer.address, timeout=30) as answer:
+        policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+    for outside in ("?run=..", "?run=/etc", "?run=clinical&case=..%2F..%2Fmanifest", "etc/passwd", "?run=sweep"):
+        assert ask(viewer, outside)[0] == 404
+
+
+def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_sent(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded(CASE)], data={"case_ids": [CASE, OTHER]})
+    server = Viewer(Shelf([tmp_path]), follow=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        first = ask(server, "?run=run")[1]
+        assert "1 of 2 cases have ended" in first and "data-again" in first
+        stamp = re.findall('data-stamp="([^"]+)"', first)[0]
+        assert ask(server, "?run=run", If_None_Match=stamp) == (204, "")
+        RunDirectory(path).add(graded(OTHER))
+        status, page = ask(server, "?run=run", If_None_Match=stamp)
+        assert status == 200 and OTHER in page and "have ended" not in page
+        kept = (path / "results.jsonl").read_text("utf-8").splitlines(keepends=True)[1:]
+        (path / "draft").write_text("".join(kept), "utf-8")
+        (path / "draft").replace(path / "results.jsonl")  # as a resumed run takes out what it tries again
+        assert f"case={CASE}" not in ask(server, "?run=run")[1] and f"case={OTHER}" in ask(server, "?run=run")[1]
+        write_run(tmp_path / "later", [graded(CASE)], data={"case_ids": [CASE]})
+        assert "later" in ask(server)[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_cannot_be_viewed_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign" / "notes").mkdir(parents=True)
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "manifest.json").write_text(json.dumps({"x": 1}), "utf-8")
+    for name, reason in (
+        ("nowhere", "there is no such folder"),
+        ("empty", "holds no run"),
+        ("foreign", "is not a run directory: it has no manifest.json"),
+        ("bad", "manifest.json cannot be read"),
+    ):
+        told = CliRunner().invoke(app, ["view", str(tmp_path / name), "--no-browser"])
+        assert told.exit_code == 2 and reason in told.output and told.output.count("error:") == 1

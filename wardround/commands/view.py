@@ -1,0 +1,43 @@
+"""``wardround view``: many runs in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wardround.commands.exits import exits, refuse
+from wardround.commands.printing import echo
+
+
+def view(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUNS ...", help="Run directories, sweeps, or folders that hold them.", show_default=False
+        ),
+    ],
+    follow: Annotated[bool, typer.Option("--follow", help="Show what runs write while they go on.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Open a page over many runs: their scores, cases, dialogues, decisions and calls, and two runs side by side.
+
+    Runs are only read, finished or not. The page is for this machine alone; Ctrl-C ends it.
+    """
+    from wardround.view.server import Viewer
+    from wardround.view.shelf import Shelf
+
+    with exits(OSError):
+        for folder in runs:
+            if not folder.is_dir():
+                refuse(f"{folder}: there is no such folder")
+        shelf = Shelf(runs)
+        shelf.look()
+        if not shelf.runs:
+            refuse(*(shelf.not_runs.values() or [f"{folder}: holds no run" for folder in runs]))
+        try:
+            server = Viewer(shelf, follow=follow, port=port)
+        except OSError as error:
+            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
+        echo(f"{len(shelf.runs)} runs: {server.address}\nCtrl-C ends it.", err=True)
+        server.serve_until_interrupted(browser=browser)

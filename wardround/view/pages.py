@@ -1,0 +1,322 @@
+"""The pages of the viewer: what each shows, by what its address asks for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from cases.notes import note_of
+from cases.pictures import PictureError
+from wardround.analysis.summary import most_frequent_failures
+from wardround.report.case_sections import CaseSection
+from wardround.report.pages import environment, one_run_tables, scores_table, unscored_table
+from wardround.report.sankey import error_flows
+from wardround.serving.loopback import as_data
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.run_index import Key
+from wardround.tables.roles import roles_table
+from wardround.view.differing import Marked, differing
+from wardround.view.shelf import Shelf, ViewedRun
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_PAGE = 200  # cases
+_AGAIN = 3  # seconds between two looks at what goes on
+Query = Mapping[str, str]
+
+
+class NoSuchPageError(LookupError):
+    """What an address asks for is not there; the message says what."""
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The cases of a run that a page lists.
+
+    Attributes:
+        shown: those of this page.
+        found: how many fit in all.
+        page: its number, from 1.
+        pages: how many there are.
+        unsearched: cases that were not looked through in time.
+    """
+
+    shown: Sequence[Result]
+    found: int
+    page: int
+    pages: int
+    unsearched: int
+
+
+class Pages:
+    """The pages over a shelf of runs."""
+
+    def __init__(self, shelf: Shelf, *, follow: bool) -> None:
+        self._shelf = shelf
+        self._follow = follow
+
+    @cached_property
+    def _templates(self) -> "Environment":
+        return environment(Path(__file__).parent)
+
+    def stamp(self, query: Query) -> str:
+        """Changes when the page would; empty if it may at any time."""
+        if "run" not in query:
+            self._shelf.look()
+            return ",".join(f"{name}:{run.stamp()}" for name, run in self._shelf.runs.items())
+        if query.get("part") == "calls":
+            return ""
+        runs = [self._run(query[name]) for name in ("run", "with") if name in query]
+        return ",".join(run.stamp(_key(query) if "case" in query else None) for run in runs)
+
+    def page(self, query: Query) -> str:
+        """The page of an address.
+
+        Raises:
+            NoSuchPageError: there is none.
+            OSError: a run cannot be read.
+            ValueError: likewise.
+        """
+        stamp = self.stamp(query)
+        if "run" not in query:
+            return self._index(stamp)
+        viewed = self._run(query["run"])
+        if "case" in query and "with" in query:
+            return self._pair(viewed, self._run(query["with"]), _key(query), stamp)
+        if "case" in query:
+            return self._case(viewed, _key(query), stamp)
+        if "with" in query:
+            return self._differences(viewed, self._run(query["with"]), stamp)
+        if query.get("part") == "calls":
+            return self._calls(viewed)
+        return self._of_run(viewed, query, stamp)
+
+    def trouble(self, why: str) -> str:
+        """A page that says why there is no other."""
+        return self._draw("trouble.html.jinja", "", why=why)
+
+    def _draw(self, template: str, stamp: str, *, unfinished: bool = False, **given: Any) -> str:
+        again = _AGAIN if unfinished or self._follow else 0
+        return self._templates.get_template(template).render(**given, link=_link, stamp=stamp, again=again)
+
+    def _run(self, name: str) -> ViewedRun:
+        if name not in self._shelf.runs:
+            self._shelf.look()
+        if name not in self._shelf.runs:
+            raise NoSuchPageError(self._shelf.not_runs.get(name) or f"There is no run {name} here.")
+        return self._shelf.runs[name]
+
+    def _index(self, stamp: str) -> str:
+        rows = [(viewed, viewed.run, _leading(viewed.run)) for viewed in self._shelf.runs.values()]
+        return self._draw("runs.html.jinja", stamp, rows=rows, not_runs=self._shelf.not_runs)
+
+    def _of_run(self, viewed: ViewedRun, query: Query, stamp: str) -> str:
+        run = viewed.run
+        others = [
+            name
+            for name, other in self._shelf.runs.items()
+            if name != viewed.name and other.run.suite.name == run.suite.name
+        ]
+        picked = _pick(viewed, run, query)
+        return self._draw(
+            "one_run.html.jinja",
+            stamp,
+            viewed=viewed,
+            run=run,
+            scores=scores_table(run),
+            unscored=unscored_table(run),
+            flows=error_flows(run),
+            tables=one_run_tables(run),
+            failures=most_frequent_failures(run.results),
+            ends=sorted({result.termination for result in run.results}),
+            titles={name: title for name, title in run.suite.titles.items() if name in run.suite.columns},
+            picked=picked,
+            query=dict.fromkeys(("q", "calls", "end", "score", "most", "sort"), "") | dict(query),
+            others=others,
+            to=partial(_changed, query),
+        )
+
+    def _calls(self, viewed: ViewedRun) -> str:
+        left = viewed.go_on()
+        run, findings = viewed.run, viewed.findings
+        table = roles_table([(viewed.name, findings.tallies)]) if findings.tallies else None
+        files = {run.trace_file(result).stem: result.key for result in run.results} if findings.flagged else {}
+        return self._draw(
+            "calls.html.jinja",
+            f"{findings.begun}",
+            unfinished=left > 0,
+            viewed=viewed,
+            left=left,
+            findings=findings,
+            files=files,
+            roles=table and replace(table, columns=table.columns[1:]),
+        )
+
+    def _case(self, viewed: ViewedRun, key: Key, stamp: str) -> str:
+        section, run = self._section(viewed, key), viewed.run
+        places = {result.key: place for place, result in enumerate(run.results)}
+        at = places.get(key, -1)
+        around = [
+            run.results[place] if at >= 0 and 0 <= place < len(run.results) else None for place in (at - 1, at + 1)
+        ]
+        others = [
+            name
+            for name, other in self._shelf.runs.items()
+            if name != viewed.name and any(result.key == key for result in other.run.results)
+        ]
+        case = section.case
+        return self._draw(
+            "one_case.html.jinja",
+            stamp,
+            unfinished=False,
+            viewed=viewed,
+            section=section,
+            result=section.result,
+            note=note_of(case) if case else None,
+            pictures=_pictures(section),
+            problem=viewed.cases()[1],
+            around=around,
+            others=others,
+            timeline=_timeline(section),
+        )
+
+    def _pair(self, viewed: ViewedRun, other: ViewedRun, key: Key, stamp: str) -> str:
+        sections = [self._section(one, key) for one in (viewed, other)]
+        parts: list[tuple[str, Marked, Marked]] = []
+        judged = [{title: given for title, given, *_ in section.judged if given} for section in sections]
+        for title in judged[0] | judged[1]:
+            parts.append((title, *differing(judged[0].get(title, ""), judged[1].get(title, ""))))
+        talks = ["\n".join(f"{said.speaker}: {said.text}" for said in section.dialogue) for section in sections]
+        if any(talks):
+            parts.append(("Dialogue", *differing(*talks)))
+        return self._draw(
+            "pair.html.jinja",
+            stamp,
+            names=(viewed.name, other.name),
+            sections=sections,
+            parts=parts,
+            titles=viewed.run.suite.titles | other.run.suite.titles,
+        )
+
+    def _differences(self, viewed: ViewedRun, other: ViewedRun, stamp: str) -> str:
+        runs = viewed.run, other.run
+        titles = {name: title for name, title in runs[0].suite.columns.items() if name in runs[1].suite.columns}
+        beside = {result.key: result for result in runs[1].results}
+        pairs = [(one, beside[one.key]) for one in runs[0].results if one.key in beside]
+        rows = [(one, two, {name: _difference(one, two, name) for name in titles}) for one, two in pairs]
+        rows.sort(key=lambda row: (-sum(abs(value or 0) for value in row[2].values()), row[0].key))
+        return self._draw(
+            "differences.html.jinja",
+            stamp,
+            names=(viewed.name, other.name),
+            rows=rows[:_PAGE],
+            compared=len(rows),
+            titles=titles,
+            tables=[scores_table(run) for run in runs],
+        )
+
+    def _section(self, viewed: ViewedRun, key: Key) -> CaseSection:
+        try:
+            return viewed.section(key)
+        except KeyError:
+            raise NoSuchPageError(f"{viewed.name}: has no case {key[0]}, epoch {key[1]}, so far.") from None
+
+
+def _leading(run: RecordedRun) -> str | None:
+    """The score that stands for a run: its average, else the first."""
+    titles = run.suite.titles
+    return "average" if "average" in titles else next(iter(titles), None)
+
+
+def _pick(viewed: ViewedRun, run: RecordedRun, query: Query) -> Picked:
+    """The cases that a query asks for, in its order."""
+    words = query.get("q", "").lower().split()
+    hits, unsearched = viewed.search(words, in_calls="calls" in query) if words else (None, 0)
+    end, score = query.get("end", ""), query.get("score", "")
+    most = _number(query.get("most", ""))
+    fitting = [
+        result
+        for result in run.results
+        if (hits is None or result.key in hits)
+        and (not end or result.termination == end)
+        and (not score or most is None or ((value := result.scores.get(score)) is not None and value <= most))
+    ]
+    sort = query.get("sort", "")
+    name, down = sort.removeprefix("-"), sort.startswith("-")
+    if name in ("case", "end"):
+        fitting.sort(key=lambda result: result.case_id if name == "case" else result.termination, reverse=down)
+    elif name:
+        known = [result for result in fitting if _value(result, name) is not None]
+        known.sort(key=lambda result: _value(result, name) or 0.0, reverse=down)
+        fitting = [*known, *(result for result in fitting if _value(result, name) is None)]
+    pages = max(1, -(-len(fitting) // _PAGE))
+    page = min(max(1, int(_number(query.get("page", "")) or 1)), pages)
+    return Picked(fitting[(page - 1) * _PAGE : page * _PAGE], len(fitting), page, pages, unsearched)
+
+
+def _value(result: Result, name: str) -> float | None:
+    if name in ("calls", "tokens", "seconds", "cost", "epoch"):
+        value: float | None = getattr(result, name)
+        return value
+    return result.scores.get(name)
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if abs(found) < 1e9 else None
+
+
+def _difference(one: Result, two: Result, name: str) -> float | None:
+    left, right = one.scores.get(name), two.scores.get(name)
+    return None if left is None or right is None else right - left
+
+
+def _pictures(section: CaseSection) -> list[tuple[str, str, str]]:
+    """The pictures of a case: of which examination, as an address, or why it cannot be shown."""
+    found = []
+    for image in section.case.examinations.images if section.case else ():
+        try:
+            found.append((image.item, as_data(Path(section.case.folder if section.case else "") / image.file), ""))
+        except PictureError as error:
+            found.append((image.item, "", str(error)))
+    return found
+
+
+def _timeline(section: CaseSection) -> dict[str, Any] | None:
+    """When each call was made, in thousandths of the whole, a row for each part of the course."""
+    calls = section.trace.calls
+    if not calls:
+        return None
+    begun = min(call.started for call in calls)
+    whole = max(call.started + call.seconds for call in calls) - begun or 1.0
+    numbers = {call.id: number for number, call in enumerate(calls, start=1)}
+    rows = [
+        (
+            passage.title,
+            [
+                (numbers[call.id], call, 1000 * (call.started - begun) / whole, max(1.5, 1000 * call.seconds / whole))
+                for call in passage.calls
+            ],
+        )
+        for passage in section.passages
+    ]
+    return {"rows": rows, "seconds": whole}
+
+
+def _key(query: Query) -> Key:
+    return query["case"], int(_number(query.get("epoch", "0")) or 0)
+
+
+def _link(**asked: object) -> str:
+    return "?" + urlencode({name: str(value) for name, value in asked.items() if value not in (None, "")})
+
+
+def _changed(query: Query, **asked: object) -> str:
+    return _link(**{**query, **asked})

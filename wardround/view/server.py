@@ -1,0 +1,51 @@
+"""The viewer's server: pages of runs for people at this machine."""
+
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlsplit
+
+from cases import CaseFileError
+from wardround.config.experiment import ConfigurationError
+from wardround.report.pages import policy
+from wardround.serving.loopback import GuardedHandler, LoopbackServer
+from wardround.view.pages import NoSuchPageError, Pages
+from wardround.view.shelf import Shelf
+
+_LONGEST = 4_000  # characters of an address
+
+
+class Viewer(LoopbackServer):
+    """A server of the runs on a shelf."""
+
+    def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
+        """Bind it; port 0 takes any that is free.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self.pages = Pages(shelf, follow=follow)
+        super().__init__(_Handler, port)
+
+
+class _Handler(GuardedHandler):
+    server: Viewer
+
+    def do_GET(self) -> None:
+        """Show a page, or say that it is as it was."""
+        if (path := self.asked_for()) is None:
+            return
+        if path or len(self.path) > _LONGEST:
+            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
+            return
+        query = {name: value for name, value in parse_qsl(urlsplit(self.path).query) if value}
+        pages = self.server.pages
+        try:
+            known = self.headers.get("if-none-match")
+            if known and known == pages.stamp(query):
+                self.answer(HTTPStatus.NO_CONTENT, "")
+                return
+            status, page = HTTPStatus.OK, pages.page(query)
+        except NoSuchPageError as error:
+            status, page = HTTPStatus.NOT_FOUND, pages.trouble(str(error))
+        except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
+        self.answer(status, page, "text/html", policy(served=True))

@@ -1,0 +1,217 @@
+"""The runs that are looked at: found in folders, read as far as they are on the disk, and only when asked for."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from cases import Case, CaseFileError
+from wardround.config.experiment import ConfigurationError
+from wardround.report.case_sections import CaseSection, case_section
+from wardround.report.trace_findings import TraceFindings
+from wardround.store.manifest import COPY, MANIFEST, is_run
+from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.run_index import Key, RunIndex, words_in
+from wardround.store.traces import read_trace
+
+_DEPTH = 4  # folders below those that were named
+_PATIENCE = 2.0  # seconds that a page waits for what is long; it goes on from there
+
+
+@dataclass(frozen=True)
+class RunSoFar(RecordedRun):
+    """A run with the results that were there when it was looked at."""
+
+    found: tuple[Result, ...] = ()
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """By case and epoch, without the answers."""
+        return sorted(self.found, key=lambda result: result.key)
+
+
+class ViewedRun:
+    """One run on the shelf."""
+
+    def __init__(self, run: RecordedRun, name: str) -> None:
+        self.name = name
+        self.findings = TraceFindings()
+        self._run = run
+        self._index = RunIndex(RunDirectory(run.path))
+        self._index.directory.run = run.manifest["run"]
+        self._so_far = RunSoFar(name, run.path, run.manifest, run.experiment)
+        self._gone_through: set[Key] = set()
+        self._texts: dict[str, str] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def run(self) -> RecordedRun:
+        """The run with its results so far.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        with self._lock:
+            if self._index.read_on():
+                self._so_far = replace(self._so_far, found=tuple(self._index.results.values()))
+            return self._so_far
+
+    @property
+    def faults(self) -> list[str]:
+        """The lines of the results that cannot be read."""
+        return self._index.faults
+
+    def cases(self) -> tuple[dict[str, Case], str]:
+        """The cases by id, or why they cannot be shown."""
+        with self._lock:
+            try:
+                return self._run.cases, ""
+            except (CaseFileError, ConfigurationError, OSError) as error:
+                return {}, str(error)
+
+    def section(self, key: Key) -> CaseSection:
+        """All of one case; of one that goes on still, what is on record.
+
+        Raises:
+            KeyError: the run has no such case.
+        """
+        run, (cases, _) = self.run, self.cases()
+        if key in self._index.results:
+            result = self._index.answered(key)
+        else:
+            result = Result(case_id=key[0], epoch=key[1], termination="not_ended")
+            if not run.trace_file(result).is_file():
+                raise KeyError(key)
+        return case_section(run, result, cases.get(key[0]), "case")
+
+    def stamp(self, key: Key | None = None) -> str:
+        """Changes when a page on the run, or on one of its cases, would."""
+        run = self.run
+        parts = [len(run.results), len(self.faults)]
+        if key is not None:
+            file = run.trace_file(Result(case_id=key[0], epoch=key[1], termination=""))
+            parts.append(file.stat().st_size if file.is_file() else 0)
+        return "-".join(map(str, parts))
+
+    def search(self, words: Sequence[str], *, in_calls: bool) -> tuple[set[Key], int]:
+        """The cases that hold all words, in any case of letters, and how many were not looked through in time.
+
+        Args:
+            words: in lower case.
+            in_calls: whether to look through every prompt and answer too, which takes its time.
+        """
+        run, (cases, _), until = self.run, self.cases(), time.monotonic() + _PATIENCE
+        found, left = set[Key](), 0
+        for key, text in self._index.each_text():
+            whole = f"{text.lower()}\n{self._text_of(cases.get(key[0]))}"
+            missing = [word for word in words if word not in whole]
+            if missing and in_calls:
+                if time.monotonic() > until:
+                    left += 1
+                    continue
+                told = run.trace_file(self._index.results[key])
+                missing = [word for word in missing if word not in _in_trace(told, missing)]
+            if not missing:
+                found.add(key)
+        return found, left
+
+    def go_on(self) -> int:
+        """Go through more traces of ended cases, for a moment; how many are left."""
+        with self._lock:
+            run, until = self.run, time.monotonic() + _PATIENCE
+            left = [result for result in run.results if result.key not in self._gone_through]
+            for place, result in enumerate(left):
+                if time.monotonic() > until:
+                    return len(left) - place
+                file = run.trace_file(result)
+                self.findings.add(file.stem, read_trace(file).calls)
+                self._gone_through.add(result.key)
+            return 0
+
+    def _text_of(self, case: Case | None) -> str:
+        if case is None:
+            return ""
+        if case.id not in self._texts:
+            self._texts[case.id] = "\n".join(words_in(case.model_dump(mode="json"))).lower()
+        return self._texts[case.id]
+
+
+@dataclass
+class Shelf:
+    """All runs in some folders.
+
+    Attributes:
+        roots: the folders; each a run, a sweep, or a folder of these.
+        runs: by the name that addresses them.
+        not_runs: what lies there and is no run that can be read, and why.
+    """
+
+    roots: Sequence[Path]
+    runs: dict[str, ViewedRun] = field(default_factory=dict)
+    not_runs: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def look(self) -> None:
+        """Find what has come since, and forget what has gone."""
+        with self._lock:
+            found: dict[str, ViewedRun] = {}
+            self.not_runs = {}
+            for root in self.roots:
+                for folder in _folders(root):
+                    name = _name(folder, root, len(self.roots) > 1)
+                    if not is_run(folder):
+                        self.not_runs[name] = f"{folder}: is not a run directory: it has no {MANIFEST}"
+                        continue
+                    try:
+                        (run,) = find_runs([folder])
+                    except (ConfigurationError, OSError) as error:
+                        self.not_runs[name] = str(error)
+                        continue
+                    known = self.runs.get(name)
+                    same = known is not None and known.run.manifest == run.manifest
+                    found[name] = known if known is not None and same else ViewedRun(run, name)
+            self.runs = found
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    """The run directories at and below a folder, and the folders right in it in which none is."""
+    if is_run(root):
+        yield root
+        return
+    for first in sorted(folder for folder in root.iterdir() if folder.is_dir() and not folder.name.startswith(".")):
+        within = list(_runs_below(first))
+        yield from within or [first]
+
+
+def _runs_below(folder: Path) -> Iterator[Path]:
+    for place, inner, files in os.walk(folder):
+        here = Path(place)
+        run = MANIFEST in files or COPY in files
+        if run:
+            yield here
+        if run or len(here.relative_to(folder).parts) >= _DEPTH - 1:
+            inner.clear()
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+
+
+def _name(folder: Path, root: Path, several: bool) -> str:
+    inner = folder.resolve().relative_to(root.resolve()).as_posix()
+    if inner == ".":
+        return str(root) if several else root.resolve().name
+    return f"{root}/{inner}" if several else inner
+
+
+def _in_trace(file: Path, words: Sequence[str]) -> str:
+    """The texts of a trace in lower case, if all of the words can be in it."""
+    if not file.is_file():
+        return ""
+    raw = file.read_text("utf-8", errors="replace").lower()
+    if not all(json.dumps(word, ensure_ascii=False)[1:-1] in raw for word in words):
+        return ""
+    calls = read_trace(file).calls
+    return "\n".join(text for call in calls for text in words_in([call.messages or [], call.answer])).lower()
