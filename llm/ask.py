@@ -16,6 +16,7 @@ from llm.fitting import RETRIED_AT, fitted, room, tokens
 from llm.journal import note, replayed, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question, spoken_question, typed_question, what_is_wrong
+from llm.rehearsal import is_rehearsal, rehearsed
 from llm.replies import whole_text
 from llm.role import Answer, Role, variables
 from llm.settings import ModelSettings
@@ -110,8 +111,12 @@ async def ask(
             if question is not None:
                 if length is not None and (needed := size(view)) > length:
                     raise ContextLengthError(f"the prompt has about {needed} tokens, and {spec} reads {length} at most")
-                found = await answer_from_cache(question, call, settings, taken)
-                answer = await answer_from_model(question, call, settings, taken) if found is None else found
+                if is_rehearsal():
+                    answer = rehearsed(role, view, question, taken)
+                elif (found := await answer_from_cache(question, call, settings, taken)) is not None:
+                    answer = found
+                else:
+                    answer = await answer_from_model(question, call, settings, taken)
             elif spec == OFFLINE:
                 answer = role.offline(view)
             else:
@@ -127,7 +132,7 @@ async def ask(
             _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
             raise
     _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
-    if question is not None and not taken.cached:
+    if question is not None and not (taken.cached or is_rehearsal()):
         await keep_in_cache(answer, call, settings, taken)  # once it is on record
     return answer
 

@@ -27,6 +27,11 @@ class DataSheet(Strict):
     languages: dict[str, int]
     left_out: list[str] = Field(default_factory=list, description="What of the source is no note, and why.")
     failed: dict[str, int] = Field(default_factory=dict, description="Notes without a dialogue, by reason.")
+    calls: int | None = Field(
+        None, description="Questions asked for all notes, failed ones too; those that rules answered count."
+    )
+    tokens: int | None = Field(None, description="Read and written by models.")
+    cost: float | None = Field(None, description="US dollars; None where a price is not known.")
 
 
 def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_out: Iterable[str] = ()) -> DataSheet:

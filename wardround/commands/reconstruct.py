@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
+from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 from wardround.commands.printing import echo, printable
@@ -45,6 +46,8 @@ def reconstruct(
     concurrency: Concurrency = None,
     engine: Engine = None,
     address: Address = None,
+    dry_run: DryRun = False,
+    like: Like = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
@@ -81,6 +84,12 @@ def reconstruct(
         warnings: list[Problem] = []
         read_notes(source, warnings)
         files = DialogueFiles(out, [warning.message for warning in warnings])
+        check_like(dry_run, like)
+        if dry_run:
+            for warning in warnings:
+                echo(warning.message)
+            tell_projection(experiment, files.directory.path, like)
+            return
         left = _run(experiment, files)
         sheet = files.write()
     _print_sheet(sheet)
@@ -137,6 +146,9 @@ def _print_sheet(sheet: "DataSheet") -> None:
         "Words in a patient's utterance": sheet.average_words_patient,
         "Words in a physician's utterance": sheet.average_words_physician,
         "Diseases": len(set(sheet.diseases) - {"not recorded"}),
+        "Calls": sheet.calls,
+        "Tokens": sheet.tokens,
+        "US dollars": None if sheet.cost is None else f"{sheet.cost:.2f}",
     }
     for name, value in rows.items():
         table.add_row(name, shown(value))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
+from wardround.commands.dry_run import DryRun, Like, check_like
 from wardround.commands.exits import SOME_FAILED, exits
 from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
 from wardround.commands.printing import echo
@@ -48,6 +49,8 @@ def run(
         bool, typer.Option("--retry-failed", help="Also run cases again that have failed for good.")
     ] = False,
     fail_on_error: Annotated[bool, typer.Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
+    dry_run: DryRun = False,
+    like: Like = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
@@ -77,10 +80,22 @@ def run(
 
         overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
         sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
+        check_like(dry_run, like)
+        if dry_run:
+            _project(sweep, out, like)
+            return
         with _traced(sweep) if tracing else nullcontext():
             failed = _run(sweep, out, Console(stderr=True))
     if failed:
         raise typer.Exit(SOME_FAILED)
+
+
+def _project(sweep: "Sweep", out: Path | None, like: Path | None) -> None:
+    from wardround.commands.dry_run import tell_projection
+    from wardround.run.sweep import default_directory
+
+    for name, experiment in sweep.runs.items():
+        tell_projection(experiment, (out or default_directory(sweep)) / name, like, name)
 
 
 @contextmanager

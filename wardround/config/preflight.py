@@ -11,6 +11,7 @@ from llm.cache import open_cache
 from llm.errors import ModelSpecError
 from llm.fitting import tokens
 from llm.keys import key_of
+from llm.rehearsal import is_rehearsal
 from llm.specs import HUMAN, OFFLINE
 from nodes.context import Context
 from prompts import PromptError, check_language
@@ -66,12 +67,15 @@ def check_keys(contexts: Sequence[Context]) -> None:
 async def check_servers(context: Context) -> None:
     """Build each model of the map, and look its name up where a server lists its models.
 
-    A server that keeps no list, or does not answer now, is taken at its word: its cases fail with a reason.
+    A server that keeps no list, or does not answer now, is taken at its word: its cases fail with a reason. In a
+    rehearsal nobody is asked.
 
     Raises:
         ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
         CacheError: the response cache cannot be used.
     """
+    if is_rehearsal():
+        return
     if context.cache is not None:
         await asyncio.to_thread(open_cache, context.cache)
     listed: dict[str, list[str]] = {}

@@ -92,15 +92,19 @@ class DialogueFiles:
     def write(self) -> DataSheet:
         """Write all files as the results are now, each whole or not at all."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
-        reasons = []
+        reasons, calls, tokens = [], 0, 0
+        cost: float | None = 0.0
         for result in self.directory.each_result():
             outcome = outcome_of(result)
+            calls, tokens = calls + result.calls, tokens + result.tokens
+            cost = None if cost is None or result.cost is None else cost + result.cost
             if isinstance(outcome, Failure):
                 reasons.append(outcome.reason)
             lines[self.failed if isinstance(outcome, Failure) else self.output].append(outcome.model_dump_json() + "\n")
         with writing(self.output):
             for file, written in lines.items():
                 write_whole(file, "".join(written))
-            sheet = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
+            counted = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
+            sheet = counted.model_copy(update={"calls": calls, "tokens": tokens, "cost": cost})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet

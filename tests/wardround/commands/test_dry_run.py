@@ -1,0 +1,55 @@
+"""``--dry-run``: what a run will take, before anybody is asked."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from tests.support.fake_server import FakeServer
+from tests.support.recorded_runs import call, graded, write_run
+from wardround.cli import app
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_a_dry_run_prices_each_role_without_a_request_a_key_or_a_file(tmp_path: Path) -> None:
+    note = {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nDiagnosis: Bronchitis."}
+    (tmp_path / "notes.jsonl").write_text(json.dumps(note) + "\n" + json.dumps({**note, "id": "b"}) + "\n", "utf-8")
+    with FakeServer() as server:
+        asked = ["--models", f"default=openai:m@{server.base_url}", "--models", "dialogue_writer=openai:gpt-4o-mini"]
+        told = invoke(
+            "reconstruct", tmp_path / "notes.jsonl", "-o", tmp_path / "d.jsonl", "--dry-run", *asked, "--set",
+            "whole_dialogue=true",
+        )  # fmt: skip
+    assert told.exit_code == 0, told.output
+    rows = {line.split("│")[1].strip(): line.split("│")[3:7] for line in told.stdout.splitlines() if "│" in line}
+    assert [cells[0].strip() for cells in rows.values()] == ["2", "2", "4"]
+    assert rows["clinical_expert"][3].strip() == "-" and float(rows["dialogue_writer"][3]) == 0.0  # below a cent
+    assert int(rows["dialogue_writer"][1].replace(",", "")) > 1000
+    assert not server.requests and [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
+    assert "lower bound" in told.stdout
+
+
+def test_projected_from_a_smaller_run_it_takes_what_that_took_a_case_and_tells_the_time(tmp_path: Path) -> None:
+    calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=1, seconds=60.0)], {("dentistry-05", 0): calls})
+    told = invoke("run", "--limit", 8, "--concurrency", 2, "--dry-run", "--like", small, "--out", tmp_path / "new")
+    assert told.exit_code == 0, told.output
+    (line,) = [line for line in told.stdout.splitlines() if line.startswith("│ all")]
+    assert [cell.strip() for cell in line.split("│")[3:7]] == ["8", "7,200", "800", "4.00"]
+    assert "Time left: 0:04:00" in told.stdout and not (tmp_path / "new").exists()
+
+
+def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
+    calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
+    begun = write_run(tmp_path / "r", [graded("dentistry-05", calls=1, seconds=9.0)], {("dentistry-05", 0): calls})
+    told = invoke("run", "--limit", 3, "--dry-run", "--out", begun)
+    assert "What 2 cases will take" in told.stdout and "1 of 3 cases are done already" in told.stdout
+
+
+def test_a_run_to_project_from_is_refused_where_nothing_is_projected(tmp_path: Path) -> None:
+    refused = invoke("run", "--like", tmp_path, "--out", tmp_path / "r")
+    assert refused.exit_code == 2 and "--dry-run" in refused.stderr and not (tmp_path / "r").exists()
+    assert invoke("run", "--dry-run", "--like", tmp_path).exit_code == 2

@@ -1,0 +1,129 @@
+"""What a run will take: calls, tokens, cost and time, from a rehearsal of some cases or from what was really taken."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llm.rehearsal import rehearsing
+from llm.trace import Call
+from scoring.metrics.samples import mean
+from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
+from wardround.config.selection import select
+from wardround.run.runner import OnResult, run_experiment
+from wardround.store.manifest import is_run
+from wardround.store.recorded_run import RecordedRun, open_run
+from wardround.store.traces import read_trace
+from wardround.tables.table import Column, Table
+
+SAMPLE = 20  # cases that are rehearsed
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What is to be expected of a run.
+
+    Attributes:
+        cases: that it has in all, each epoch counted.
+        left: of these that are not done.
+        measured: the directory that it is projected from; None of a rehearsal.
+        sample: how many cases it rests on.
+        table: by role and in all.
+        seconds: until all is done; None of a rehearsal.
+    """
+
+    cases: int
+    left: int
+    measured: Path | None
+    sample: int
+    table: Table
+    seconds: float | None = None
+
+
+async def project(
+    experiment: Experiment, out: Path, like: Path | None = None, on_result: OnResult | None = None
+) -> Projection:
+    """Project a run from what was taken in a directory, or in its own so far; else from a rehearsal.
+
+    Args:
+        experiment: what is to be run.
+        out: its run directory, which need not be there.
+        like: the directory of a smaller run of the same kind.
+        on_result: called with each rehearsed result.
+
+    Raises:
+        ConfigurationError: bad configuration or data, or ``like`` has no result.
+    """
+    items = select(experiment.data).items
+    cases = len(items) * experiment.epochs
+    done = _finished(out)
+    run = open_run(like) if like is not None else open_run(out) if done else None
+    left = max(0, cases - done)
+    if run is not None:
+        taken = [result for result in run.results if result.calls]
+        if not taken:
+            raise ConfigurationError(f"{run.path}: no case of it asked anybody")
+        seconds = (mean([result.seconds for result in taken]) or 0.0) * left / experiment.run.concurrency
+        return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken)), seconds)
+    spread = items[:: max(1, len(items) // SAMPLE)][:SAMPLE]
+    chosen = {"case_ids": [item.id for item in spread], "limit": None, "shuffle": None, "sufficient": False}
+    trial = experiment.model_copy(
+        update={
+            "data": experiment.data.model_copy(update=chosen),
+            "workflow": {key: value for key, value in experiment.workflow.items() if key != "grow"},
+            "limits": AllLimits(),
+            "run": Run(),
+            "epochs": 1,
+        }
+    )
+    with tempfile.TemporaryDirectory() as folder, rehearsing():
+        await run_experiment(trial, Path(folder), on_result)
+        return Projection(cases, left, None, len(spread), _table(open_run(Path(folder)), left, len(spread)))
+
+
+def _finished(out: Path) -> int:
+    return len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
+
+
+def _table(run: RecordedRun, left: int, sample: int) -> Table:
+    """By role and in all: calls, tokens and cost of what is left, by the mean of the cases looked at."""
+    calls = [
+        call for result in run.results for call in read_trace(run.trace_file(result)).calls if call.attempts
+    ]  # not rules
+    share = left / sample
+    roles = sorted({(call.role, call.model) for call in calls})
+    rows = [
+        _row(role, model, [call for call in calls if (call.role, call.model) == (role, model)], share)
+        for role, model in roles
+    ]
+    rows.append(_row(_ALL, "", calls, share))
+    columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
+    columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
+    columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
+    return Table("projection", f"What {left} cases will take", columns, rows)
+
+
+def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str, float | str | None]:
+    def total(of: Callable[[Call], float]) -> float:
+        return share * sum(map(of, calls))
+
+    known = _sum(call.cost for call in calls)
+    return {
+        "role": role,
+        "model": model,
+        "calls": share * len(calls),
+        "read": total(lambda call: call.input_tokens),
+        "written": total(lambda call: call.output_tokens),
+        "cost": None if known is None else share * known,
+    }
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """None as soon as one is not known."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
