@@ -5,6 +5,7 @@ exclude what cannot be judged; ``paper`` definitions reproduce the published tab
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from cases.text.words import has_chinese, language_of
@@ -35,6 +36,8 @@ COLUMNS = {  # of a dialogue without options to choose from
     "AVG_LEN": "Length of a turn",
 }
 METRICS = ("DIAGNOSIS", *COLUMNS)
+DISTINCT_BY_LENGTH = "DISTINCT_50"
+_WINDOW = 50  # bigrams, about as much as is said in three turns
 
 Kind = Literal["inquiry", "advice"]
 _ACTIONS: dict[Kind, tuple[str, ...]] = {"inquiry": INQUIRIES, "advice": ADVICE}
@@ -140,6 +143,27 @@ def distinct(transcript: AieTranscript, definition: Definition = "sound", langua
     spaced = " ".join(jieba_words(dialogue)) if language == "zh" else dialogue
     tokens = without_punctuation(spaced).split()
     return distinct_bigrams(tokens) / len(tokens) if tokens else 0.0
+
+
+def distinct_by_length(transcripts: Collection[AieTranscript]) -> list[Sample]:
+    """DISTINCT_50, our partner to DISTINCT: distinct bigrams in every 50, of words that are used here; percent.
+
+    DISTINCT falls with length, and nonsense has all of it. Here each 50 bigrams of a dialogue count by themselves, a
+    shorter dialogue as if what it lacks of 50 were said before; and a bigram counts only if the patients or records of
+    these transcripts use both of its words. Higher is better, but good doctors have words of their own: compare doctors
+    on the same cases.
+    """
+    told = (text for one in transcripts for text in (one.findings, *(turn.patient or "" for turn in one.history)))
+    known = {word for text in told for word in words(text)}
+
+    def share(transcript: AieTranscript) -> float:
+        said = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
+        pairs = list(pairwise(word for text in said for word in words(text)))
+        windows = [pairs[start : start + _WINDOW] for start in range(0, max(1, len(pairs) - _WINDOW + 1), _WINDOW)]
+        used = [len({pair for pair in window if known.issuperset(pair)}) for window in windows]
+        return sum(used) / (_WINDOW * len(windows))
+
+    return [Sample(transcript.case, 100 * share(transcript)) for transcript in transcripts]
 
 
 def doctor_lengths(transcript: AieTranscript, definition: Definition = "sound") -> list[float]:

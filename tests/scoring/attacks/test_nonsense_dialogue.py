@@ -1,10 +1,10 @@
-"""A doctor who says nonsense words at length."""
+"""A doctor who says nonsense words at length, the same over and over, or next to nothing."""
 
 import random
 
 import pytest
 
-from scoring.aie.metrics import score_aie
+from scoring.aie.metrics import distinct_by_length, score_aie
 from scoring.metrics.samples import Definition
 from tests.scoring.transcripts_of_ours import aie, turn
 
@@ -20,3 +20,34 @@ def test_it_is_distinct_in_both_modes_and_finds_nothing_out(definition: Definiti
     found = score_aie([aie("A man has had a cough for 3 days. He smokes.", *told)], definition)
     assert found["DISTINCT"][0].value > 99
     assert found["COVERAGE"][0].value == found["INQUIRY_LOGIC"][0].value == 0
+
+
+RECORD = "A man has had a dry cough for 3 days, worse at night. He smokes ten cigarettes a day and takes no medicine."
+HONEST = [
+    turn("O", "Hello, how can I help you?", "I have had a cough for 3 days."),
+    turn("A-A-A", "Is it dry, or do you bring anything up?", "It is dry, and worse at night."),
+    turn("A-A-A", "Do you smoke, and how many a day?", "Yes, ten cigarettes a day."),
+    turn("A-A-A", "Do you take any medicine for it?", "No, I do not take any medicine, do you want me to?"),
+]
+
+
+def by_length(*history: dict[str, str]) -> float:
+    (found,) = distinct_by_length([aie(RECORD, *history)])
+    return found.value
+
+
+def test_by_length_nonsense_has_nothing_of_it_and_an_honest_doctor_most() -> None:
+    assert by_length(turn("D", nonsense(5000), "What?")) < 1
+    assert by_length(*HONEST) > 50
+
+
+def test_by_length_a_longer_dialogue_of_the_same_kind_loses_nothing_and_wins_nothing() -> None:
+    (once,) = score_aie([aie(RECORD, *HONEST)])["DISTINCT"]
+    (often,) = score_aie([aie(RECORD, *HONEST * 9)])["DISTINCT"]
+    assert often.value < once.value / 4, "which falls with length"
+    assert by_length(*HONEST * 9) == pytest.approx(by_length(*HONEST), abs=12)
+
+
+def test_by_length_silence_and_one_word_over_and_over_pay_nothing() -> None:
+    assert by_length(turn("O", "Hello", "I cough.")) < 10
+    assert by_length(turn("D", "cough " * 500, "What?")) < 5

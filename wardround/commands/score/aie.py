@@ -1,5 +1,6 @@
 """``wardround score aie``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,7 +8,7 @@ import typer
 
 from scoring.aie.action_tables import action_shares, by_length, utterance_languages
 from scoring.aie.mcq import METRIC
-from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
+from scoring.aie.metrics import DISTINCT_BY_LENGTH, diagnosis_is_right, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
@@ -68,7 +69,9 @@ def aie(
         and mode is Mode.SOUND
         and not (transcripts[1:] or against or human or mcq or diagnose or leave_out)
     ):
-        return scores_of_run(transcripts[0], "aie", mode)
+        found = scores_of_run(transcripts[0], "aie", mode)
+        (records,) = read_files(reading_runs(read_aie, "aie"), transcripts)
+        return replace(found, tables=[*found.tables, _partner(records)])
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
@@ -92,6 +95,8 @@ def aie(
     if each_round and diagnose:
         tables.append(by_round(everything, diagnose, definition))
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+    if definition == "sound":
+        tables.append(_partner(everything))
     answered: dict[str, Estimate] = {}
     asked = {"DIAGNOSIS": len(everything)} if "DIAGNOSIS" in samples else {}
     failed = False
@@ -110,6 +115,14 @@ def aie(
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
     return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked)
+
+
+def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
+    found = estimates({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)}, clustered=True, ends=PERCENT)
+    low, high = found[DISTINCT_BY_LENGTH].ci95 or (None, None)
+    row = [DISTINCT_BY_LENGTH, *map(cell, (found[DISTINCT_BY_LENGTH].mean, low, high)), str(len(transcripts))]
+    title = "Partner of DISTINCT, ours: in every 50 bigrams, of words that are used here"
+    return ExtraTable(title, ["metric", "mean", "from", "to", "n"], [row])
 
 
 def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:

@@ -145,10 +145,12 @@ def _print(scores: Scores) -> None:
     console = Console(highlight=False)
     table = Drawn(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
     table.add_column("metric")
-    for heading in ("mean", "±", "95 % interval", "se", "n"):
-        table.add_column(heading, justify="right")
-    for name, found in scores.metrics.items():
-        table.add_row(Text(printable(name)), *_cells(found))
+    rows = {name: _cells(found) for name, found in scores.metrics.items()}
+    shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
+    for place in shown:
+        table.add_column(("mean", "±", "95 % interval", "se", "n")[place], justify="right")
+    for name, cells in rows.items():
+        table.add_row(Text(printable(name)), *(cells[place] for place in shown))
     console.print(table)
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
