@@ -13,10 +13,11 @@ from llm.errors import ModelSpecError
 from llm.objects import OBJECT, object_of
 from llm.retries import brief
 from llm.settings import ModelSettings
-from llm.specs import IN_PROCESS
+from llm.specs import HUMAN, IN_PROCESS, OFFLINE
 
 _OPENAI = ("openai", "azure_openai")
-_TAKES_SEED = {*_OPENAI, "deepseek", "google_genai", "mistralai", "ollama", "together", "xai"}
+_SEED_IN_BODY = {"groq"}  # the service takes one, its integration has no parameter for it
+_TAKES_SEED = {*_OPENAI, "deepseek", "google_genai", "mistralai", "ollama", "together", "xai", IN_PROCESS}
 # What integrations call our parameters, where they do not call them so.
 _CALLED: dict[str, dict[str, str]] = {
     "anthropic": {"extra_body": "model_kwargs"},
@@ -110,10 +111,10 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "temperature": settings.temperature if block.temperature is None else block.temperature,
         "top_p": block.top_p,
         "max_tokens": block.max_tokens or settings.max_tokens,
-        "seed": settings.seed if spec.provider in (*_TAKES_SEED, IN_PROCESS) else None,
+        "seed": settings.seed if spec.provider in _TAKES_SEED else None,
         "reasoning_effort": block.reasoning_effort,
         "context_length": block.context_length if spec.provider == "ollama" else None,
-        "extra_body": block.extra_body or None,
+        "extra_body": {**_seed_in_body(spec.provider, settings.seed, without), **block.extra_body} or None,
         "default_headers": block.sent_headers or None,
     }
     sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in without}
@@ -121,6 +122,19 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
     if "max_tokens" in sent and spec.provider == "openai" and spec.base_url is not None:
         sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **block.extra_body}
     return sent
+
+
+def _seed_in_body(provider: str, seed: int | None, without: Collection[str]) -> dict[str, int]:
+    return {"seed": seed} if provider in _SEED_IN_BODY and seed is not None and "seed" not in without else {}
+
+
+def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str]:
+    """The models of a map that the run's seed is not passed to, as their integrations take none."""
+    if settings.seed is None:
+        return []
+    chat = {name for name in models.values() if name not in (OFFLINE, HUMAN)}
+    taking = _TAKES_SEED | _SEED_IN_BODY
+    return sorted(name for name in chat if settings.block(name).parsed.provider not in taking)
 
 
 def _check_parameters(name: str, block: ModelBlock, kind: type[BaseChatModel]) -> None:

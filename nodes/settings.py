@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.registry import NameIn
 from llm import ModelSettings
+from nodes.consultation.example import example_for
 from nodes.patients.systems import PATIENTS
 from nodes.state.decisions import NonEmpty
 from nodes.strategies.registry import STRATEGIES
@@ -51,9 +52,10 @@ class SourceSettings(Settings):
 class CaseSettings(SourceSettings):
     """Which case is admitted, and as whom (every graph that starts from a case)."""
 
-    patient_sex: Literal["record", "female", "male"] = Field(
+    patient_sex: Literal["record", "female", "male", "drawn"] = Field(
         "record",
-        description="Change the record to this sex, all through; a case that turns on the other is refused.",
+        description="Change the record to this sex, all through; a case that turns on the other is refused. `drawn`: "
+        "by case, seed and epoch; what turns on one sex keeps it.",
         json_schema_extra=_at("admit"),
     )
     personalized: bool = Field(
@@ -234,14 +236,27 @@ class DialogueSettings(TurnSettings):
         description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    thoughts: Literal["silent", "spoken"] = Field(
+        "silent",
+        description="Thoughts of a doctor who thinks step by step: a field of their own that nobody hears, or part of "
+        "what is said and remembered, as in Med-PMC.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    example: str = Field(
+        "",
+        description="`one_shot_cot`: a text file with a consultation as example, `![finding](FILE)` where a picture is "
+        "handed over; ours if not set.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     list_examinations: bool = Field(
         True,
         description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
         json_schema_extra=_at("history_taking", "interview"),
     )
-    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor"] = Field(
+    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor", "drawn"] = Field(
         "record",
-        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set.",
+        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
+        "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     actor: bool = Field(
@@ -254,6 +269,13 @@ class DialogueSettings(TurnSettings):
         description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+
+    @field_validator("example")
+    @classmethod
+    def _can_be_shown(cls, example: str) -> str:
+        if example:
+            example_for(example, "en", True)
+        return example
 
     @model_validator(mode="after")
     def _obeyed_by_this_patient(self) -> Self:

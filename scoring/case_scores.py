@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, Self
@@ -84,6 +84,7 @@ class Suite:
         ends: the least and the most that a published column can be, but for those of `neither`.
         neither: columns of which neither more nor less is better.
         judged: the published columns that a judge decides.
+        means: averages of some published columns that the paper prints, by name: the title, and the columns.
         notes: what a reader of the table must know, such as the range of the scores.
         metrics: the columns that were added, by name.
     """
@@ -97,6 +98,7 @@ class Suite:
     ends: Ends | None = None
     neither: Collection[str] = ()
     judged: Collection[str] = ()
+    means: Mapping[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     notes: str = ""
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
 
@@ -107,23 +109,28 @@ class Suite:
 
     def ends_of(self, name: str) -> Ends | None:
         """The least and the most that a score or an average can be, if known."""
-        return self.ends if name in (*self.published, AVERAGE) and name not in self.neither else None
+        return self.ends if name in (*self.published, *self.means, AVERAGE) and name not in self.neither else None
 
     @property
     def averages(self) -> dict[str, tuple[str, list[str]]]:
         """The averages by name: their titles, and the columns that they are the mean of."""
+        means = {name: (title, list(columns)) for name, (title, columns) in self.means.items()}
         if not self.averaged:
-            return {}
-        found = {AVERAGE: ("Average", list(self.published))}
+            return means
+        found = means | {AVERAGE: ("Average", list(self.published))}
         if own := [metric.name for metric in self.metrics.values() if metric.averaged]:
             found[OWN_AVERAGE] = (f"Average with {', '.join(own)}", [*self.published, *own])
         return found
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of all that a table shows: the published columns with their average, then what was added."""
+        """The titles of all that a table shows: the published columns with their averages, then what was added."""
         averages = {name: title for name, (title, _) in self.averages.items()}
-        published = {**self.published, **{name: averages[name] for name in (AVERAGE,) if name in averages}}
+        published: dict[str, str] = {}
+        for column, title in self.published.items():
+            published[column] = title
+            published |= {name: mean for name, (mean, columns) in self.means.items() if columns[-1] == column}
+        published |= {name: averages[name] for name in (AVERAGE,) if name in averages}
         return {**published, **self.columns, **averages}
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:

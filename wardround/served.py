@@ -12,6 +12,7 @@ from cases.files import builtin_folder
 from cases.pictures import only_pictures_in
 from llm import ModelSettings
 from llm.egress import close_egress
+from nodes.consultation.example import EXAMPLES
 from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
@@ -56,7 +57,7 @@ def _served(graph: Graph) -> Any:
     return graph.copy({"context_schema": create_model(schema.__name__, __base__=(_Served, schema))})
 
 
-only_pictures_in([builtin_folder(), *allowed().picture_folders])
+only_pictures_in([builtin_folder(), EXAMPLES, *allowed().picture_folders])
 
 globals().update({name: _served(build()) for name, build in served().items()})
 

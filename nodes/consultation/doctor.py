@@ -4,6 +4,7 @@ Declared once per prompt: for the history-taking of the clinical workflow, where
 for a consultation, where the doctor asks for them in the dialogue and hears the results there, and for CliniChat's.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -13,11 +14,13 @@ from pydantic import Field
 
 from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.strict import Strict
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
+from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import ReportView, report_by_neighbours
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.chart_signs import usual_pictures
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import majority, weights
@@ -25,7 +28,7 @@ from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Presentation, Turn
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
-from prompts import load_prompt, load_words, mark
+from prompts import load_words, mark
 from retrieval import Neighbour
 
 
@@ -44,7 +47,7 @@ class DoctorTurn(Strict):
 
 
 class ReasonedTurn(Strict):
-    """What the doctor says next after thinking about it; the thoughts come first and are not heard."""
+    """What the doctor says next after thinking about it; the thoughts come first, heard only if they are spoken."""
 
     reasoning: str = Field(description="Step by step: what is known by now, what it may be, what would tell.")
     text: str = Field(min_length=1)
@@ -90,7 +93,10 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
 
 
 def consult_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end."""
+    """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end.
+
+    Who remembers no similar case orders what is routine, and the pictures that are usual for the complaint.
+    """
     language = view.chart.presentation.language
     words, orders = (
         load_words("medchain/words", language)["doctor"],
@@ -107,6 +113,8 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         (AUXILIARY, AUXILIARY_ITEMS, orders["auxiliary"]),
     ):
         items = list(majority(stage, view.chart, view.neighbours, vocabulary.names, None).choices())
+        if stage is AUXILIARY and not view.neighbours:
+            items += usual_pictures(view.chart)
         items = [item for item in vocabulary.names if item in items]
         text = order.format(Options(items, language))
         if text not in spoken and items and view.questions_left > 1:
@@ -198,6 +206,9 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations
     stage = stage_of_doctor(context, consultation)
+    example = NO_EXAMPLE
+    if context.doctor_mode == "one_shot_cot":
+        example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
     if stage == clinichat_doctor.stage and context.doctor_knows == "nothing":
         told = next((turn.text for turn in dialogue if turn.speaker == "patient"), "")
         chart = replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
@@ -213,7 +224,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
             chart.language,
         ),
         mode=context.doctor_mode,
-        example=_example(chart.language) if context.doctor_mode == "one_shot_cot" else "",
+        example=example.text,
         tells=consultation and PATIENTS[context.patient].told,
         seat=state.get("seat", 0),
     )
@@ -226,12 +237,9 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         context,
         language=chart.language,
         place=f"turn{asked + 1}",
-        pictures=[picture.file for picture in chart.all_pictures],
+        pictures=[*example.pictures, *(picture.file for picture in chart.all_pictures)],
     )
+    thoughts = turn.reasoning.strip() if context.thoughts == "spoken" and isinstance(turn, ReasonedTurn) else ""
+    said = mark("space", chart.language).join(filter(None, (thoughts, turn.text)))
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
-    return {"dialogue": [*dialogue, Turn(speaker="doctor", text=turn.text)], "dialogue_ended": ended}
-
-
-def _example(language: Language) -> str:
-    """A consultation with the doctor's thoughts, of a case that is in no case file."""
-    return load_prompt("consultation/example", language).render({})[1]
+    return {"dialogue": [*dialogue, Turn(speaker="doctor", text=said)], "dialogue_ended": ended}

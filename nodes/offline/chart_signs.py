@@ -1,6 +1,9 @@
 """What a chart shows by its words: how urgent the case is, the diseases that a result names, and reasons in words."""
 
-from cases.vocabulary import normalise, patterns
+import re
+
+from cases.text.words import rules_of
+from cases.vocabulary import data_file, normalise, patterns
 from nodes.state.chart import Chart
 from prompts import load_words
 
@@ -13,6 +16,20 @@ def urgency(chart: Chart) -> str:
     if _PATTERNS["emergency"].search(text):
         return "emergency"
     return "urgent" if _PATTERNS["urgent"].search(text) else "routine"
+
+
+def usual_pictures(chart: Chart) -> list[str]:
+    """The imaging that is usual where the complaint sits; what is done most where no place is named."""
+    data = data_file("nodes.offline", "imaging")
+    complaint, language = chart.presentation.chief_complaint, chart.presentation.language
+    start = "" if language == "zh" else r"(?<![a-z])"
+    found = [
+        item
+        for region in data["region"]
+        if re.search(f"{start}(?:{region[rules_of(language)]})", complaint, re.IGNORECASE)
+        for item in region["items"]
+    ]
+    return list(dict.fromkeys(found)) or list(data["else"])
 
 
 def named_in_findings(chart: Chart) -> list[str]:

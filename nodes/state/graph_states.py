@@ -5,6 +5,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from nodes.consultation.final_report import FinalReport
 from nodes.patients.ai_hospital.examiner import DeskState
 from nodes.patients.ai_hospital.profile import Profile
+from nodes.patients.medpmc.personas import Profession
 from nodes.state.chart import Ended, Findings, Picture, Progress, Turn
 from nodes.state.collaboration import ConferenceState, Person
 from nodes.state.decisions import Referral, Treatment, Triage
@@ -46,6 +47,7 @@ class HistoryTakingState(Findings, Progress, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    profession: Profession
     told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
@@ -60,6 +62,7 @@ class HistoryTakingInput(Findings, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    profession: Profession
     told_results: dict[str, str]
 
 
@@ -92,6 +95,7 @@ class ClinicalState(Findings, Progress, total=False):
     examination_record: ExaminationRecord
     picture_folder: str
     reference_reports: dict[str, str]
+    profession: Profession
     told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile

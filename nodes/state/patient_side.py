@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from cases.case import ExaminationRecord, PatientRecord
 from llm import Trace, merge_traces
 from nodes.patients.ai_hospital.profile import Profile
+from nodes.patients.medpmc.personas import Profession
 from nodes.state.chart import Ended, Presentation, Speaker, Turn
 
 
@@ -33,6 +34,7 @@ class PatientSideState(PatientSideOutput, total=False):
     picture_folder: str
     told_results: dict[str, str]  # only where the patient tells them
     reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
+    profession: Profession  # of the persona, only where it is drawn
 
 
 class HeardState(TypedDict, total=False):

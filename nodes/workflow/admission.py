@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+from contextlib import suppress
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
@@ -12,11 +13,12 @@ from cases import Case, load_cases
 from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
-from cases.sexes import with_sex
+from cases.sexes import SexBoundError, with_sex
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
+from nodes.patients.medpmc.personas import drawn
 from nodes.state.chart import Findings, Presentation, Reference, Turn
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
 from nodes.strategies.registry import check_built_for
@@ -77,7 +79,11 @@ async def admit(
     kin = kin_of(case) if context.retrieval else None  # as it came: it is told in other words below
     if case.examinations.images and context.send_pictures:
         case = await asyncio.to_thread(with_sound_pictures, case)
-    if context.patient_sex != "record":
+    persona = drawn(case.id, context.seed, context.epoch)
+    if context.patient_sex == "drawn" and persona.sex is not None:
+        with suppress(SexBoundError):
+            case = with_sex(case, persona.sex)
+    elif context.patient_sex in ("female", "male"):
         case = with_sex(case, context.patient_sex)
     if not context.personalized:
         case = impersonal(case)
@@ -104,6 +110,8 @@ async def admit(
         results, _ = release(case.examinations, list(case.examinations.results), case.folder, context.send_pictures)
         pictured = {image.item for image in case.examinations.images}
         update["told_results"] = {item: text for item, text in results.items() if item not in pictured}
+    if context.patient_profession == "drawn":
+        update["profession"] = persona.profession
     if context.pictures_in_dialogue == "report":
         update["reference_reports"] = dict(case.key.imaging_reports)
     if not context.sequential and not consultation:

@@ -8,6 +8,7 @@ from cases import Case
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
+from nodes.context import Context
 from nodes.state.chart import Turn
 from prompts import load_words
 from scoring.aie import transcripts as aie
@@ -18,8 +19,15 @@ from scoring.medpmc.transcripts import END
 CODES = {**aie.CODES, "Initialization": "0", "Demand": "B-B", "Other Topic": "C", "Conclusion": END}
 
 
-def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport | None) -> dict[str, Any]:
-    """One record of a transcript file.
+def pictures_withheld(context: Context) -> bool:
+    """Whether the settings let no picture be handed over, so that there is none to analyse."""
+    return not context.send_pictures or context.pictures_in_dialogue != "consultation"
+
+
+def medpmc_transcript(
+    case: Case, dialogue: Sequence[Turn], report: FinalReport | None, *, withheld: bool = False
+) -> dict[str, Any]:
+    """One record of a transcript file; ``withheld``, a mark of ours, where no picture could be shown.
 
     A turn of the doctor without a reply is the end. The patient's words are those that the doctor heard; the plain
     ones stand beside them where a persona coloured them. An untracked turn has an empty state.
@@ -48,6 +56,7 @@ def medpmc_transcript(case: Case, dialogue: Sequence[Turn], report: FinalReport 
         },
         "history": list(_history(dialogue)),
         "diagnosis_self": _markdown(report, case.language) if report else "",
+        **({"withheld": True} if withheld else {}),
     }
 
 

@@ -76,7 +76,7 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
         for turn in case.turns_before_end
         if turn.standard_patient is not None and turn.patient is not None
     ]
-    return MedPmcView(case, "\n".join(lines), replies)
+    return MedPmcView(case.model_copy(update={"images": {}}) if case.withheld else case, "\n".join(lines), replies)
 
 
 def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:

@@ -6,7 +6,7 @@ differ in more than the recall.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from cases.text.words import has_chinese, language_of
@@ -18,6 +18,10 @@ from scoring.metrics.samples import Definition, Sample, mean
 from scoring.metrics.text_overlap import rouge_1, without_punctuation, words
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
+AVERAGES: Mapping[str, tuple[str, Sequence[str]]] = {  # of Tables 2, 3, 8 and 9
+    "Avg. (gathering)": ("Average of gathering", ("Inquiry", "Examination", "MMA")),
+    "Avg. (decision)": ("Average of decision", ("Diagnosis", "Treatment")),
+}
 SUPPORT = "support"  # ours, beside them
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
 
@@ -66,8 +70,11 @@ def imaging_pair(case: MedPmcTranscript, definition: Definition = "sound", table
       first image comes with its last turn is dropped (None), as is one that shows an image without a report.
     - Table 9: the reports of all images, in the final report.
 
-    In both definitions a doctor who was shown no image scores 0 (an empty text).
+    In both definitions a doctor who was shown no image scores 0 (an empty text), and is unscored where none could be
+    shown (``withheld``).
     """
+    if case.withheld:
+        return None
     shown = next((place for place, turn in enumerate(case.history) if turn.images and not turn.ends), None)
     if definition == "sound":
         if not case.images:

@@ -49,5 +49,7 @@ def _curve(case: MedPmcTranscript, measure: Recall) -> list[tuple[float | None, 
         recalls = [
             measure([(reference, told)])[0] if reference.strip() else None for reference in (general, case.examinations)
         ]
-        curve.append((recalls[0], recalls[1], len(seen) / len(case.images) if case.images else None))
+        curve.append(
+            (recalls[0], recalls[1], len(seen) / len(case.images) if case.images and not case.withheld else None)
+        )
     return curve

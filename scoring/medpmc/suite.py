@@ -2,22 +2,28 @@
 
 from cases import Case
 from llm import ModelSettings
+from nodes.context import Context
 from scoring.case_scores import CaseScores, Metric, Suite
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.export import medpmc_transcript
-from scoring.medpmc.metrics import METRICS, SUPPORT, score_medpmc, support
+from scoring.medpmc.export import medpmc_transcript, pictures_withheld
+from scoring.medpmc.metrics import AVERAGES, METRICS, SUPPORT, score_medpmc, support
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import PERCENT, mean
 
 _NO_REFERENCE = "nothing to compare with"
+_NOT_SHOWN = "no picture may be handed over with these settings"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
     """The recall (ROUGE-1) of each part, percent; lengths in words, turns in turns."""
-    made = medpmc_transcript(case, answers.dialogue, answers.report)
+    withheld = isinstance(settings, Context) and pictures_withheld(settings)
+    made = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
     found = score_medpmc([MedPmcTranscript.model_validate(made)])
     values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
-    return CaseScores(values, {name: _NO_REFERENCE for name, value in values.items() if value is None})
+    unscored = {name: _NO_REFERENCE for name, value in values.items() if value is None}
+    if withheld and case.examinations.images:
+        unscored["MMA"] = _NOT_SHOWN
+    return CaseScores(values, unscored)
 
 
 def support_of_report(case: Case, answers: ConsultationAnswers) -> float | None:
@@ -43,6 +49,8 @@ suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=PERCENT,
     neither=("Lens", "Turns"),
-    notes="Recall in percent (ROUGE-1), except lengths and turns. Support, ours: how much of the report is the case's.",
+    means=AVERAGES,
+    notes="Recall in percent (ROUGE-1), except lengths and turns. Support, ours: how much of the report is the case's. "
+    "Lens counts what is said: a doctor's thoughts only with thoughts = 'spoken', as in the paper.",
 )
 suite.metrics.add(SUPPORT, Metric(SUPPORT, support_of_report))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm import ModelError, ModelSettings, ModelSpecError
-from llm.build import build_model
+from llm.build import _parameters, build_model, without_seed
 from tests.llm.examinee import GOOD, OPINION, fail, put, spec
 from tests.llm.test_chat import PICTURE
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -161,3 +161,15 @@ def test_a_provider_whose_package_is_missing_is_told_by_its_extra(
     monkeypatch.setattr("langchain.chat_models.init_chat_model", missing)
     with pytest.raises(ModelSpecError, match=rf"{model} needs the extra `{extra}`: pip install 'wardround\[{extra}\]'"):
         build_model(model, ModelSettings(models={"default": model}))
+
+
+def test_the_seed_goes_to_every_provider_that_takes_one_and_the_others_are_named() -> None:
+    specs = ["openai:a", "mistralai:b", "groq:c", "anthropic:d", "offline"]
+    settings = ModelSettings(models={"default": specs[0]}, seed=11)
+    models = dict(zip("abcde", specs, strict=True))
+    assert without_seed(models, settings) == ["anthropic:d"]
+    assert without_seed(models, ModelSettings(models={"default": specs[0]})) == []
+    sent = {spec: _parameters(settings.block(spec), settings, ()) for spec in specs[:4]}
+    assert [sent[spec].get("seed") for spec in specs[:4]] == [11, 11, None, None]
+    assert sent["groq:c"]["extra_body"] == {"seed": 11} and "extra_body" not in sent["anthropic:d"]
+    assert "extra_body" not in _parameters(settings.block("groq:c"), settings, ("seed",))

@@ -27,6 +27,9 @@ _KEPT = {
     "max_tokens",
     "prices",
     "model",
+    "patient",
+    "send_pictures",
+    "pictures_in_dialogue",
 }
 
 
@@ -40,7 +43,7 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
     check_models(models, run.experiment.model)
-    kept = run.experiment.context.model_dump(include=_KEPT)
+    kept = run.experiment.context.model_dump(include=_KEPT, exclude_unset=True)
     context = Context.model_validate({**kept, "models": {"default": "offline", **models}})
     await check_servers(context)
     return context

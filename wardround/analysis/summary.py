@@ -98,7 +98,9 @@ def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimat
     published = over(suite.published)
     found = {**published.columns, **{name: over([name]).columns[name] for name in suite.metrics}}
     for name, (_, columns) in suite.averages.items():
-        found[name] = published.average if name == AVERAGE else over(columns).average
+        complete = name not in suite.means or all(found[column].n for column in columns)
+        some = published if name == AVERAGE else over(columns)
+        found[name] = some.average if complete else Estimate(n=0)
     return {name: found[name] for name in suite.titles}
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from cases import Case
+from nodes.context import Context
 from scoring.aie.export import aie_record
 from scoring.aie.transcripts import AieTranscript
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.export import medpmc_transcript
+from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.records import ForeignModel, Reading
 from wardround.config.experiment import ConfigurationError
@@ -17,9 +18,11 @@ from wardround.store.recorded_run import find_runs
 Format = Literal["aie", "medpmc"]
 Model = TypeVar("Model", bound=ForeignModel)
 
-_WRITERS: dict[Format, Callable[[Case, ConsultationAnswers], dict[str, Any]]] = {
-    "aie": lambda case, answers: aie_record(case, answers.dialogue),
-    "medpmc": lambda case, answers: medpmc_transcript(case, answers.dialogue, answers.report),
+_WRITERS: dict[Format, Callable[[Case, ConsultationAnswers, Context], dict[str, Any]]] = {
+    "aie": lambda case, answers, _: aie_record(case, answers.dialogue),
+    "medpmc": lambda case, answers, context: medpmc_transcript(
+        case, answers.dialogue, answers.report, withheld=pictures_withheld(context)
+    ),
 }
 _MODELS: dict[Format, type[ForeignModel]] = {"aie": AieTranscript, "medpmc": MedPmcTranscript}
 
@@ -35,10 +38,11 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
     runs = find_runs([path])
     found = 0
     for run in runs:
+        context = run.experiment.context
         for result in run.each_answered():
             if not (result.scored and isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
                 continue
-            record = _WRITERS[format](run.cases[result.case_id], result.answers)
+            record = _WRITERS[format](run.cases[result.case_id], result.answers, context)
             names = [run.name] * (len(runs) > 1) + [str(record["id"])] + [f"epoch{result.epoch}"] * (result.epoch > 1)
             found += 1
             yield {**record, "id": "/".join(names)}

@@ -130,6 +130,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
 
     from rich.console import Console
 
+    from llm.build import without_seed
     from llm.prices import unpriced
     from scoring.suite import SUITES
     from wardround.analysis.summary import summary_table
@@ -145,6 +146,8 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
     failed = 0
     for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
         echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
+    for spec in sorted({spec for one in sweep.runs.values() for spec in without_seed(one.context.models, one.context)}):
+        echo(f"{spec} is sent no seed, as its integration takes none: its answers may differ from run to run", err=True)
     root = out or default_directory(sweep)
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     check_keys([experiment.context for experiment in sweep.runs.values()])

@@ -18,7 +18,7 @@ VARIABLE = "WARDROUND_SERVER"
 TOKEN_VARIABLE = "WARDROUND_TOKEN"
 STUDIO = "https://smith.langchain.com"  # the page that LangGraph's server is made for
 # Settings of a graph by which a run reaches for a file, a server or a model, beside what is built in.
-REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file")
+REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file", "example")
 _EVERY_NAME = "*"
 
 
@@ -45,8 +45,9 @@ class Allowed(BaseModel):
 
     @property
     def picture_folders(self) -> list[str]:
-        """The folders of the case files that runs may name."""
-        return [str(Path(file).resolve().parent) for file in self.values.get("case_source", ())]
+        """The folders of the case files, and of the examples, that runs may name."""
+        files = [*self.values.get("case_source", ()), *self.values.get("example", ())]
+        return [str(Path(file).resolve().parent) for file in files]
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case
+from llm.build import without_seed
 from llm.prices import price_source
 from llm.sealed import CHECKSUM, checksum, unsealed
 from prompts.folders import prompt_files, prompt_folders
@@ -51,6 +52,7 @@ def manifest_of(
         "plugins": record_plugins(),
         "prices": price_source(),
         "seed": experiment.seed,
+        "without_seed": without_seed(experiment.context.models, experiment.context),
         "versions": versions(_PACKAGES),
         "git": git_state(),
     }

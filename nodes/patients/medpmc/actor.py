@@ -12,19 +12,24 @@ from pydantic import Field
 
 from cases.strict import Strict
 from cases.text.fact_preservation import changes
+from cases.text.words import rules_of
 from cases.vocabulary import Language
 from llm import Role, Speech
 from llm.errors import AnswerError
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.patients.medpmc.personas import Persona, profession_of
+from nodes.patients.medpmc.personas import Persona, Profession, profession_of
 from nodes.state.chart import Presentation
 from nodes.state.patient_side import HeardState
+
+_ROOM: dict[str, int] = {"en": 12, "zh": 20}  # words or characters that any manner may add
 
 
 class ActorState(HeardState, total=False):
     """The actor's view of the state: who the patient is, and the plain words; no record, so nothing to add from."""
+
+    profession: Profession
 
 
 class Rewriting(Strict):
@@ -40,6 +45,7 @@ class ActorView:
     plain: str
     persona: Persona
     language: Language
+    most: int  # words, or characters of Chinese, that the rewriting may have
 
 
 def with_manners(view: ActorView) -> Rewriting:
@@ -48,9 +54,24 @@ def with_manners(view: ActorView) -> Rewriting:
 
 
 def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
-    """What the rewriting loses or adds, if anything."""
-    changed = changes(view.plain, answer.text, view.language)
-    return f"the facts are not those of the plain words ({changed})" if changed else None
+    """What the rewriting loses or adds, if anything; and whether it has become too long."""
+    if changed := changes(view.plain, answer.text, view.language):
+        return f"the facts are not those of the plain words ({changed})"
+    length = _length(answer.text, view.language)
+    return f"it has {length} words, and may have {view.most}" if length > view.most else None
+
+
+def _length(text: str, language: Language) -> int:
+    return len("".join(text.split()) if language == "zh" else text.split())
+
+
+def most_words(plain: str, language: Language) -> int:
+    """How long the words may become: half as long again, and a few words at least.
+
+    Med-PMC asks for no more than the plain words have (Table 22), in which no manner has room: "No." would stay "No.".
+    """
+    length = _length(plain, language)
+    return length + max(_ROOM[rules_of(language)], length // 2)
 
 
 actor = Role(
@@ -68,11 +89,13 @@ actor = Role(
 async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The patient's last words, said in the persona's manner; the plain ones are kept beside them."""
     context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]
+    language = context.language or presentation.language
     plain = dialogue[-1].text
     view = ActorView(
         plain=plain,
-        persona=persona_of(presentation, context),
-        language=context.language or presentation.language,
+        persona=persona_of(presentation, context, state.get("profession")),
+        language=language,
+        most=most_words(plain, language),
     )
     try:
         said = (await ask_in_turn(actor, view, state, context)).text
@@ -81,9 +104,9 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": said, "plain": plain})]}
 
 
-def persona_of(presentation: Presentation, context: Context) -> Persona:
-    """Who the patient is played as: the recorded sex, and the set or else the recorded profession."""
-    profession = context.patient_profession
-    if profession == "record":
+def persona_of(presentation: Presentation, context: Context, drawn: Profession | None = None) -> Persona:
+    """Who the patient is played as: the recorded sex, and the set or drawn or else the recorded profession."""
+    profession = context.patient_profession if drawn is None else drawn
+    if profession in ("record", "drawn"):
         profession = profession_of(presentation.occupation, presentation.language)
     return Persona(sex=presentation.sex, profession=profession)

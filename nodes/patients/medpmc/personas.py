@@ -1,5 +1,6 @@
 """Med-PMC's personas: who the patient is played as, and the manner of speaking that goes without a model."""
 
+import hashlib
 import re
 from typing import Literal, get_args
 
@@ -29,6 +30,16 @@ class Persona(Strict):
         after = "" if plain.endswith(("?", "？")) else after
         joint: str = mark("space", language)
         return joint.join(part for part in (before, plain, after) if part)
+
+
+PERSONAS = 2 * len(PROFESSIONS)
+
+
+def drawn(case_id: str, seed: int | None, epoch: int) -> Persona:
+    """One of the ten by the case and the seed; each epoch of a case has another, and ten epochs have them all."""
+    first = int.from_bytes(hashlib.sha256(f"{seed or 0}/{case_id}".encode()).digest()[:4], "big")
+    place = (first + epoch) % PERSONAS
+    return Persona(sex=get_args(Sex)[place % 2], profession=PROFESSIONS[place // 2])
 
 
 def profession_of(occupation: str, language: Language) -> Profession:

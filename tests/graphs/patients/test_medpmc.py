@@ -1,6 +1,8 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image as Raster
 from pydantic import ValidationError
 
 from cases import Case
@@ -289,7 +291,71 @@ def test_the_modes_leave_the_rule_as_it_is(mode: str) -> None:
     assert direct["dialogue"] == thinking["dialogue"]
 
 
+def test_spoken_thoughts_are_heard_and_remembered_as_in_the_paper() -> None:
+    result, requests = consult(doctor_mode="zero_shot_cot", thoughts="spoken")
+    own = [turn.text for turn in result["dialogue"] if turn.speaker == "doctor"][1:]  # after the greeting
+    assert own[0] == "Thoughts of mine. Please have an X-ray of the tooth."
+    assert "Thoughts of mine." in requests[1].text and len(pictures_in(requests[1])) == 1
+
+
+def test_the_example_has_a_picture_turn_and_its_picture_comes_first() -> None:
+    _, requests = consult(doctor_mode="one_shot_cot")
+    assert [len(pictures_in(request)) for request in requests] == [1, 2]
+    assert "Picture 1 of those enclosed, which is of this other patient" in requests[0].text
+    assert pictures_in(requests[0])[0] == pictures_in(requests[1])[0]
+    _, blind = consult(doctor_mode="one_shot_cot", send_pictures=False)
+    assert pictures_in(blind[0]) == [] and "no fracture, joint space kept" in blind[0].text
+
+
+def test_an_example_of_ones_own_takes_the_place_of_ours(tmp_path: Path) -> None:
+    Raster.new("L", (4, 4)).save(tmp_path / "spine.png")
+    own = tmp_path / "example.md"
+    own.write_text("Thought: the cord.\nDoctor: A spinal MRI.\nExaminer: ![A schwannoma.](spine.png)", "utf-8")
+    _, requests = consult(doctor_mode="one_shot_cot", example=str(own))
+    assert "the cord" in requests[0].text and "toe" not in requests[0].text and len(pictures_in(requests[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [(None, "cannot be read"), ("", "has 0 characters"), ("![x](../a.png)", "leads out of"), ("![x](a.png)", "no pic")],
+)
+def test_an_example_that_cannot_be_shown_is_refused_before_the_first_call(
+    tmp_path: Path, text: str | None, fault: str
+) -> None:
+    own = tmp_path / "example.md"
+    if text is not None:
+        own.write_text(text, "utf-8")
+    with pytest.raises(ValidationError, match=f"example .*example.md.*{fault}"):
+        Context.model_validate({"example": str(own)})
+
+
+@pytest.mark.parametrize(
+    "case", [EN, builtin("emergency-medicine-02"), builtin("surgery-01")], ids=lambda case: case.id
+)
+def test_offline_a_doctor_without_memory_orders_the_usual_pictures(case: Case) -> None:
+    """As the ready files run: 48 orders had shown no picture."""
+    settings: Any = {"retrieval": False, "patient": "medpmc", "actor": False}
+    result = CONSULTATION.invoke({"case": case}, context=settings)
+    assert any(turn.pictures for turn in result["dialogue"])
+
+
 # Personas and the sex that is played.
+
+
+def test_drawn_personas_play_all_ten_in_ten_epochs_and_a_case_that_turns_on_a_sex_keeps_it() -> None:
+    played = []
+    for epoch in range(10):
+        settings: Any = {"retrieval": False, "patient": "medpmc", "max_turns": 2, "epoch": epoch, "seed": 7}
+        result = CONSULTATION.invoke(
+            {"case": EN}, context={**settings, "patient_sex": "drawn", "patient_profession": "drawn"}
+        )
+        played.append((result["presentation"].sex, result["profession"]))
+        assert result["patient_record"].sex == result["presentation"].sex
+    assert len(set(played)) == 10
+    bound = builtin("obstetrics-and-gynecology-01")
+    for epoch in range(2):
+        kept = CONSULTATION.invoke({"case": bound}, context={**settings, "epoch": epoch, "patient_sex": "drawn"})
+        assert kept["presentation"].sex == "female"
 
 
 @pytest.mark.parametrize("profession", ["farmer", "student", "worker", "office_worker", "doctor"])

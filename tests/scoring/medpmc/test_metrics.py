@@ -178,3 +178,10 @@ def test_no_text_raises_and_scores_lie_in_range_in_any_order_of_cases(
         column: sorted(found) for column, found in shuffled.items()
     }
     information_by_round(cases)
+
+
+@pytest.mark.parametrize("definition", ["sound", "paper"])
+def test_where_no_picture_could_be_shown_there_is_no_analysis_to_score(definition: Definition) -> None:
+    shown = turn("B-A-A", "CT?", "No picture is available.")
+    assert values(score_medpmc([medpmc(shown)], definition=definition)["MMA"]) == [0]
+    assert values(score_medpmc([medpmc(shown, withheld=True)], definition=definition)["MMA"]) == []

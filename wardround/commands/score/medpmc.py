@@ -12,7 +12,7 @@ from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
-from scoring.medpmc.metrics import SUPPORT, EntityRule, score_medpmc, support
+from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, score_medpmc, support
 from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
@@ -142,16 +142,11 @@ def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> ExtraTable:
 
 def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraTable:
     """The row as the paper prints it, with its two averages; paper mode cuts to two decimals, as it does."""
-
-    def average(*names: str) -> float | None:
-        means = [metrics[name].mean for name in names]
-        known = [mean for mean in means if mean is not None]
-        return sum(known) / len(known) if len(known) == len(means) else None
-
-    row: dict[str, float | None] = {name: metrics[name].mean for name in ("Inquiry", "Examination", "MMA")}
-    row["Avg. (gathering)"] = average("Inquiry", "Examination", "MMA")
-    row |= {name: metrics[name].mean for name in ("Diagnosis", "Treatment")}
-    row["Avg. (decision)"] = average("Diagnosis", "Treatment")
+    row: dict[str, float | None] = {}
+    for name, (_, columns) in AVERAGES.items():
+        row |= {column: metrics[column].mean for column in columns}
+        known = [found for column in columns if (found := metrics[column].mean) is not None]
+        row[name] = mean(known) if len(known) == len(columns) else None
     row |= {name: metrics[name].mean for name in ("Lens", "Turns")}
     title = "As printed, cut to two decimals" if definition == "paper" else "With averages"
     return ExtraTable(title, list(row), [[_printed(value, definition) for value in row.values()]])

@@ -100,3 +100,17 @@ def test_the_persona_is_set_or_follows_the_record() -> None:
     assert persona_of(door, Context()).profession == "office_worker"
     assert persona_of(door, Context(patient="medpmc", patient_profession="student")).profession == "student"
     assert persona_of(door, Context()).sex == "male"
+
+
+@pytest.mark.parametrize("length", ["within", "over"])
+def test_a_rewriting_may_be_half_as_long_again_and_is_told_how_long(length: str) -> None:
+    """Twelve words, of which no manner needs more than twelve besides."""
+    most = len(PLAIN.split()) + 12
+    room = most - len(FAITHFUL.split()) + (length == "over")
+    text = f"{FAITHFUL} {' '.join(['well'] * room)}"
+    turn, call, requests = said(lambda request: {"text": text})
+    assert turn.text == (text if length == "within" else PLAIN)
+    assert (call.error is None) == (length == "within")
+    assert f"{most} words at most" in requests[0].text
+    if length == "over":
+        assert f"may have {most}" in requests[1].messages[-1]["content"]
