@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from prompts import add_prompts
     from scoring.medchain.answers import Answers
     from scoring.suite import CaseScores, metric
-    from wardround.analysis.export import to_dataframe
     from wardround.analysis.rescoring import rescore
     from wardround.config.experiment import ConfigurationError, Experiment
+    from wardround.exports.frames import to_dataframe
     from wardround.plugins import PluginError, load_plugin
     from wardround.run.from_python import run_experiment
 
@@ -174,8 +174,9 @@ def _homes() -> Iterator[ModuleType]:
     from scoring.medchain import answers
 
     yield from (answers, suite)
-    from wardround.analysis import export, rescoring
+    from wardround.analysis import rescoring
     from wardround.config import experiment
+    from wardround.exports import frames
     from wardround.run import from_python
 
-    yield from (experiment, from_python, export, rescoring)
+    yield from (experiment, from_python, frames, rescoring)

@@ -1,12 +1,14 @@
 """``wardround export``: runs in the formats of others."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import exits
+from wardround.commands.exits import exits, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -24,6 +26,17 @@ Marks = Annotated[
 ]
 
 export_app = typer.Typer(no_args_is_help=True, help="Runs in the formats of other tools.")
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.", show_default=False)]
+
+
+@contextmanager
+def _writing(extra: str) -> Iterator[None]:
+    """Say what stopped an export; a missing package by the extra that brings it."""
+    try:
+        with exits(OSError):
+            yield
+    except ImportError as error:
+        refuse(f"export {extra} needs the extra `{extra}` ({error}): pip install 'wardround[{extra}]'")
 
 
 @export_app.command()
@@ -75,9 +88,7 @@ def sft(
 
 @export_app.command()
 def preference(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.", show_default=False)
-    ],
+    runs: Runs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],
     marks: Marks = None,
 ) -> None:
@@ -117,6 +128,68 @@ def dataset(
     for name, count in counts.items():
         echo(f"{out / name}: {count} lines")
     echo(f"Load it: datasets.load_dataset({str(out)!r}, 'sft')")
+
+
+@export_app.command()
+def inspect(
+    runs: Runs,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where RUN.eval is written.")],
+) -> None:
+    """Write a log of Inspect for each run, with every case, dialogue, score and call; `inspect view` shows them."""
+    from wardround.exports.inspect_log import write_inspect_logs
+    from wardround.store.recorded_run import find_runs
+
+    with _writing("inspect"):
+        files = write_inspect_logs(find_runs(runs), out)
+    echo(f"{len(files)} log{'s' * (len(files) != 1)}: inspect view --log-dir {out}")
+
+
+@export_app.command()
+def parquet(
+    runs: Runs,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where the five files are written.")],
+) -> None:
+    """Write runs, cases, turns, calls and verdicts as Parquet, a file each; all runs in the same files."""
+    from wardround.exports.frames import write_parquet
+    from wardround.store.recorded_run import find_runs
+
+    with _writing("parquet"):
+        files = write_parquet(find_runs(runs), out)
+    echo(f"{', '.join(file.name for file in files)}: {out}")
+
+
+@export_app.command()
+def mlflow(
+    runs: Runs,
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FILE|URL", help="MLflow's SQLite file, or a tracking server.")
+    ],
+) -> None:
+    """Log each run to MLflow: settings as parameters, means as metrics. One logged before is put in its place."""
+    from wardround.exports.mlflow_runs import write_mlflow
+    from wardround.store.recorded_run import find_runs
+
+    with _writing("mlflow"):
+        found = find_runs(runs)
+        write_mlflow(found, out)
+    echo(f"{len(found)} run{'s' * (len(found) != 1)}: {out}")
+
+
+@export_app.command()
+def otel(
+    runs: Runs,
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FILE|URL", help="A file of OTLP's JSON lines, or a collector.")
+    ],
+    content: Annotated[bool, typer.Option("--content", help="Also what was asked and answered.")] = False,
+) -> None:
+    """Write OpenTelemetry's spans for generative AI, a trace a case; a collector is sent to only when named."""
+    from wardround.exports.spans import write_spans
+    from wardround.store.recorded_run import find_runs
+
+    with _writing("otel"):
+        cases = write_spans(find_runs(runs), out, content=content)
+    echo(f"{cases} trace{'s' * (cases != 1)}: {out}")
 
 
 def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Line]":

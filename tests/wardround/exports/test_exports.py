@@ -1,0 +1,215 @@
+"""Runs in the formats of other tools: read back by those tools where they are installed."""
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from wardround import to_dataframe
+from wardround.cli import app
+from wardround.config.experiment import ConfigurationError, Data
+
+FIRST, SECOND = ENGLISH
+MESSAGES = [{"role": "system", "content": "You are a doctor."}, {"role": "user", "content": "A secret tooth."}]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A case that was scored but in one part, and one that failed."""
+    said = {"speaker": "doctor", "text": "Where?"}, {"speaker": "patient", "text": "Here.", "facts": ["tooth", "left"]}
+    report = {"symptoms": "s", "examinations": "e", "diagnosis": ["Caries"], "basis": "b", "treatment": ""}
+    rejected = {"accepted": False, "reason": "No basis."}
+    calls = [
+        call("doctor/turn1", messages=MESSAGES, answer={"text": "Where?"}, input_tokens=7, started=10.0),
+        call("patient/turn1", "patient", model="offline", answer={"text": "Here."}, started=11.0),
+        call("diagnosis/feedback/round1/treatment", "feedback", stage="diagnosis", answer=rejected, started=12.0),
+        call("evaluation/director", "mvme_director", stage="evaluation", answer={"level": 4}, started=13.0),
+    ]
+    results = [
+        graded(
+            FIRST,
+            scores={"symptoms": 2.0, "diagnosis": None},
+            unscored={"diagnosis": "no key"},
+            answers={"dialogue": said, "report": report},
+        ),
+        graded(SECOND, scores={}, termination="unparseable_answer", error="not JSON"),
+    ]
+    failed = [call(model="openai:m@http://h/v1", answer=None, error="unparseable_answer: x")]
+    data = Data(case_ids=list(ENGLISH))
+    return write_run(tmp_path / "run", results, {(FIRST, 0): calls, (SECOND, 0): failed}, data=data)
+
+
+def export(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def test_each_level_of_a_run_is_a_data_frame(run: Path) -> None:
+    whole = to_dataframe(run, "runs").loc[0]
+    assert (whole["attempted"], whole["scored"], whole["symptoms"], whole["symptoms.n"]) == (2, 1, 2.0, 1)
+    assert list(to_dataframe(run)["case_id"]) == [FIRST, SECOND]
+    turns = to_dataframe(run, "turns")
+    assert turns[["number", "speaker", "text"]].to_numpy().tolist() == [
+        [1, "doctor", "Where?"],
+        [2, "patient", "Here."],
+    ]
+    assert turns.loc[1, "facts"] == "tooth\nleft"
+    calls = to_dataframe(run, "calls")
+    assert (
+        len(calls) == 5 and calls.loc[0, "input_tokens"] == 7 and json.loads(calls.loc[0, "answer"])["text"] == "Where?"
+    )
+    verdicts = to_dataframe(run, "verdicts")
+    assert list(verdicts["kind"]) == ["feedback", "score"] and list(verdicts["judge"]) == ["treatment", "mvme_director"]
+    feedback = verdicts.loc[0]
+    assert not feedback["accepted"] and (feedback["round"], feedback["reason"]) == (1, "No basis.")
+
+
+@pytest.mark.parametrize("level", ["turns", "calls", "verdicts"])
+def test_a_level_without_a_row_has_its_columns_of_their_types(tmp_path: Path, level: Any) -> None:
+    frame = to_dataframe(write_run(tmp_path / "run", []), level)
+    assert len(frame) == 0 and str(frame["epoch"].dtype) == "Int64"
+
+
+def test_an_unknown_level_is_refused(run: Path) -> None:
+    with pytest.raises(ConfigurationError, match="'words' is none of runs, cases, turns, calls, verdicts"):
+        to_dataframe(run, "words")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"),
+    [("inspect", "inspect_ai"), ("parquet", "pyarrow"), ("mlflow", "mlflow"), ("otel", "opentelemetry")],
+)
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(
+    run: Path, tmp_path: Path, kind: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    refused = export(kind, run, "-o", tmp_path / "out")
+    assert refused.exit_code == 2 and f"pip install 'wardround[{kind}]'" in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["inspect", "parquet", "mlflow", "otel"])
+def test_what_is_no_run_is_refused(tmp_path: Path, kind: str) -> None:
+    refused = export(kind, tmp_path, "-o", tmp_path / "out")
+    assert refused.exit_code == 2 and "is not a run directory" in refused.stderr
+
+
+def test_parquet_holds_what_the_data_frames_hold(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs wardround[parquet]")
+    import pandas
+
+    assert export("parquet", run, run, "-o", tmp_path / "out").exit_code == 0
+    for level in ("runs", "cases", "turns", "calls", "verdicts"):
+        read = pandas.read_parquet(tmp_path / "out" / f"{level}.parquet")
+        frame = to_dataframe([run, run], level)  # type: ignore[arg-type]
+        assert len(read) and list(read) == list(frame)
+        assert read.astype("str").equals(frame.astype(read.dtypes).astype("str"))
+
+
+def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="needs wardround[inspect]")
+    from inspect_ai.analysis import samples_df
+
+    told = export("inspect", run, "-o", tmp_path / "logs")
+    assert told.exit_code == 0 and "inspect view --log-dir" in told.stdout
+    read = log.read_eval_log(str(tmp_path / "logs" / "run.eval"))
+    first, second = read.samples
+    assert (read.status, read.results.total_samples, read.results.completed_samples) == ("success", 2, 1)
+    assert {score.name: score.metrics["mean"].value for score in read.results.scores}["symptoms"] == 2.0
+    assert [message.text for message in first.messages] == ["Where?", "Here."] and first.output.completion == "Caries"
+    assert first.scores["symptoms"].value == 2.0 and first.scores["diagnosis"].explanation == "no key"
+    asked = next(event for event in first.events if event.event == "model")
+    assert [message.text for message in asked.input] == ["You are a doctor.", "A secret tooth."]
+    assert asked.output.usage.input_tokens == 7 and asked.timestamp.timestamp() == 10.0
+    assert second.error.message == "unparseable_answer: not JSON" and not second.scores
+    assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
+
+
+def test_mlflow_has_each_run_once_with_settings_and_means(run: Path, tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow", reason="needs wardround[mlflow]")
+    for _ in range(2):
+        assert export("mlflow", run, "-o", tmp_path / "mlflow.db").exit_code == 0
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    experiments = [one.experiment_id for one in client.search_experiments()]
+    [logged] = client.search_runs(experiments)
+    assert logged.data.metrics["symptoms"] == 2.0 and logged.data.metrics["failed"] == 1
+    assert logged.data.params["graph"] == "dispute_resolution" and logged.info.status == "FINISHED"
+
+
+def spans_of(file: Path) -> list[dict[str, Any]]:
+    """Each span with its attributes by name, and the name of its parent."""
+    found = []
+    for line in file.read_text("utf-8").splitlines():
+        for each in json.loads(line)["resourceSpans"]:
+            spans = [span for scope in each["scopeSpans"] for span in scope["spans"]]
+            names = {span["spanId"]: span["name"] for span in spans}
+            for span in spans:
+                told = {one["key"]: next(iter(one["value"].values())) for one in span.get("attributes", [])}
+                found.append({**span, "told": told, "parent": names.get(span.get("parentSpanId", ""))})
+    return found
+
+
+def test_spans_tell_who_was_asked_when_and_by_whom_and_words_only_when_asked_for(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    assert export("otel", run, "-o", tmp_path / "a.jsonl").stdout == f"2 traces: {tmp_path / 'a.jsonl'}\n"
+    spans = spans_of(tmp_path / "a.jsonl")
+    case = next(span for span in spans if span["parent"] is None)
+    assert case["told"]["wardround.case_id"] == FIRST and len(case["traceId"]) == 32
+    assert case["events"][0]["name"] == "gen_ai.evaluation.result"
+    asked = next(span for span in spans if span["name"] == "chat m")
+    assert asked["parent"] == "history_taking" and asked["told"]["gen_ai.usage.input_tokens"] == "7"
+    assert asked["told"]["gen_ai.provider.name"] == "openai" and asked["told"]["gen_ai.agent.name"] == "doctor"
+    assert (asked["startTimeUnixNano"], asked["endTimeUnixNano"]) == ("10000000000", "11000000000")
+    assert any(span["name"] == "invoke_agent patient" for span in spans)  # nobody's model was asked
+    assert any(span["told"].get("error.type") == "unparseable_answer" for span in spans)
+    assert "secret" not in (tmp_path / "a.jsonl").read_text("utf-8")
+    export("otel", run, "-o", tmp_path / "b.jsonl", "--content")
+    assert "secret" in (tmp_path / "b.jsonl").read_text("utf-8")
+    assert [one["spanId"] for one in spans_of(tmp_path / "b.jsonl")] == [one["spanId"] for one in spans]
+
+
+@pytest.fixture
+def collector(request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str]]]:
+    """A server on loopback that keeps the paths of what it gets, and answers with a status."""
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            paths.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(request.param)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", paths
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("collector", [200], indirect=True)
+def test_spans_are_sent_to_the_collector_that_is_named(run: Path, collector: tuple[str, list[str]]) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    address, paths = collector
+    assert export("otel", run, "-o", address).exit_code == 0
+    assert paths == ["/v1/traces", "/v1/traces"]
+
+
+@pytest.mark.parametrize("collector", [307, 400], indirect=True)
+def test_a_collector_that_refuses_or_sends_elsewhere_is_an_error(run: Path, collector: tuple[str, list[str]]) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    address, paths = collector
+    refused = export("otel", run, "-o", address)
+    assert refused.exit_code == 2 and "does not take the spans (0 cases were sent)" in refused.stderr
+    assert "/elsewhere" not in paths

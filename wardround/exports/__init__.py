@@ -1,0 +1,1 @@
+"""Runs as data frames, and in the formats of other tools."""

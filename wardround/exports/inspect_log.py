@@ -1,0 +1,234 @@
+"""Runs as logs of Inspect (inspect_ai), by its own types: for its viewer, its data frames and its analysis.
+
+A case and epoch is a sample: the dialogue its messages, each score with the reason where it is missing, each call a
+model event under the span of its stage, with prompt, answer, tokens and seconds.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from cases import Case, CaseFileError
+from llm.trace import Call
+from scoring.case_scores import AVERAGE
+from wardround.config.experiment import ConfigurationError
+from wardround.exports.rows import trace_of, turns_in
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+
+
+def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
+    """Write ``RUN.eval`` into a folder, a file a run; gives them.
+
+    Raises:
+        ImportError: inspect_ai is not installed.
+        OSError: a file cannot be written.
+    """
+    from inspect_ai.log import write_eval_log
+
+    out.mkdir(parents=True, exist_ok=True)
+    files = []
+    for run in runs:
+        name = re.sub(r"[^\w.-]", "_", run.name)
+        files.append(out / f"{name}.eval")
+        write_eval_log(inspect_log(run), str(files[-1]))
+    return files
+
+
+def inspect_log(run: RecordedRun) -> Any:
+    """A run as an ``inspect_ai.log.EvalLog``."""
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+
+    cases = _cases(run)
+    results = sorted(run.each_answered(), key=lambda result: result.key)
+    samples = [_sample(run, result, cases.get(result.case_id)) for result in results]
+    experiment = run.experiment
+    models = {role: ",".join(names) for role, names in run.models.items()}
+    started = [sample.started_at for sample in samples if sample.started_at]
+    ended = [sample.completed_at for sample in samples if sample.completed_at]
+    data = experiment.data
+    return EvalLog(
+        status="success" if len(results) >= run.planned else "started",
+        eval=EvalSpec(
+            eval_id=run.manifest["run"],
+            run_id=run.manifest["run"],
+            created=min(started, default=_time(0.0).isoformat()),
+            task=experiment.name,
+            task_id=f"{experiment.name}-{experiment.graph}",
+            task_args={"graph": experiment.graph, "suite": run.suite.name, "seed": experiment.seed},
+            dataset=EvalDataset(
+                name=Path(str(data.notes or data.cases)).name,
+                samples=len({result.case_id for result in results}),
+                sample_ids=list(dict.fromkeys(result.case_id for result in results)),
+            ),
+            model=experiment.models.get("default", "offline"),
+            config=EvalConfig(epochs=experiment.epochs),
+            packages={"wardround": version("wardround")},
+            metadata={"models": models, "configuration": run.manifest["configuration"]},
+        ),
+        results=EvalResults(
+            total_samples=run.planned,
+            completed_samples=len(run.scored),
+            scores=list(_means(run)),
+        ),
+        stats=EvalStats(
+            started_at=min(started, default=""),
+            completed_at=max(ended, default=""),
+            model_usage=_summed(sample.model_usage for sample in samples),
+            role_usage=_summed(sample.role_usage for sample in samples),
+        ),
+        samples=samples,
+    )
+
+
+def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
+    from inspect_ai.log import EvalError, EvalSample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+    from inspect_ai.scorer import Score
+
+    calls = trace_of(run, result)
+    messages: list[Any] = [
+        ChatMessageAssistant(content=turn.text)
+        if turn.speaker in ("doctor", "physician")
+        else ChatMessageUser(content=turn.text, metadata={"speaker": turn.speaker})
+        for turn in turns_in(run, result)
+    ]
+    answer = "\n".join(result.answers.diagnosis) if result.answers else ""
+    scores = {name: Score(value=value, answer=answer) for name, value in result.scores.items() if value is not None}
+    missing = {name: Score.unscored(explanation=why, answer=answer) for name, why in result.unscored.items()}
+    return EvalSample(
+        id=result.case_id,
+        epoch=result.epoch + 1,
+        uuid=hashlib.sha256(f"{run.manifest['run']}/{result.case_id}/{result.epoch}".encode()).hexdigest()[:22],
+        input=case.patient.chief_complaint if case else "",
+        target=list(case.key.diagnosis) if case else "",
+        messages=messages,
+        output=ModelOutput.from_content(run.experiment.models.get("default", "offline"), answer),
+        scores={**scores, **missing},
+        metadata={
+            "termination": result.termination,
+            "department": case.key.department if case else None,
+            "stages": result.stages,
+            "rounds": result.rounds,
+            "answers": result.answers.model_dump(mode="json") if result.answers else None,
+        },
+        events=list(_events(calls)),
+        model_usage=_usage(calls, "model"),
+        role_usage=_usage(calls, "role"),
+        started_at=_time(min(call.started for call in calls)).isoformat() if calls else None,
+        completed_at=_time(max(call.started + call.seconds for call in calls)).isoformat() if calls else None,
+        total_time=result.seconds,
+        error=None
+        if result.scored
+        else EvalError(message=f"{result.termination}: {result.error}", traceback="", traceback_ansi=""),
+    )
+
+
+def _events(calls: Sequence[Call]) -> Iterator[Any]:
+    """Each call under the span of its stage."""
+    from inspect_ai.event import SpanBeginEvent, SpanEndEvent
+
+    first = min((call.started for call in calls), default=0.0)
+    for number, (stage, group) in enumerate(groupby(calls, key=lambda call: call.stage)):
+        made, span = list(group), f"{number}-{stage}"
+        begun, ended = made[0].started, max(call.started + call.seconds for call in made)
+        yield SpanBeginEvent(
+            id=span, span_id=span, name=stage, type="stage", timestamp=_time(begun), working_start=begun - first
+        )
+        for call in made:
+            yield _event(call, span, first)
+        yield SpanEndEvent(id=span, span_id=span, timestamp=_time(ended), working_start=ended - first)
+
+
+def _event(call: Call, span: str, first: float) -> Any:
+    from inspect_ai.event import ModelEvent
+    from inspect_ai.model import GenerateConfig, ModelOutput
+
+    answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False, indent=1)
+    output = ModelOutput.from_content(call.model, "" if call.answer is None else answer, error=call.error)
+    output.usage = _usage([call], "model")[call.model]
+    output.time = call.seconds
+    return ModelEvent(
+        uuid=hashlib.sha256(f"{span}/{call.id}".encode()).hexdigest()[:22],
+        span_id=span,
+        timestamp=_time(call.started),
+        working_start=call.started - first,
+        completed=_time(call.started + call.seconds),
+        working_time=call.seconds,
+        model=call.model,
+        role=call.role,
+        input=[_message(message) for message in call.messages or []],
+        tools=[],
+        tool_choice="none",
+        config=GenerateConfig(),
+        output=output,
+        retries=max(call.attempts - 1, 0),
+        error=call.error,
+        cache="read" if call.cached else None,
+        metadata={"call": call.id, "stage": call.stage, "prompt": call.prompt, "prompt_hash": call.prompt_hash},
+    )
+
+
+def _message(message: Mapping[str, Any]) -> Any:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant}
+    text = message.get("content", f"[picture {message.get('image')}]")
+    return kinds.get(message["role"], ChatMessageUser)(content=str(text))
+
+
+def _usage(calls: Iterable[Call], by: str) -> dict[str, Any]:
+    """What was used, by model or by role."""
+    from inspect_ai.model import ModelUsage
+
+    used: dict[str, Any] = {}
+    for call in calls:
+        one = ModelUsage(
+            input_tokens=call.input_tokens,
+            output_tokens=call.output_tokens,
+            total_tokens=call.input_tokens + call.output_tokens,
+            total_cost=call.cost,
+        )
+        name = getattr(call, by)
+        used[name] = used[name] + one if name in used else one
+    return used
+
+
+def _summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for usage in usages:
+        for name, one in usage.items():
+            total[name] = total[name] + one if name in total else one
+    return total
+
+
+def _means(run: RecordedRun) -> Iterator[Any]:
+    from inspect_ai.log import EvalMetric, EvalScore
+
+    for name, found in sorted(run.estimates.items(), key=lambda each: each[0] != AVERAGE):  # the first is the headline
+        ends = found.ci95 or (None, None)
+        told = {"mean": found.mean, "stderr": found.se, "ci95_low": ends[0], "ci95_high": ends[1]}
+        yield EvalScore(
+            name=name,
+            scorer=run.suite.name,
+            scored_samples=found.n,
+            unscored_samples=len(run.scored) - found.n,
+            metrics={key: EvalMetric(name=key, value=value) for key, value in told.items() if value is not None},
+        )
+
+
+def _cases(run: RecordedRun) -> Mapping[str, Any]:
+    try:
+        return {key: case for key, case in run.cases.items() if isinstance(case, Case)}
+    except (CaseFileError, ConfigurationError):  # changed or gone since
+        return {}
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

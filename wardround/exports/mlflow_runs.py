@@ -1,0 +1,73 @@
+"""Runs as runs of MLflow: settings as parameters, means as metrics, the summary as an artefact."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wardround.config.experiment import ConfigurationError
+from wardround.exports.rows import runs_of
+from wardround.store.manifest import MANIFEST
+from wardround.store.recorded_run import RecordedRun
+
+_TAG = "wardround.run"
+_NOT_MEASURED = ("seed",)
+
+
+def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
+    """Log runs; one that was logged before is put in its place.
+
+    Args:
+        runs: an experiment's runs stand under its name.
+        to: an SQLite file, made if need be, or the address of a tracking server.
+
+    Raises:
+        ImportError: MLflow is not installed.
+        ConfigurationError: the server or the file cannot be used.
+    """
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # before it is imported
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    file = None if "://" in to else Path(to).resolve()
+    try:
+        client = MlflowClient(f"sqlite:///{file}" if file else to)
+        for run in runs:
+            _log(client, run, file and file.parent / "mlartifacts")
+    except MlflowException as error:
+        raise ConfigurationError(f"{to}: MLflow cannot log there: {str(error).splitlines()[0]}") from error
+
+
+def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
+    name = run.experiment.name
+    experiment = client.get_experiment_by_name(name)
+    key = experiment.experiment_id if experiment else client.create_experiment(name, artifacts and artifacts.as_uri())
+    for earlier in client.search_runs([key], f"tags.`{_TAG}` = '{run.manifest['run']}'"):
+        client.delete_run(earlier.info.run_id)
+    begun, ended = (_milliseconds(run.path / file) for file in (MANIFEST, "results.jsonl"))
+    logged = client.create_run(key, begun, {_TAG: run.manifest["run"]}, run.name).info.run_id
+    for setting, value in _flat(run.manifest["configuration"]):
+        client.log_param(logged, setting, value)
+    for column, value in next(runs_of(run)).items():
+        if isinstance(value, int | float) and column not in _NOT_MEASURED:
+            client.log_metric(logged, column, value)
+    summary = run.path / "summary.json"
+    if summary.is_file():
+        client.log_artifact(logged, str(summary))
+    finished = len(run.results) >= run.planned
+    client.set_terminated(logged, "FINISHED" if finished else "KILLED", ended)
+
+
+def _flat(settings: Mapping[str, Any], under: str = "") -> list[tuple[str, Any]]:
+    """Nested settings by dotted name, those that are set."""
+    found = []
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found += _flat(value, f"{under}{name}.")
+        elif value is not None and value != []:
+            found.append((f"{under}{name}", value))
+    return found
+
+
+def _milliseconds(file: Path) -> int:
+    return int(file.stat().st_mtime * 1000) if file.is_file() else 0

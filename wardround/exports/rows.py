@@ -1,0 +1,233 @@
+"""What runs hold, as rows of five levels: runs, cases, turns of dialogues, calls, and verdicts on what was decided."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict, cast
+
+from cases import CaseFileError
+from llm.trace import Call
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from wardround.config.experiment import ConfigurationError
+from wardround.report.course import Said, said_in
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.store.traces import read_trace
+
+Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
+Row = Mapping[str, Any]
+_ROUND = re.compile(r"/round(\d+)(?:/|$)")
+
+
+class Place(TypedDict):
+    """Which case of which run a row is of."""
+
+    run: str
+    case_id: str
+    epoch: int
+
+
+class TurnRow(Place):
+    """One utterance, and what the patient's side knows of it; facts and pictures are one a line."""
+
+    number: int
+    speaker: str
+    text: str
+    action: str | None
+    plain: str | None
+    facts: str | None
+    pictures: str | None
+
+
+class CallRow(Place):
+    """One question put to one role; messages and answer are JSON."""
+
+    call: str
+    role: str
+    stage: str
+    model: str
+    prompt: str
+    prompt_hash: str
+    started: float
+    seconds: float
+    attempts: int
+    repaired: bool
+    shortened: bool
+    cached: bool
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    answer: str | None
+    error: str | None
+
+
+class VerdictRow(Place):
+    """One judgement: of a physician on a decision (`feedback`), or of a judge on the answers of a case (`score`)."""
+
+    call: str
+    kind: str
+    stage: str
+    round: int | None
+    judge: str
+    model: str
+    accepted: bool | None
+    reason: str | None
+    answer: str
+
+
+def runs_of(run: RecordedRun) -> Iterator[Row]:
+    """The run itself: what was run, how many cases, each mean with its standard error, interval and number."""
+    results = run.results
+    costs = [result.cost for result in results]
+    means = {
+        column: value
+        for name, found in run.estimates.items()
+        for column, value in (
+            (name, found.mean),
+            (f"{name}.se", found.se),
+            (f"{name}.low", found.ci95[0] if found.ci95 else None),
+            (f"{name}.high", found.ci95[1] if found.ci95 else None),
+            (f"{name}.n", found.n),
+        )
+    }
+    yield {
+        "run": run.name,
+        "graph": run.experiment.graph,
+        "suite": run.suite.name,
+        "seed": run.experiment.seed,
+        "planned": run.planned,
+        "attempted": len(results),
+        "scored": len(run.scored),
+        "failed": len(results) - len(run.scored),
+        "tokens": sum(result.tokens for result in results),
+        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "seconds": sum(result.seconds for result in results),
+        "calls": sum(result.calls for result in results),
+        "models": _json(run.models),
+        **means,
+    }
+
+
+def cases_of(run: RecordedRun) -> Iterator[Row]:
+    """One row a case and epoch, by their order."""
+    known = _departments(run)
+    for result in _answered(run):
+        yield {"run": run.name, **_case_row(result), "case.department": _department(result, known)}
+
+
+def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
+    """Every utterance of every dialogue; of several doctors' dialogues, the first one's."""
+    for result in _answered(run):
+        for number, turn in enumerate(turns_in(run, result), start=1):
+            yield {
+                **_place(run, result),
+                "number": number,
+                "speaker": turn.speaker,
+                "text": turn.text,
+                "action": turn.action or None,
+                "plain": turn.plain or None,
+                "facts": "\n".join(turn.facts) or None,
+                "pictures": "\n".join(turn.pictures) or None,
+            }
+
+
+def calls_of(run: RecordedRun) -> Iterator[CallRow]:
+    """Every call of every case that has ended, without the messages, which are the bulk of it."""
+    for result in run.results:
+        for call in trace_of(run, result):
+            told = call.model_dump(include=CallRow.__annotations__.keys() - {"answer"})
+            answer = None if call.answer is None else _json(call.answer)
+            yield cast(CallRow, {**_place(run, result), "call": call.id, **told, "answer": answer})
+
+
+def verdicts_of(run: RecordedRun) -> Iterator[VerdictRow]:
+    """Every judgement that was given."""
+    for result in run.results:
+        for call in trace_of(run, result):
+            answer = call.answer
+            if not isinstance(answer, dict) or not (call.stage == "evaluation" or "accepted" in answer):
+                continue
+            found = _ROUND.search(call.id)
+            last = call.id.rpartition("/")[2]
+            reason = answer.get("reason")
+            yield {
+                **_place(run, result),
+                "call": call.id,
+                "kind": "score" if call.stage == "evaluation" else "feedback",
+                "stage": call.stage,
+                "round": int(found[1]) if found else None,
+                "judge": call.role if call.stage == "evaluation" or last.startswith("round") else last,
+                "model": call.model,
+                "accepted": answer.get("accepted"),
+                "reason": reason if isinstance(reason, str) else None,
+                "answer": _json(answer),
+            }
+
+
+LEVELS: Mapping[Level, Callable[[RecordedRun], Iterator[Any]]] = {
+    "runs": runs_of,
+    "cases": cases_of,
+    "turns": turns_of,
+    "calls": calls_of,
+    "verdicts": verdicts_of,
+}
+# The columns of the levels that have the same ones in every run, with their types.
+COLUMNS: Mapping[Level, Mapping[str, Any]] = {
+    "turns": TurnRow.__annotations__,
+    "calls": CallRow.__annotations__,
+    "verdicts": VerdictRow.__annotations__,
+}
+
+
+def trace_of(run: RecordedRun, result: Result) -> Sequence[Call]:
+    """The calls that were made for a result."""
+    return read_trace(run.trace_file(result)).calls
+
+
+def _answered(run: RecordedRun) -> list[Result]:
+    return sorted(run.each_answered(), key=lambda result: result.key)
+
+
+def turns_in(run: RecordedRun, result: Result) -> Sequence[Said]:
+    """The dialogue of a result; of several doctors' dialogues, the first one's."""
+    return said_in(result.answers, lambda: read_trace(run.trace_file(result)))
+
+
+def _place(run: RecordedRun, result: Result) -> Place:
+    return {"run": run.name, "case_id": result.case_id, "epoch": result.epoch}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _departments(run: RecordedRun) -> dict[str, str | None]:
+    try:
+        return {case.id: case.key.department for case in run.cases.values()}
+    except (CaseFileError, ConfigurationError):  # notes, or cases that have changed or gone
+        return {}
+
+
+def _department(result: Result, known: Mapping[str, str | None]) -> str | None:
+    answers = result.answers
+    if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
+        return answers.reconstructed.department
+    return known.get(result.case_id)
+
+
+def _case_row(result: Result) -> dict[str, Any]:
+    return {
+        "case_id": result.case_id,
+        "epoch": result.epoch,
+        "termination": result.termination,
+        **result.scores,
+        "tokens": result.tokens,
+        "cost": result.cost,
+        "seconds": result.seconds,
+        "calls": result.calls,
+        "error": result.error,
+        "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
+        **{f"rounds.{part}": rounds for part, rounds in result.rounds.items()},
+        **{f"stages.{part}": end for part, end in result.stages.items()},
+        **{f"unscored.{name}": reason for name, reason in result.unscored.items()},
+    }

@@ -1,0 +1,192 @@
+"""Runs as OpenTelemetry spans by its conventions for generative AI: for Jaeger, Grafana, Langfuse, Phoenix and others.
+
+A case is a trace: stages under it, calls under them, each score an event. What was asked and answered is left out
+unless asked for. Ids are made of the run's and the case's, so that what is sent twice is the same trace.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import count, groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm.trace import Call
+from wardround.config.experiment import ConfigurationError
+from wardround.exports.rows import trace_of
+from wardround.store.provenance import write_whole
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+
+_WITHOUT_MODEL = ("offline", "human")
+
+
+def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
+    """Write spans into a file, or send them to a server; the file is OTLP's JSON lines, as collectors read them.
+
+    Args:
+        runs: whose cases.
+        to: the file, or the ``http`` address of a collector; ``/v1/traces`` is added to one without a path.
+        content: also prompts and answers.
+
+    Returns:
+        The number of cases.
+
+    Raises:
+        ImportError: OpenTelemetry is not installed.
+        ConfigurationError: the collector does not take them.
+        OSError: the file cannot be written.
+    """
+    cases = ((run, result) for run in runs for result in run.results)
+    each = (_spans(run, result, content) for run, result in cases)
+    return _send(each, to) if "://" in to else _write(each, Path(to))
+
+
+def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    lines = [json.dumps(_hex(MessageToDict(encode_spans(spans))), ensure_ascii=False) for spans in cases]
+    write_whole(file, "".join(f"{line}\n" for line in lines))
+    return len(lines)
+
+
+def _hex(told: Any) -> Any:
+    """OTLP's JSON has ids in hexadecimal digits where Protobuf's has base64."""
+    if isinstance(told, list):
+        return [_hex(one) for one in told]
+    if not isinstance(told, dict):
+        return told
+    ids = ("traceId", "spanId", "parentSpanId")
+    return {key: base64.b64decode(one).hex() if key in ids else _hex(one) for key, one in told.items()}
+
+
+def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
+    import requests
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    session = requests.Session()
+    session.max_redirects = 0  # what was meant for one server goes to no other
+    address = to.rstrip("/")
+    exporter = OTLPSpanExporter(address if address.count("/") > 2 else f"{address}/v1/traces", session=session)
+    sent = 0
+    for spans in cases:
+        if exporter.export(spans) is not SpanExportResult.SUCCESS:
+            raise ConfigurationError(f"{to}: does not take the spans ({sent} cases were sent); is it a collector?")
+        sent += 1
+    return sent
+
+
+def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["ReadableSpan"]:
+    from opentelemetry import trace
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.sdk.trace.id_generator import IdGenerator
+    from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+
+    place = f"{run.manifest['run']}/{result.case_id}/{result.epoch}"
+
+    class Ids(IdGenerator):
+        def __init__(self) -> None:
+            self._numbers = count()
+
+        def generate_trace_id(self) -> int:
+            return _id(place, 16)
+
+        def generate_span_id(self) -> int:
+            return _id(f"{place}#{next(self._numbers)}", 8)
+
+    kept = InMemorySpanExporter()
+    named = Resource({"service.name": "wardround", "wardround.run": run.name})
+    provider = TracerProvider(sampler=ALWAYS_ON, resource=named, id_generator=Ids(), shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    tracer = provider.get_tracer("wardround")
+    calls = trace_of(run, result)
+
+    def open_span(stack: ExitStack, name: str, made: Sequence[Call], attributes: Mapping[str, Any], **more: Any) -> Any:
+        begun = min((call.started for call in made), default=0.0)
+        span = tracer.start_span(name, start_time=_nanoseconds(begun), attributes=attributes, **more)
+        ended = max((call.started + call.seconds for call in made), default=begun)
+        stack.callback(span.end, _nanoseconds(ended))
+        stack.enter_context(trace.use_span(span))
+        return span
+
+    with ExitStack() as case:
+        about = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": run.experiment.graph,
+            "gen_ai.conversation.id": f"{result.case_id}/{result.epoch}",
+            "wardround.case_id": result.case_id,
+            "wardround.epoch": result.epoch,
+            "wardround.termination": result.termination,
+        }
+        span = open_span(case, f"invoke_agent {run.experiment.graph}", calls, about)
+        for name, value in result.scores.items():
+            if value is not None:
+                score = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": value}
+                span.add_event("gen_ai.evaluation.result", score)
+        if not result.scored:
+            span.set_status(trace.StatusCode.ERROR, result.error or result.termination)
+        for stage, group in groupby(calls, key=lambda call: call.stage):
+            with ExitStack() as under:
+                made = list(group)
+                open_span(under, stage, made, {"wardround.stage": stage})
+                for call in made:
+                    _call(call, content, open_span)
+    return kept.get_finished_spans()
+
+
+def _call(call: Call, content: bool, open_span: Any) -> None:
+    from opentelemetry.trace import SpanKind, StatusCode
+
+    asked = call.model not in _WITHOUT_MODEL
+    provider, _, model = call.model.partition(":") if asked else ("wardround", "", call.model)
+    about: dict[str, Any] = {
+        "gen_ai.operation.name": "chat" if asked else "invoke_agent",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model.partition("@")[0],
+        "gen_ai.agent.name": call.role,
+        "gen_ai.usage.input_tokens": call.input_tokens,
+        "gen_ai.usage.output_tokens": call.output_tokens,
+        "wardround.call": call.id,
+        "wardround.prompt": call.prompt,
+        "wardround.prompt_hash": call.prompt_hash,
+        "wardround.attempts": call.attempts,
+        "wardround.cached": call.cached,
+    }
+    if call.cost is not None:
+        about["wardround.cost"] = call.cost
+    if content:
+        answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
+        about["gen_ai.input.messages"] = json.dumps([_message(one) for one in call.messages or ()], ensure_ascii=False)
+        told = {"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}
+        about["gen_ai.output.messages"] = json.dumps([told], ensure_ascii=False)
+    if call.error is not None:
+        about["error.type"] = call.error.partition(":")[0]
+    with ExitStack() as stack:
+        kind = SpanKind.CLIENT if asked else SpanKind.INTERNAL
+        name = f"chat {about['gen_ai.request.model']}" if asked else f"invoke_agent {call.role}"
+        span = open_span(stack, name, [call], about, kind=kind)
+        if call.error is not None:
+            span.set_status(StatusCode.ERROR, call.error)
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    text = str(message.get("content", f"[picture {message.get('image')}]"))
+    return {"role": message["role"], "parts": [{"type": "text", "content": text}]}
+
+
+def _id(name: str, size: int) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:size]) or 1
+
+
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * 1_000_000) * 1000
