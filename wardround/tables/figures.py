@@ -137,6 +137,46 @@ def draw_simulators(table: Table) -> "Figure":
     return figure
 
 
+def draw_win_rates(table: Table) -> "Figure":
+    """A panel for each who judged: the doctors' win rates, an aspect a group (AIE, Figure 4)."""
+    aspects = [column for column in table.columns if column.mean]
+    judged = table.frame.groupby("judged", sort=False)
+    figure, panels = _panels(1, len(judged), (5.2 * len(judged), 3.4), sharey=True)
+    for panel, (source, rows) in zip(panels, judged, strict=True):
+        for number, (place, row) in enumerate(rows.iterrows()):
+            beside = 0.1 * (number - (len(rows) - 1) / 2)
+            for at, aspect in enumerate(aspects):
+                point = table.points(aspect.name).reindex([place]).dropna()
+                if len(point):
+                    label = row["run"] if at == 0 else None
+                    panel.errorbar(
+                        [at + beside], point["mean"], yerr=_whiskers(point), **_look(number), markersize=5, capsize=2,
+                        label=label,
+                    )  # fmt: skip
+        panel.axhline(50, color="0.6", linewidth=0.8)
+        panel.set_title("Judged by people" if source == "people" else "Judged by a model or rules", loc="left")
+        panel.set_xticks(range(len(aspects)), [aspect.title for aspect in aspects])
+        panel.set_ylim(0, 100)
+        panel.grid(axis="x", visible=False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=7)
+    return figure
+
+
+def draw_matrix(table: Table) -> "Figure":
+    """Correlations as colours, -1 to 1 (AIE, Figure 5)."""
+    names = [column.name for column in table.columns[1:]]
+    size = 2.4 + 0.24 * len(names)
+    figure, (panel,) = _panels(1, 1, (size + 0.8, size))
+    values = table.frame[names].astype(float).to_numpy()
+    image = panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)
+    panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    panel.set_yticks(range(len(names)), names, fontsize=7)
+    panel.grid(visible=False)
+    figure.colorbar(image, ax=panel, shrink=0.6)
+    return figure
+
+
 def as_svg(figure: "Figure") -> str:
     """The figure as SVG."""
     import matplotlib

@@ -26,7 +26,7 @@ from wardround.analysis.simulator_tests import (
 from wardround.analysis.simulators import Trial
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import LeaveOut, cell, read_files, without
+from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
 from wardround.store.recorded_run import find_runs
 from wardround.tables.simulators import ALL, simulators_table
 from wardround.tables.table import Table
@@ -77,7 +77,7 @@ def aie_simulator(
     """
     tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
     acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
-    named = dict(zip(_names(files), tests, strict=True))
+    named = dict(zip(names_of(files), tests, strict=True))
     return _scores("aie-simulator", named, mode, TestOptions(by, leave_out, None, out), acted, beside=True)
 
 
@@ -194,9 +194,3 @@ def _write(table: Table, folder: Path) -> None:
         write_figure(table.name, draw_simulators(table), folder)
     except OSError as error:
         refuse(f"--out: cannot write {folder}: {error.strerror or error}")
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """The files' names, with their folder's where two have the same."""
-    stems = [file.stem for file in files]
-    return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]

@@ -68,6 +68,7 @@ class Scores:
             everything was.
         asked: how many values these metrics have, unanswered ones included.
         drawn: tables of the papers, which can also be written.
+        listed: whether the scores are printed one below the other; if not, what is drawn holds them.
     """
 
     suite: str
@@ -80,6 +81,7 @@ class Scores:
     answered: Mapping[str, Estimate] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     drawn: Sequence[Table] = ()
+    listed: bool = True
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
@@ -151,7 +153,7 @@ def _print(scores: Scores) -> None:
         table.add_column(("mean", "±", "95 % interval", "se", "n")[place], justify="right")
     for name, cells in rows.items():
         table.add_row(Text(printable(name)), *(cells[place] for place in shown))
-    console.print(table)
+    console.print(table if scores.listed else Text(str(table.title)))
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))

@@ -1,70 +1,252 @@
-"""``wardround score aie-pairwise``: two doctors on the same cases, compared by a judge in both orders."""
+"""``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge in both orders."""
 
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 import typer
 
 from cases.text.words import language_of
 from llm.specs import HUMAN
+from scoring.aie.choices import named, read_choices, verdicts
+from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.pairwise_rules import Consultation
-from scoring.aie.transcripts import read_aie
+from scoring.aie.tournament import Source, Verdict, difference_columns, of_pairs, outcome_columns, success
+from scoring.aie.transcripts import AieTranscript, read_aie
 from scoring.asking import ask_each
-from scoring.metrics.samples import PERCENT, Sample, estimates
+from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exits import refuse
-from wardround.commands.score.output import ExtraTable, Mode, Scores
-from wardround.commands.score.transcripts import asking, cell, read_files
+from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records
+from wardround.commands.score.transcripts import LeaveOut, asking, cell, names_of, read_files, without
+from wardround.rating.marks import read_marks
+from wardround.store.recorded_run import find_runs
+from wardround.tables.table import Table
+from wardround.tables.tournament import Columns, agreement, matrix, win_rates
+
+_VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
+_PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # of how many closed doctors
+
+Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
 
 
 def aie_pairwise(
-    one: Annotated[Path, typer.Argument(metavar="ONE", help="A doctor's transcripts, or a run.", show_default=False)],
-    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another's, on the same cases.", show_default=False)],
-    view: Annotated[View, typer.Option(help="Whose view the judge takes.")] = "doctor",
-    judge: Annotated[str, typer.Option(metavar="SPEC", help="The judge's model, or 'offline'.")] = "offline",
-) -> Scores:
-    """AIE's pairwise comparison: how often ONE wins, percent of what was decided (ties and failures aside)."""
+    doctors: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DOCTORS...", help="Two or more: transcripts of a doctor each, runs, a sweep.", show_default=False
+        ),
+    ],
+    view: Annotated[Literal["doctor", "patient", "both"], typer.Option(help="Whose view the judge takes.")] = "doctor",
+    judge: Annotated[
+        str, typer.Option(metavar="SPEC", help="The judge's model, 'offline', or 'none' with --people.")
+    ] = "offline",
+    sees: Annotated[
+        Literal["record", "dialogues"],
+        typer.Option(help="What the judge of the doctor's view sees: record and diagnosis too, or dialogues alone."),
+    ] = "record",
+    people: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="People's choices: the authors' JSON, a CSV, or ratings.jsonl.", show_default=False
+        ),
+    ] = None,
+    closed: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Doctors of closed models, by commas: agreement apart.", show_default=False),
+    ] = None,
+    leave_out: LeaveOut = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write win rates, correlations, figures here.", show_default=False),
+    ] = None,
+) -> Scores:  # fmt: skip
+    """AIE's pairwise comparison: how often each doctor wins, percent of what was decided (ties and failures aside).
+
+    Of two doctors the scores are the first's. With --people also how far judge and metrics agree with them (Figure 5).
+    """
     if judge == HUMAN:
-        refuse("--judge: a person cannot be asked here; name a model or 'offline'")
-    read = read_files(reading_runs(read_aie, "aie"), [one, other])
-    here, there = ({record.case: record for record in records} for records in read)
-    shared = [case for case in here if case in there]
-    if not shared:
-        refuse(f"{one} and {other} have no case in common")
+        refuse(
+            "--judge: a person is not asked here; judge with `wardround rate RUN RUN --scale pairwise`, then --people"
+        )
+    if judge == "none" and not people:
+        refuse("--judge none: name people's choices with --people")
+    names, read = _read(doctors, leave_out)
+    kept_out = [name.strip() for name in (closed or "").split(",") if name.strip()]
+    if unknown := [name for name in kept_out if name not in names]:
+        refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
+    by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
+    judged: dict[View, Duels] = {}
+    if judge != "none":
+        pairs = [
+            (case, one, other)
+            for one, other in itertools.combinations(names, 2)
+            for case in by_case[one]
+            if case in by_case[other]
+        ]
+        if not pairs:
+            refuse(f"{doctors[0]} and {doctors[-1]} have no case in common")
+        judged = {each: _duels(pairs, by_case, each, judge, sees == "record") for each in _VIEWS[view]}
+    choices = list(_choices(people or (), names))
+    told = _verdicts(judged, choices, _VIEWS[view] if judged else ("doctor", "patient"))
+    figures = [win_rates(given, each, names) for each, given in told.items()]
+    agreed: list[Table] = []
+    if people:
+        scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
+        agreed = list(_agreement(_columns(told, scores), kept_out))
+    if out is not None:
+        _write([*figures, *agreed], out)
+    metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
+    tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
+    failures = [
+        f"Case {case}, {one} and {other}: {duel.failure}" if len(names) > 2 else f"Case {case}: {duel.failure}"
+        for duels in judged.values()
+        for (case, one, other), duel in duels.items()
+        if duel.failure
+    ]
+    cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
+    drawn = [*(figures if len(names) > 2 or people else []), *(one for one in agreed if "5b" in one.name)]
+    return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, failures, drawn=drawn, listed=not drawn)
+
+
+def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[str], list[list[AieTranscript]]]:
+    """The doctors' names and transcripts; each run of a sweep is a doctor."""
+    given = [(path, name) for path, name in zip(paths, names_of(paths), strict=True) if not path.is_dir()]
+    given += [(run.path, run.name) for run in find_runs([path for path in paths if path.is_dir()])]
+    if len(given) < 2:
+        refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
+    names = [name for _, name in given]
+    if len(set(names)) < len(names):  # one file twice: a doctor against itself
+        names = [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)]
+    read = read_files(reading_runs(read_aie, "aie"), [path for path, _ in given])
+    return names, without(read, leave_out, lambda one: one.case)
+
+
+def _duels(
+    pairs: Sequence[tuple[str, str, str]],
+    by_case: Mapping[str, Mapping[str, AieTranscript]],
+    view: View,
+    judge: str,
+    sees_record: bool,
+) -> Duels:
     settings = asking({ROLES[view]: judge})
 
-    async def both_orders(case: str) -> Duel:
-        record = here[case]
+    async def both_orders(pair: tuple[str, str, str]) -> Duel:
+        case, one, other = pair
+        record = by_case[one][case]
         language = language_of(record.record)
         return await compare(
             view,
             Consultation.of(record, language),
-            Consultation.of(there[case], language),
+            Consultation.of(by_case[other][case], language),
             settings,
             language=language,
-            record=record.findings,
-            answer=record.options.get(record.answer_idx) or record.answer_idx,
-            place=case,
+            record=record.findings if sees_record else "",
+            answer=(record.options.get(record.answer_idx) or record.answer_idx) if sees_record else "",
+            place=case if len(by_case) == 2 else "/".join(pair),
         )
 
-    duels = [found for _, found in anyio.run(ask_each, shared, both_orders).answers]
-    samples = {
-        aspect: [
-            Sample(case, 100.0 * (outcome == "one"))
-            for case, duel in zip(shared, duels, strict=True)
-            if (outcome := duel.outcome(aspect)) not in (None, "tie")
+    return dict(anyio.run(ask_each, pairs, both_orders).answers)
+
+
+def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
+    """People's choices, under the names of the doctors here."""
+    for file in files:
+        if file.suffix == ".jsonl":
+            marks = [mark for mark in read_marks(file) if mark.scale == "pairwise"]
+            found = [
+                each
+                for mark in marks
+                for each in verdicts(mark.case_id, mark.run, mark.against, {mark.question: -mark.value}, mark.rater)
+            ]
+            if not found:
+                refuse(f"{file}: holds no judgement of scale pairwise")
+        else:
+            found, problems = read_choices(file)
+            refuse_records(problems)
+        kept, strangers = named(found, names)
+        if strangers:
+            refuse(f"{file}: {strangers[0]}: is none of the doctors {', '.join(names)}")
+        yield from kept
+
+
+def _verdicts(
+    judged: Mapping[View, Duels], choices: Sequence[Verdict], views: Collection[View]
+) -> dict[View, dict[Source, list[Verdict]]]:
+    found: dict[View, dict[Source, list[Verdict]]] = {}
+    for view in views:
+        if chosen := [one for one in choices if one.view == view]:
+            found.setdefault(view, {})["people"] = chosen
+    for view, duels in judged.items():
+        sides = {"one": 1, "other": -1, "tie": 0}
+        found.setdefault(view, {})["judge"] = [
+            Verdict(case, one, other, {aspect: sides[duel.outcome(aspect) or "tie"] for aspect in ASPECTS[view]}, view)
+            for (case, one, other), duel in duels.items()
+            if not duel.failure
         ]
-        for aspect in ASPECTS[view]
-    }
+    return {view: found[view] for view in ("doctor", "patient") if view in found}
+
+
+def _columns(
+    verdicts: Mapping[View, Mapping[Source, Sequence[Verdict]]], scores: Mapping[str, Samples]
+) -> dict[str, dict[tuple[str, ...], float]]:
+    """The columns of Figure 5: people's outcomes, the judge's, and the differences of the automatic metrics."""
+    sources: tuple[Source, ...] = ("people", "judge")
+    columns: dict[str, dict[tuple[str, ...], float]] = {}
+    for source in sources:
+        for view, given in verdicts.items():
+            columns |= outcome_columns(given.get(source, ()), source, view)
+    return columns | difference_columns(scores)
+
+
+def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:
+    methods: tuple[Literal["spearman"], Literal["pearson"]] = ("spearman", "pearson")
+    for kind, how_many in _PAIRS.items():
+        if how_many is not None and not closed:
+            continue
+        kept = columns if how_many is None else of_pairs(columns, closed, how_many)
+        if any(column for name, column in kept.items() if name.startswith("people: ")):
+            for method in methods:
+                yield agreement(kept, method, kind)
+                yield matrix(kept, method, kind)
+
+
+def _samples(verdicts: Mapping[View, Mapping[Source, Sequence[Verdict]]], names: Sequence[str]) -> Samples:
+    """Of two doctors how often the first wins, by aspect; of more by doctor; views and sources named where several."""
+    found = {}
+    for view, by_source in verdicts.items():
+        for source, given in by_source.items():
+            for doctor in names[:1] if len(names) == 2 else names:
+                for aspect in ASPECTS[view]:
+                    parts = [doctor] * (len(names) > 2) + [source] * (len(by_source) > 1) + [view] * (len(verdicts) > 1)
+                    found[": ".join([*parts, aspect])] = success(given, doctor, aspect)
+    return found
+
+
+def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
+    found = list(duels.values())
     rows = []
     for aspect in ASPECTS[view]:
-        counted, position, length = tally(duels, aspect), position_bias(duels, aspect), length_bias(duels, aspect)
+        counted, position, length = tally(found, aspect), position_bias(found, aspect), length_bias(found, aspect)
         biases = [cell(position.share), cell(position.p), cell(length.share), cell(length.p)]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
-    failures = [f"Case {case}: {duel.failure}" for case, duel in zip(shared, duels, strict=True) if duel.failure]
-    metrics = estimates(samples, clustered=True, ends=PERCENT)
-    table = ExtraTable("Outcomes, and what should not matter (0.5 is unbiased)", header, rows)
-    return Scores("aie-pairwise", Mode.SOUND, len(shared), metrics, [table], failures)
+    title = "Outcomes, and what should not matter (0.5 is unbiased)"
+    return ExtraTable(f"{title}: the {view}'s view" if several else title, header, rows)
+
+
+def _write(tables: Sequence[Table], folder: Path) -> None:
+    from wardround.tables.figures import draw_matrix, draw_win_rates
+    from wardround.tables.making import write_figure, write_table
+
+    try:
+        for table in tables:
+            write_table(table, folder)
+            if "5b" not in table.name:
+                draw = draw_win_rates if "figure-4" in table.name else draw_matrix
+                write_figure(table.name, draw(table), folder)
+    except OSError as error:
+        refuse(f"--out: cannot write {folder}: {error.strerror or error}")

@@ -153,3 +153,9 @@ def correlated(samples: Samples, human: Path | None) -> ExtraTable:
 def cell(value: float | None) -> str:
     """A number of a table, or nothing."""
     return "" if value is None else f"{value:.3f}"
+
+
+def names_of(files: Sequence[Path]) -> list[str]:
+    """The files' names, with their folder's where two have the same."""
+    stems = [file.stem for file in files]
+    return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]

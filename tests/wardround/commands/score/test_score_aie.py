@@ -6,9 +6,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scoring.aie.metrics import METRICS, score_aie
+from scoring.aie.pairwise import ASPECTS
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, estimates
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, aie_data, turn, write
+from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import score_app
 
 
@@ -142,3 +144,100 @@ def test_two_doctors_are_compared_in_both_orders(tmp_path: Path, view: str) -> N
     assert run("aie-pairwise", *files, "--judge", "gpt").exit_code == 2
     write(files[1], [aie_data("x", id=9)])
     assert "no case in common" in run("aie-pairwise", *files).stderr
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> list[Path]:
+    """Three doctors on four cases, who ask once, twice and three times."""
+    made = []
+    for asked, name in enumerate(("gpt4", "chatgpt", "glm-6b"), 1):
+        turns = [turn("A-A-A", f"Please, do you smoke {number}?", f"He smokes {number}.") for number in range(asked)]
+        told = [turn("O", "Hello", "I cough."), *turns]
+        made.append(
+            write(
+                tmp_path / f"{name}.json",
+                [aie_data("He smokes 0, 1, 2.", *told, diagnosis="A", id=n) for n in range(4)],
+            )
+        )
+    return made
+
+
+def chosen(case: int, first: str, second: str, winner: str) -> dict[str, Any]:
+    result = dict.fromkeys(("Inquiry", "Logic", "Patient", "Diagnosis", "Total"), f"<{winner}>")
+    return {"id": case, "model1": {"model": first}, "model2": {"model": second}, "result": result}
+
+
+def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list[Path], tmp_path: Path) -> None:
+    judged = [chosen(case, "gpt4", "glm", "tie" if case == 3 else "model2") for case in range(4)]
+    judged += [chosen(case, "gpt4", "chatgpt", "model1") for case in range(4)]
+    people, out, folder = write(tmp_path / "people.json", judged), tmp_path / "out.json", tmp_path / "figures"
+    told = run("aie-pairwise", *three, "--people", people, "--closed", "gpt4,chatgpt", "--out", folder, "--json", out)
+    assert told.exit_code == 0, told.output
+    found = scores(out)["metrics"]
+    assert found["gpt4: people: total"]["mean"] == pytest.approx(400 / 7) and found["gpt4: people: total"]["n"] == 7
+    assert found["glm-6b: people: inquiry"]["mean"] == 100 and found["glm-6b: judge: inquiry"]["n"] == 8
+    assert {file.name for file in folder.glob("*.csv")} >= {
+        "aie-figure-4-doctor.csv",
+        "aie-figure-5-all-pearson.csv",
+        "aie-figure-5-mixed-spearman.csv",
+        "aie-figure-5b-closed-spearman.csv",
+    }
+    assert "Agreement with people, all pairs" in told.stdout and "gpt4: people: total" not in told.stdout
+    alone = run("aie-pairwise", *three, "--people", people, "--judge", "none", "--json", out)
+    assert alone.exit_code == 0 and set(scores(out)["metrics"]) == {
+        f"{doctor}: {aspect}" for doctor in ("gpt4", "chatgpt", "glm-6b") for aspect in ASPECTS["doctor"]
+    }
+
+
+def test_people_who_rated_on_the_page_are_read_too(three: list[Path], tmp_path: Path) -> None:
+    common = {"rater": "r", "scale": "pairwise", "run": "gpt4", "against": "glm-6b", "case_id": "1", "epoch": 1}
+    marks = [{**common, "question": question, "value": -1} for question in ("logic", "doctor_total", "patient_total")]
+    file, out = tmp_path / "ratings.jsonl", tmp_path / "out.json"
+    file.write_text("".join(json.dumps(mark) + "\n" for mark in marks), "utf-8")
+    told = run("aie-pairwise", *three, "--people", file, "--judge", "none", "--json", out)
+    assert told.exit_code == 0, told.output
+    found = scores(out)["metrics"]
+    assert {name for name, one in found.items() if one["n"]} == {
+        f"{doctor}: {view}"
+        for doctor in ("gpt4", "glm-6b")
+        for view in ("doctor: logic", "doctor: total", "patient: total")
+    }
+    assert found["gpt4: doctor: logic"]["mean"] == 100
+
+
+def test_the_judge_of_the_doctors_view_sees_record_and_diagnosis_or_the_dialogues_alone(three: list[Path]) -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        return dict.fromkeys(ASPECTS["doctor"], "first")
+
+    seen = {}
+    for sees in ("record", "dialogues"):
+        with FakeServer(answer=answer) as server:
+            told = run("aie-pairwise", *three[:2], "--sees", sees, "--judge", f"openai:any@{server.base_url}")
+            assert told.exit_code == 0, told.output
+            seen[sees] = [request.text for request in server.requests]
+    assert len(seen["record"]) == len(seen["dialogues"]) == 8  # four cases, both orders
+    assert all("right diagnosis" in text for text in seen["record"])
+    assert not any("know the record" in text or 'right diagnosis"' in text for text in seen["dialogues"])
+    assert all("He smokes 0." in text for text in seen["dialogues"])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--judge", "human"], "wardround rate RUN RUN --scale pairwise"),
+        (["--judge", "none"], "--judge none: name people's choices"),
+        (["--closed", "gpt5"], "--closed gpt5: no such doctor"),
+        (["--people", "PEOPLE"], "claude: is none of the doctors gpt4, chatgpt, glm-6b"),
+        (["--leave-out", "77"], "--leave-out 77: no such case"),
+    ],
+)
+def test_bad_input_of_a_tournament_is_one_clear_sentence(
+    three: list[Path], tmp_path: Path, options: list[str], told: str
+) -> None:
+    people = write(tmp_path / "people.json", [chosen(1, "gpt4", "claude", "tie")])
+    found = run("aie-pairwise", *three, *(people if option == "PEOPLE" else option for option in options))
+    assert found.exit_code == 2 and told in found.stderr and "Traceback" not in found.output
+
+
+def test_one_doctor_is_no_tournament(three: list[Path]) -> None:
+    assert "name two or more" in run("aie-pairwise", three[0]).stderr

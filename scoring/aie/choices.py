@@ -1,0 +1,136 @@
+"""People's choices between two doctors: win, lose or tie by aspect, from the authors' files and from sheets."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cases import Problem
+from cases.importers.source import Source
+from scoring.aie.pairwise import ASPECTS, View
+from scoring.aie.tournament import Verdict
+
+_OUTCOMES = {"win": 1, "lose": -1, "tie": 0}
+_AUTHORS = {"model1": 1, "model2": -1, "tie": 0}
+_COLUMNS = ("case", "one", "other")
+_RENAMED = {"professional": "total"}  # what the authors' patients' form calls it
+_KNOWN = {aspect for aspects in ASPECTS.values() for aspect in aspects} | {"doctor_total", "patient_total"}
+
+
+def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
+    """People's choices from one file, and what does not fit.
+
+    JSON, as AIE's authors have it: ``{id, model1: {model}, model2: {model}, result: {aspect: winner}}``, the winner
+    being model1, model2 or tie.
+    CSV: columns case, one, other, and an aspect each, with win, lose or tie as it went for ``one``; rater is optional.
+    """
+    path = Path(path)
+    found: list[Verdict] = []
+    problems: list[Problem] = []
+    if path.suffix == ".csv":
+        entries = _rows(path, problems)
+    else:
+        source = Source(path)
+        entries = [(record.name, record.value) for record in source.records()]
+        problems += source.problems
+    for name, value in entries:
+        made = _of_row(value) if path.suffix == ".csv" else _of_record(value)
+        if isinstance(made, tuple):
+            problems.append(Problem(str(path), name, *made))
+        elif made is not None:
+            found += made
+    if not (found or problems):
+        problems.append(Problem(str(path), "", "", "holds no choice; expected pairs of doctors with win, lose or tie"))
+    return found, problems
+
+
+def verdicts(case: str, one: str, other: str, outcomes: Mapping[str, int], rater: str = "") -> list[Verdict]:
+    """A choice as verdicts, one for each view that it takes."""
+    return [Verdict(case, one, other, of_view, view, rater) for view, of_view in by_view(outcomes).items()]
+
+
+def by_view(outcomes: Mapping[str, int]) -> dict[View, dict[str, int]]:
+    """Outcomes by the view they take; ``total`` alone is of the view of the aspects beside it."""
+    found: dict[View, dict[str, int]] = {}
+    views: tuple[View, ...] = ("doctor", "patient")
+    for view in views:
+        own = {name: outcomes[name] for name in ASPECTS[view] if name in outcomes and name != "total"}
+        total = outcomes.get(f"{view}_total", outcomes.get("total") if own and not found else None)
+        if own or f"{view}_total" in outcomes:
+            found[view] = own | ({} if total is None else {"total": total})
+    return found or ({"doctor": dict(outcomes)} if outcomes else {})
+
+
+def named(given: Sequence[Verdict], doctors: Sequence[str]) -> tuple[list[Verdict], list[str]]:
+    """The choices under the doctors' names here, and the names that are none's.
+
+    A name stands for the doctor that bears it, else for the only one whose name begins with it.
+    """
+    names = {name for verdict in given for name in (verdict.one, verdict.other)}
+    meant: dict[str, str] = {}
+    for name in names:
+        begun = [doctor for doctor in doctors if doctor.casefold().startswith(name.casefold())]
+        if name in doctors or len(begun) == 1:
+            meant[name] = name if name in doctors else begun[0]
+    kept = [
+        replace(each, one=meant[each.one], other=meant[each.other])
+        for each in given
+        if each.one in meant and each.other in meant
+    ]
+    return kept, sorted(names - meant.keys())
+
+
+def _rows(path: Path, problems: list[Problem]) -> list[tuple[str, Any]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        problems.append(Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file"))
+        return []
+    if rows and (missing := [name for name in _COLUMNS if name not in rows[0]]):
+        problems.append(Problem(str(path), "line 1", missing[0], f"expected a header with {', '.join(_COLUMNS)}"))
+        return []
+    return [(f"line {number}", row) for number, row in enumerate(rows, 2)]
+
+
+def _of_row(row: Mapping[str, str | None]) -> list[Verdict] | tuple[str, str]:
+    outcomes = {}
+    for aspect, given in row.items():
+        if aspect in (*_COLUMNS, "rater") or not (said := (given or "").strip().lower()):
+            continue
+        if aspect not in _KNOWN:
+            return str(aspect), f"is no aspect; known are {', '.join(sorted(_KNOWN))}"
+        if said not in _OUTCOMES:
+            return aspect, f"expected win, lose or tie, found {given!r}"
+        outcomes[aspect] = _OUTCOMES[said]
+    case, one, other = ((row[name] or "").strip() for name in _COLUMNS)
+    if not (case and one and other) or one == other:
+        return "one", "expected a case and two different doctors"
+    return verdicts(case, one, other, outcomes, (row.get("rater") or "").strip())
+
+
+def _of_record(value: Any) -> list[Verdict] | tuple[str, str] | None:
+    """An entry of the authors' file; None where nobody has judged yet."""
+    if not isinstance(value, Mapping) or "id" not in value:
+        return "id", "expected an object with id, model1, model2 and result"
+    doctors = [_model(value.get(side)) for side in ("model1", "model2")]
+    if not all(doctors) or doctors[0] == doctors[1]:
+        return "model1.model", "expected the names of two different doctors in model1.model and model2.model"
+    if value.get("result") is None:
+        return None
+    if not isinstance(value["result"], Mapping):
+        return "result", f"expected an object of aspects, found {value['result']!r}"
+    outcomes = {}
+    for aspect, given in value["result"].items():
+        chosen = next((outcome for word, outcome in _AUTHORS.items() if word in str(given)), None)
+        if chosen is None:
+            return f"result.{aspect}", f"expected model1, model2 or tie, found {given!r}"
+        name = str(aspect).lower()
+        if (name := _RENAMED.get(name, name)) in _KNOWN:
+            outcomes[name] = chosen
+    return verdicts(str(value["id"]), doctors[0], doctors[1], outcomes, str(value.get("rater") or ""))
+
+
+def _model(value: Any) -> str:
+    return str(value.get("model") or "") if isinstance(value, Mapping) else ""

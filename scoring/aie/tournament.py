@@ -1,0 +1,142 @@
+"""Doctors held against each other pair by pair: who wins how often (AIE, figure 4), and who agrees (figure 5)."""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from scoring.metrics.samples import Sample, mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Source = Literal["people", "judge"]
+AUTOMATIC = (
+    "DIAGNOSIS", "COVERAGE", "INQUIRY_ACC", "INQUIRY_SPECIFIC", "INQUIRY_LOGIC", "ADVICE_ACC", "ADVICE_SPECIFIC",
+    "DISTINCT",
+)  # fmt: skip
+_RESAMPLES, _SEED = 200, 20_240_607
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was judged of two doctors on one case.
+
+    Attributes:
+        case: which case.
+        one: a doctor.
+        other: the doctor that ``one`` is held against.
+        outcomes: by aspect, 1 where ``one`` is better, -1 where the other is, 0 for neither.
+        view: whose view it takes.
+        rater: who judged, where several people did.
+    """
+
+    case: str
+    one: str
+    other: str
+    outcomes: Mapping[str, int]
+    view: Literal["doctor", "patient"] = "doctor"
+    rater: str = ""
+
+
+def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sample]:
+    """Whether a doctor wins, 100 or 0, in each verdict that decides; ties are left out (AIE, section 2.4)."""
+    found = []
+    for verdict in verdicts:
+        side = 1 if verdict.one == doctor else -1 if verdict.other == doctor else 0
+        if side and (outcome := verdict.outcomes.get(aspect)):
+            found.append(Sample(verdict.case, 100.0 * (outcome == side)))
+    return found
+
+
+def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> dict[str, dict[tuple[str, ...], float]]:
+    """The outcome of each aspect by pair and case, the mean of several raters; the doctors of a pair by name."""
+    votes: dict[str, dict[tuple[str, ...], list[float]]] = {}
+    for verdict in verdicts:
+        pair = tuple(sorted((verdict.one, verdict.other)))
+        side = 1 if pair[0] == verdict.one else -1
+        for aspect, outcome in verdict.outcomes.items():
+            unit = (*pair, verdict.case)
+            votes.setdefault(f"{source}: {view}, {aspect}", {}).setdefault(unit, []).append(float(side * outcome))
+    return {name: {unit: sum(given) / len(given) for unit, given in units.items()} for name, units in votes.items()}
+
+
+def difference_columns(
+    scores: Mapping[str, Mapping[str, Sequence[Sample]]], names: Sequence[str] = AUTOMATIC
+) -> dict[str, dict[tuple[str, ...], float]]:
+    """The difference of each automatic metric by pair and case.
+
+    Args:
+        scores: each doctor's values, by metric.
+        names: of the metrics; one that a doctor lacks has no difference there.
+    """
+    by_case: dict[str, dict[str, dict[str, float]]] = {
+        doctor: {name: _by_case(samples.get(name, ())) for name in names} for doctor, samples in scores.items()
+    }
+    columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in names}
+    for one, other in itertools.combinations(sorted(scores), 2):
+        for name in names:
+            here, there = by_case[one][name], by_case[other][name]
+            columns[name] |= {(one, other, case): here[case] - there[case] for case in here if case in there}
+    return {name: column for name, column in columns.items() if column}
+
+
+def of_pairs(
+    columns: Mapping[str, Mapping[tuple[str, ...], float]], closed: Collection[str], how_many: int
+) -> dict[str, dict[tuple[str, ...], float]]:
+    """The values of pairs of which so many doctors are closed (AIE, section 2.7)."""
+    return {
+        name: {
+            unit: value for unit, value in column.items() if sum(doctor in closed for doctor in unit[:2]) == how_many
+        }
+        for name, column in columns.items()
+    }
+
+
+def correlations(
+    columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
+) -> "pd.DataFrame":
+    """Each column's correlation with each other, over the pairs and cases that both have; none under three of them."""
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(column) for name, column in columns.items()}).corr(method, min_periods=3)
+
+
+def with_people(
+    columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
+) -> "Iterator[tuple[str, float | None, tuple[float, float] | None, int]]":
+    """Each judged and automatic column's mean correlation with people's columns, the highest first (AIE, figure 5b).
+
+    The interval (95 %, percentiles) is by resampling cases; n is the pairs and cases that people judged.
+    """
+    import numpy as np
+    import pandas as pd
+
+    frame = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
+    people = [name for name in frame if str(name).startswith("people: ")]
+    others = [name for name in frame if name not in people]
+
+    def resampled_means(of: "pd.DataFrame") -> "pd.Series[float]":
+        ranked = of.rank() if method == "spearman" else of  # at once, which is fast enough to be done over and over
+        return ranked.corr(min_periods=3).loc[others, people].mean(axis=1)
+
+    found = frame.corr(method, min_periods=3).loc[others, people].mean(axis=1)
+    by_case = dict(list(frame.groupby(frame.index.get_level_values(2))))
+    draw = np.random.default_rng(_SEED)
+    cases = list(by_case)
+    drawn = (draw.integers(len(cases), size=len(cases)) for _ in range(_RESAMPLES))
+    resampled = pd.DataFrame([resampled_means(pd.concat([by_case[cases[at]] for at in places])) for places in drawn])
+    n = int(frame[people].notna().any(axis=1).sum())
+    for name in found.sort_values(ascending=False, na_position="last").index:
+        known = resampled[name].dropna()
+        interval = None
+        if len(cases) > 2 and len(known) >= 0.9 * _RESAMPLES:
+            interval = (float(known.quantile(0.025)), float(known.quantile(0.975)))
+        yield str(name), None if pd.isna(found[name]) else float(found[name]), interval, n
+
+
+def _by_case(samples: Iterable[Sample]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for case, value in samples:
+        values.setdefault(case, []).append(value)
+    return {case: found for case, each in values.items() if (found := mean(each)) is not None}

@@ -1,0 +1,58 @@
+"""Doctors held against each other: win rates (AIE, Figures 4 and 6a) and how far judgements agree (Figure 5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from scoring.aie.pairwise import ASPECTS, View
+from scoring.aie.tournament import Source, Verdict, correlations, success, with_people
+from scoring.metrics.samples import PERCENT, estimates
+from wardround.tables.table import Column, Table, measured
+
+Method = Literal["pearson", "spearman"]
+Columns = Mapping[str, Mapping[tuple[str, ...], float]]
+
+
+def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
+    """How often each doctor wins, a row for each who judged and each doctor (AIE, figure 4)."""
+    rows: list[dict[str, Any]] = []
+    for source, given in verdicts.items():
+        for doctor in doctors:
+            samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
+            if any(samples.values()):
+                duels = sum(doctor in (one.one, one.other) for one in given)
+                found = estimates(samples, clustered=True, ends=PERCENT)
+                rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
+    columns = [
+        Column("judged", "Judged by", key=True),
+        Column("run", "Doctor", key=True),
+        *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
+        Column("duels", "Pairs"),
+    ]
+    notes = ["Wins, percent of the pairs that were decided; ties are left out. ±: half the width of the 95 % interval."]
+    return Table(f"aie-figure-4-{view}", f"Win rates, the {view}'s view (AIE, Figure 4)", columns, rows, notes)
+
+
+def matrix(columns: Columns, method: Method, pairs: str) -> Table:
+    """Every judged and automatic column against every other, over pairs and cases (AIE, figure 5a, 5c to 5e)."""
+    found = correlations(columns, method)
+    rows: list[dict[str, Any]] = [
+        {"column": name, **{str(other): None if value != value else float(value) for other, value in values.items()}}
+        for name, values in found.iterrows()
+    ]
+    titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
+    return Table(
+        f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)", titles, rows
+    )
+
+
+def agreement(columns: Columns, method: Method, pairs: str) -> Table:
+    """The mean correlation of each judged and automatic column with people's, the highest first (AIE, figure 5b)."""
+    rows: list[dict[str, Any]] = []
+    for name, mean, interval, n in with_people(columns, method):
+        low, high = interval or (None, None)
+        rows.append({"column": name, "r_mean": mean, "r_low": low, "r_high": high, "r_n": n, "n": n})
+    shown = [Column("column", "", key=True), Column("r", f"Mean {method}", mean=True), Column("n", "Pairs of a case")]
+    notes = ["Interval: 95 %, percentiles, by resampling cases."]
+    return Table(
+        f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)", shown, rows, notes
+    )
