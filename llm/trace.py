@@ -102,12 +102,15 @@ def merge_traces(left: Trace | None, right: Trace | None) -> Trace:
 
 def _union(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Of the entries at one place the latest, in the order of time."""
-    latest = {entry.id: entry for entry in sorted(entries, key=_when)}
-    return tuple(sorted(latest.values(), key=_when))
+    latest: dict[str, Entry] = {}
+    for entry in entries:
+        if (seen := latest.get(entry.id)) is None or _when(seen) <= _when(entry):
+            latest[entry.id] = entry
+    return tuple(sorted(latest.values(), key=lambda entry: (entry.started, entry.id)))
 
 
-def _when(entry: Call | Event) -> tuple[float, str, str]:
-    return entry.started, entry.id, entry.model_dump_json()
+def _when(entry: Call | Event) -> tuple[float, str]:
+    return entry.started, entry.model_dump_json()
 
 
 _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)

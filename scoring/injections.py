@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from cases.vocabulary import data_file
 from llm.trace import Call
 
-_FENCED = re.compile(r'<data name="([^"]*)">\n(.*?)\n</data>', re.DOTALL)  # as `prompts.loading.fence` writes it
+_FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as `prompts.loading.fence` writes them
 _AROUND = 60  # characters shown on both sides of what was found
 
 
@@ -36,10 +36,10 @@ def instructions_in(call: Call) -> list[FoundInstruction]:
     """
     found = []
     for place, text in _data_of(call.messages or (), fenced=bool(call.prompt)):
-        if match := _pattern().search(text):
-            start, end = max(0, match.start() - _AROUND), match.end() + _AROUND
+        if match := _first_match(text):
+            start, end = max(0, match[0] - _AROUND), match[1] + _AROUND
             around = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
-            found.append(FoundInstruction(place, match[0], around))
+            found.append(FoundInstruction(place, text[match[0] : match[1]], around))
     return found
 
 
@@ -49,12 +49,24 @@ def _data_of(messages: Iterable[Mapping[str, Any]], *, fenced: bool) -> Iterable
         if not isinstance(content, str):
             continue
         if fenced:
-            yield from _FENCED.findall(content)
+            at = 0
+            while (opened := _FENCE.search(content, at)) and (end := content.find(_FENCE_ENDS, opened.end() - 1)) >= 0:
+                yield opened[1], content[opened.end() : end]
+                at = end + len(_FENCE_ENDS)
         elif message.get("role") != "system":
             yield f"{message.get('role', 'a')} message", content
 
 
+@lru_cache(maxsize=2048)  # what a case's calls are given is mostly the same text
+def _first_match(text: str) -> tuple[int, int] | None:
+    """Where the first of all patterns matches, from and to."""
+    lowered = text.casefold()
+    found = (pattern.search(text) for words, pattern in _patterns() if any(word in lowered for word in words))
+    return min((match.span() for match in found if match), default=None, key=lambda span: span[0])
+
+
 @cache
-def _pattern() -> re.Pattern[str]:
+def _patterns() -> list[tuple[list[str], re.Pattern[str]]]:
+    """Each pattern, and words of which every match holds one: texts without are most, and need no search."""
     listed = data_file("scoring", "injections")
-    return re.compile("|".join(f"(?:{one})" for patterns in listed.values() for one in patterns), re.IGNORECASE)
+    return [(one["words"], re.compile(one["pattern"], re.IGNORECASE)) for one in (*listed["en"], *listed["zh"])]
