@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import StateSnapshot
@@ -216,10 +217,10 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
     """Run a thread to its end: from its beginning, or on from its last checkpoint; a finished one is only read.
 
     Only its end is kept, or where it stopped by itself: a killed thread begins anew, and what its trace holds is not
-    asked again (``llm/journal.py``), which costs less than to write each step. Where the memory grows as cases finish,
-    the same questions would not come again; there each step is kept before the next one. "async" is no choice: a
-    stage's checkpoint may reach the disk before that of the graph around it, and a kill in between would lose what lay
-    before the stage.
+    asked again (``llm/journal.py``), which costs less than to write each step. Each step is kept before the next one in
+    a database that was named for it, and where the memory grows as cases finish, since the same questions would not
+    come again. "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a
+    kill in between would lose what lay before the stage.
 
     A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again.
 
@@ -246,7 +247,8 @@ async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, l
         raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
     if last in reached.values and not reached.next:
         return Reached(dict(reached.values), True)
-    durability: Literal["exit", "sync"] = "sync" if context.grow == "as_finished" else "exit"
+    here = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
+    durability: Literal["exit", "sync"] = "exit" if here and context.grow != "as_finished" else "sync"
     entry = None if has_begun(reached) else beginning
     return Reached(dict(await graph.ainvoke(entry, config, context=context, durability=durability)), False)
 
