@@ -11,23 +11,32 @@ import json
 import logging
 import os
 from collections import defaultdict
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from llm.transport import ENCODINGS, HOOKS
+from llm.transport import ENCODINGS, held
 
 SECONDS = 90_000.0  # that an answer may take: the day of a batch, and an hour
 AT_ONCE = 100_000  # questions that may wait for batches
 _QUIET = 2.0  # seconds without a further question after which a batch is sent
-_LARGEST = 1_000  # questions of one batch: their answers are read as one file
+_LARGEST, _BYTES = 1_000, 100 * 2**20  # questions of one batch, and their bytes (a service takes 200 MB)
+_MOST = 256 * 2**20  # bytes of the answers of one batch
 _POLLS = (1.0, 1.5, 60.0)  # seconds until the first look, by how much longer each time, and the longest
-_AWAY = 1_800.0  # seconds for which a server may not answer while a batch is under way
+_AWAY = 1_800.0  # seconds for which a server may not answer, with a batch under way or to be sent
 _OVER = ("completed", "failed", "expired", "cancelled")
+_PASSING = (408, 429, 500, 502, 503, 504)
+_OF_A_BODY = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 _PATH = "/chat/completions"
 
 _log = logging.getLogger(__name__)
+
+
+class _QueueFullError(Exception):
+    """The service takes no further batch of this account before another has ended."""
 
 
 class BatchTransport(httpx2.AsyncBaseTransport):
@@ -53,8 +62,9 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         body = await request.aread()
         base, found, _ = str(request.url).partition(_PATH)
         if self._client is None:
-            kept = {name: value for name, value in request.headers.items() if name in ("authorization", "api-key")}
-            self._client = httpx2.AsyncClient(event_hooks=HOOKS, headers={**ENCODINGS, **kept}, timeout=60.0)
+            kept = {name: value for name, value in request.headers.items() if name not in _OF_A_BODY}
+            hooks: dict[str, list[Any]] = {"response": [partial(held, most=_MOST)]}
+            self._client = httpx2.AsyncClient(event_hooks=hooks, headers={**kept, **ENCODINGS}, timeout=60.0)
             self._base = base
         if not found:
             return await self._client.send(httpx2.Request(request.method, request.url, content=body))
@@ -81,7 +91,13 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         self._timer = asyncio.get_running_loop().call_later(seconds, self._begin)
 
     def _begin(self) -> None:
-        now, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
+        size = taken = 0
+        for _, body, _ in self._waiting[:_LARGEST]:
+            size += len(body)
+            if taken and size > _BYTES:
+                break
+            taken += 1
+        now, self._waiting = self._waiting[:taken], self._waiting[taken:]
         if self._waiting:
             self._collect(0.0)
         live = [one for one in now if not one[2].done()]  # else its wait was broken off
@@ -94,9 +110,16 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         """One batch, from its upload to the answers; what goes wrong with all of it is everybody's answer."""
         try:
             places = [f"{number}-{key}" for number, (key, _, _) in enumerate(asked)]
-            batch = await self._send(places, [body for _, body, _ in asked])
-            await asyncio.to_thread(self._note, batch, places)
-            answers = await self._answered(batch)
+            while True:
+                batch = await self._send(places, [body for _, body, _ in asked])
+                await asyncio.to_thread(self._note, batch, places)
+                try:
+                    answers = await self._answered(batch)
+                    break
+                except _QueueFullError:
+                    await asyncio.sleep(_POLLS[2])
+                finally:
+                    self._answers.pop(batch, None)
         except httpx2.HTTPStatusError as error:
             refused = (error.response.status_code, error.response.content)
             answers = {place: httpx2.Response(refused[0], content=refused[1]) for place in places}
@@ -107,7 +130,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             return
         for place, (_, _, future) in zip(places, asked, strict=True):
             if not future.done():
-                future.set_result(answers.get(place) or _refusal(503, "the batch ended without this answer"))
+                future.set_result(answers.get(place) or _refusal(500, "the batch ended without this answer"))
 
     async def _send(self, places: list[str], bodies: list[bytes]) -> str:
         lines = [
@@ -129,19 +152,15 @@ class BatchTransport(httpx2.AsyncBaseTransport):
 
     async def _wait_for(self, batch: str) -> dict[str, httpx2.Response]:
         pause, growth, longest = _POLLS
-        away = 0.0
         while True:
             try:
                 state = await self._call("GET", f"/batches/{batch}")
-                away = 0.0
                 if state["status"] in _OVER:
                     return await self._read(state)
-            except (httpx2.TransportError, httpx2.HTTPStatusError) as error:
-                if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code == 404:
+            except httpx2.HTTPStatusError as error:
+                if error.response.status_code == HTTPStatus.NOT_FOUND:
                     return {}  # no longer kept: its questions are asked anew
-                away += pause
-                if away > _AWAY or (isinstance(error, httpx2.HTTPStatusError) and error.response.status_code < 429):
-                    raise
+                raise
             await asyncio.sleep(pause)
             pause = min(longest, pause * growth)
 
@@ -157,6 +176,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                     answers[answer["custom_id"]] = httpx2.Response(given["status_code"], json=given["body"])
         if state["status"] == "failed":
             faults = (state.get("errors") or {}).get("data") or [{}]
+            if faults[0].get("code") == "token_limit_exceeded":  # too much of the account's is under way
+                raise _QueueFullError
             refused = _refusal(400, f"the batch was refused: {faults[0].get('message', 'no reason given')}")
             raise httpx2.HTTPStatusError("refused", request=httpx2.Request("GET", self._base), response=refused)
         return answers
@@ -166,10 +187,22 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return found
 
     async def _get(self, path: str, method: str = "GET", **content: Any) -> str:
+        """The body of a reply; a server that is away or overrun is waited for."""
         assert self._client is not None
-        response = await self._client.request(method, f"{self._base}{path}", **content)
-        response.raise_for_status()
-        return response.text
+        pause, growth, longest = _POLLS
+        waited = 0.0
+        while True:
+            try:
+                response = await self._client.request(method, f"{self._base}{path}", **content)
+                response.raise_for_status()
+                return response.text
+            except (httpx2.TransportError, httpx2.HTTPStatusError) as error:
+                refused = isinstance(error, httpx2.HTTPStatusError) and error.response.status_code not in _PASSING
+                if refused or waited > _AWAY:
+                    raise
+            await asyncio.sleep(pause)
+            waited += pause
+            pause = min(longest, pause * growth)
 
     def _noted(self) -> dict[str, list[tuple[str, str]]]:
         sent: dict[str, list[tuple[str, str]]] = defaultdict(list)

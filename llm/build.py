@@ -51,9 +51,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider == OBJECT:
         return object_of(spec.name)
     options = _parameters(block, settings, without)
-    if block.batch and spec.provider not in _OPENAI:
+    if block.batch and spec.provider != "openai":
         raise ModelSpecError(f"model.{name}.batch: {spec.provider} takes none in OpenAI's form; name openai:MODEL@URL")
-
     if spec.provider == IN_PROCESS:
         from llm.local_weights import HfChat, check_folder
 

@@ -31,7 +31,7 @@ _PROVIDERS = {
     "xai": "x-ai",
 }
 _MILLION = 1_000_000
-_BATCH = 0.5  # of the list price, at OpenAI and Azure
+_BATCH = 0.5  # of OpenAI's list price
 
 
 def cost_of(

@@ -31,14 +31,14 @@ async def ask(context: ModelSettings, number: int) -> str:
     from langchain_core.messages import HumanMessage
 
     said: Any = Question(
-        kind=dict,  # type: ignore[arg-type]
+        kind=dict,
         messages=[HumanMessage(f"question {number}")],
         name="plain",
         schema={},
         instruction="",
         bare=str,
         checked=lambda answer: answer,
-        read=lambda text, _: text,  # type: ignore[arg-type, return-value]
+        read=lambda text, _: text,
     )
     return (await chat_client("cheap", context).ask(said, context, Patience(3))).text
 
@@ -64,6 +64,24 @@ async def test_a_failed_line_and_one_that_the_batch_lost_go_with_a_further_batch
     with FakeServer(answer=echo, faults=[None, fault]) as server:
         assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
         assert len(server.batches.batches) == 2 and len(server.requests) == 4
+
+
+@pytest.mark.parametrize("trouble", ["full", "away"])
+async def test_a_full_queue_and_a_server_that_is_away_are_waited_for(tmp_path: Path, trouble: str) -> None:
+    with FakeServer(answer=echo) as server:
+        setattr(server.batches, trouble, 3)
+        assert await several(settings(server, tmp_path / "b.jsonl"), 2) == [
+            "answer to question 0",
+            "answer to question 1",
+        ]
+        assert len(server.requests) == 2 and len(server.batches.batches) == (4 if trouble == "full" else 1)
+
+
+async def test_large_questions_go_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_BYTES", 300)
+    with FakeServer(answer=echo) as server:
+        assert await several(settings(server, tmp_path / "b.jsonl"), 5) == [f"answer to question {n}" for n in range(5)]
+        assert len(server.batches.batches) > 1
 
 
 async def test_a_killed_run_finds_its_batches_again_and_pays_nothing_twice(tmp_path: Path) -> None:

@@ -17,18 +17,25 @@ class FakeBatches:
         answer: the status and body for the body of a request.
         polls: looks at a batch before it is done.
         status: how batches end.
+        full: batches that are refused as there are too many.
+        away: requests that find the server away.
         batches: by id, the state of each.
     """
 
     answer: Answer
     polls: int = 1
     status: str = "completed"
+    full: int = 0
+    away: int = 0
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     _files: dict[str, str] = field(default_factory=dict)
 
     async def route(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, Any] | str]:
         """The status and content of the reply to a request."""
         await asyncio.sleep(0)
+        if self.away:
+            self.away -= 1
+            return 503, {"error": {"message": "away"}}
         match method, path.removeprefix("/v1/").split("/"):
             case "POST", ["files"]:
                 lines = [line for line in body.decode().splitlines() if line.startswith('{"custom_id"')]
@@ -49,6 +56,9 @@ class FakeBatches:
         batch["looks"] += 1
         if batch["looks"] < self.polls or batch["status"] == self.status:
             return batch
+        if self.full:
+            self.full -= 1
+            return batch | {"status": "failed", "errors": {"data": [{"code": "token_limit_exceeded"}]}}
         batch["status"] = self.status
         if self.status == "failed":
             return batch | {"errors": {"data": [{"message": "line 1: no such endpoint"}]}}
