@@ -130,16 +130,11 @@ class ChatClient:
         self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
     ) -> AIMessage:
         most = 1 if self.spec.provider == IN_PROCESS else settings.max_connections
-        seconds = settings.timeout
-        if self.block.batch:
-            from llm.batches import AT_ONCE, SECONDS
-
-            most, seconds = AT_ONCE, SECONDS
-        throttle = throttle_of(self.spec, most, " in batches" if self.block.batch else "")
+        throttle = throttle_of(self.spec, most)
         async with throttle.slot() as sent:  # the wait for it is not the request's
             patience.sent += 1
             try:
-                message = await _one_request(runnable, messages, seconds)
+                message = await _one_request(runnable, messages, settings.timeout)
             except Exception as error:
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error

@@ -7,6 +7,8 @@ from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import Recall, recall
 from scoring.metrics.samples import mean
 
+Shares = tuple[float | None, float | None, float | None]  # of general, examination and image information
+
 
 class Gathered(NamedTuple):
     """What the doctors know after a round: mean shares in [0, 1] over the cases that have that kind of information."""
@@ -28,20 +30,25 @@ def information_by_round(cases: Iterable[MedPmcTranscript], measure: Recall | No
         cases: with their consultations.
         measure: the recall of texts; ROUGE-1 if None.
     """
-    measure = measure or recall("rouge1")
-    curves = [_curve(case, measure) for case in cases]
-    rounds = max(map(len, curves), default=0)
+    by_round = zip(*curves(cases, measure).values(), strict=True)
     table = []
-    for number in range(rounds):
-        now = [curve[min(number, len(curve) - 1)] for curve in curves if curve]
+    for number, now in enumerate(by_round):
         kinds = [mean([value for value in column if value is not None]) for column in zip(*now, strict=True)]
         table.append(Gathered(number + 1, *kinds))
     return table
 
 
-def _curve(case: MedPmcTranscript, measure: Recall) -> list[tuple[float | None, float | None, float | None]]:
+def curves(cases: Iterable[MedPmcTranscript], measure: Recall | None = None) -> dict[str, list[Shares]]:
+    """What is known of each kind after each round, by consultation; all have the rounds of the longest."""
+    measure = measure or recall("rouge1")
+    found = {case.id: curve for case in cases if (curve := _curve(case, measure))}
+    rounds = max(map(len, found.values()), default=0)
+    return {name: [*curve, *[curve[-1]] * (rounds - len(curve))] for name, curve in found.items()}
+
+
+def _curve(case: MedPmcTranscript, measure: Recall) -> list[Shares]:
     general = " ".join([case.patient_information, case.chief_complaint, case.present_illness, case.past_history])
-    curve: list[tuple[float | None, float | None, float | None]] = []
+    curve: list[Shares] = []
     told, seen = "", set[str]()
     for turn in case.turns_before_end:
         told = f"{told} {turn.told}".strip()

@@ -177,6 +177,24 @@ def draw_matrix(table: Table) -> "Figure":
     return figure
 
 
+def draw_information(table: Table) -> "Figure":
+    """A panel for each kind of information: what is known by round, a line per run (Med-PMC, Figure 4a)."""
+    kinds = [column for column in table.columns if column.mean]
+    figure, panels = _panels(1, len(kinds), (9.0, 3.0), sharey=True)
+    runs = table.frame.groupby("run", sort=False)
+    for panel, kind in zip(panels, kinds, strict=True):
+        points = table.points(kind.name)
+        for number, (name, rows) in enumerate(runs):
+            known = points.reindex(rows.index).set_axis(rows["round"]).dropna()
+            if len(known):
+                _line(panel, known, number, str(name), 0.04 * (number - (len(runs) - 1) / 2))
+        panel.set_title(kind.title, loc="left")
+        panel.set(xlabel="Round", xlim=(0.5, table.frame["round"].max() + 0.5), ylim=(0, 1))
+    if len(runs) > 1:
+        panels[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
 def as_svg(figure: "Figure") -> str:
     """The figure as SVG."""
     import matplotlib

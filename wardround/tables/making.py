@@ -11,12 +11,14 @@ from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import (
     consensus,
+    contrasts,
     dialogues,
     ends,
     error_propagation,
     error_types,
     figures,
     icd10,
+    information,
     leakage,
     learning_curve,
     orders,
@@ -49,6 +51,8 @@ KINDS: Mapping[str, Kind] = {
     "consensus": Kind(consensus.build, figures.draw_consensus),
     "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation, judged=True),
     "learning_curve": Kind(learning_curve.build, figures.draw_learning_curve, judged=True),
+    "information": Kind(information.build, figures.draw_information),
+    "contrasts": Kind(contrasts.build, judged=True),
     "ends": Kind(ends.build),
     "roles": Kind(roles.build),
     "leakage": Kind(leakage.build),

@@ -156,7 +156,9 @@ def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
     """Which roles were rules and not models; said once for all runs that share them."""
-    return _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
+    notes = _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
+    modes = {run.experiment.workflow.get("doctor_mode", "direct") for run in runs if "doctor" in run.offline_roles}
+    return [*notes, *["A rule has no thoughts: offline, the doctor's modes are the same."] * (len(modes) > 1)]
 
 
 def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:

@@ -29,7 +29,10 @@ FIXED: dict[str, frozenset[str]] = {
         ),
         frozenset({"patient", "extraction"}),
     ),
-    **dict.fromkeys(("medpmc_table_2", "medpmc_table_3"), SIMULATOR | {"technician", "actor"}),
+    **dict.fromkeys(
+        (*(f"medpmc_table_{number}" for number in (2, 3, 4, 5)), *(f"medpmc_figure_{number}" for number in (3, 4, 5))),
+        SIMULATOR | {"technician", "actor"},
+    ),
     **dict.fromkeys(
         ("mvme_table_2", "mvme_table_2_models"), frozenset({"patient", "examiner", "patient_profile", "director"})
     ),

@@ -6,6 +6,8 @@ import pytest
 
 from cases import load_cases, save_cases
 from cases.vocabulary import PHYSICAL_ITEMS
+from nodes.state.chart import Turn
+from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
@@ -16,12 +18,14 @@ from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
 from wardround.tables import (
     consensus,
+    contrasts,
     dialogues,
     ends,
     error_propagation,
     error_types,
     figures,
     icd10,
+    information,
     leakage,
     learning_curve,
     orders,
@@ -112,6 +116,19 @@ def test_roles_that_were_rules_are_named(tmp_path: Path) -> None:
         runs_of(tmp_path, one=[graded("a", models={"doctor": ["offline"], "patient": ["openai:m"]})])
     )
     assert "Answered by offline rules, not by a model: doctor." in table.notes
+
+
+def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> None:
+    made = [
+        write_run(
+            tmp_path / f"{mode}-{doctor}", [graded("a", models={"doctor": [doctor]})], workflow={"doctor_mode": mode}
+        )
+        for doctor in ("offline", "openai:m")
+        for mode in ("direct", "one_shot_cot")
+    ]
+    said = "A rule has no thoughts: offline, the doctor's modes are the same."
+    by_rules, by_model = (scores.build(find_runs(made[place : place + 2]))[0].notes for place in (0, 2))
+    assert said in by_rules and said not in by_model
 
 
 def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> None:
@@ -358,3 +375,52 @@ def test_a_learning_curve_is_over_the_first_run_on_the_same_cases_in_the_order_o
 def test_a_learning_curve_needs_an_average_and_a_case_for_each_block(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError, match="fewer than 5 cases"):
         learning_curve.build(runs_of(tmp_path, one=[graded("a")]))
+
+
+def test_contrasts_pair_the_runs_that_differ_in_one_setting_over_the_cases_of_both(tmp_path: Path) -> None:
+    """As a grid of ways of thinking by actor: each row beside the same row without."""
+    made = []
+    for actor in (False, True):
+        for mode in ("direct", "zero_shot_cot"):
+            grades = [graded("dentistry-04", 2.0), graded("dentistry-05", 3.0 if actor else 1.0)]
+            settings = {"patient": "medpmc", "actor": actor, "doctor_mode": mode}
+            found = grades[actor:] if mode == "direct" else grades
+            made.append(write_run(tmp_path / f"{mode}-{actor}", found, name=f"{mode}-{actor}", workflow=settings))
+    (table,) = contrasts.build(find_runs(made))
+    rows = {(row["setting"], row["run"], row["score"]): row for row in table.rows}
+    assert {key[:2] for key in rows} == {
+        ("workflow.actor: false to true", "direct-True"),
+        ("workflow.actor: false to true", "zero_shot_cot-True"),
+        ("workflow.doctor_mode: direct to zero_shot_cot", "zero_shot_cot-False"),
+        ("workflow.doctor_mode: direct to zero_shot_cot", "zero_shot_cot-True"),
+    }
+    direct = rows["workflow.actor: false to true", "direct-True", "Diagnosis"]
+    assert (direct["cases"], direct["baseline_mean"], direct["value_mean"], direct["difference_mean"]) == (1, 1, 3, 2)
+    thinking = rows["workflow.actor: false to true", "zero_shot_cot-True", "Diagnosis"]
+    assert (thinking["cases"], thinking["baseline_mean"], thinking["difference_mean"]) == (2, 1.5, 1)
+    by_suite = [
+        write_run(tmp_path / suite, [graded("dentistry-04")], graph="consultation", suite=suite)
+        for suite in ("mvme", "medpmc")
+    ]
+    for unlike in ([made[0], made[3]], by_suite):
+        with pytest.raises(DoesNotFitError, match="differ in one setting alone"):
+            contrasts.build(find_runs(unlike))
+
+
+def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
+    told = [case for case in load_cases("builtin") if case.split == "test" and not case.examinations.images][:2]
+    found = []
+    for case, turns in zip(told, (4, 2), strict=True):
+        words = ["What is it?", case.patient.chief_complaint, "What else?", case.patient.present_illness][:turns]
+        said = [Turn(speaker=("doctor", "patient")[place % 2], text=text) for place, text in enumerate(words)]
+        found.append(graded(case.id, answers=ConsultationAnswers(dialogue=said)))
+    settings = {"data": {"case_ids": [case.id for case in told], "split": "test"}, "workflow": {"patient": "medpmc"}}
+    runs = find_runs([write_run(tmp_path / "one", found, graph="consultation", **settings)])
+    (table,) = information.build(runs)
+    assert [row["round"] for row in table.rows] == [1, 2]
+    assert all(row["general_n"] == 2 and row["image_n"] == 0 for row in table.rows)
+    first, second = (row["general_mean"] for row in table.rows)
+    assert 0 < first < second <= 1
+    assert "Round" in figures.as_svg(figures.draw_information(table))
+    with pytest.raises(DoesNotFitError, match="no run kept a dialogue"):
+        information.build(runs_of(tmp_path / "none", plain=[graded("dentistry-04")]))

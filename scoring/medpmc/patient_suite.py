@@ -1,0 +1,61 @@
+"""Med-PMC's judgement of the simulated patient in own dialogues (section 4.5, Tables 4 and 5)."""
+
+from dataclasses import replace
+
+from cases import Case
+from llm import UNANSWERED, ModelSettings, ask
+from scoring.case_scores import JUDGE_FAILED, CaseScores, Suite
+from scoring.consultation import ConsultationAnswers
+from scoring.medpmc.export import medpmc_transcript
+from scoring.medpmc.judges import patient_judge, persona_judge, view
+from scoring.medpmc.patient_judgements import ASPECTS
+from scoring.medpmc.transcripts import MedPmcTranscript
+
+_TOTAL, _CONSISTENCY, _CHARACTER = "Total", "Semantic consistency", "Character feature"
+_PLAIN = "no actor spoke: the words are those that were meant"
+_SILENT = "the patient said nothing"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Five aspects of the patient, 0 to 2 each, and their sum; two of the actor, 0 to 5; higher is better.
+
+    The patient is judged by what was meant, without a persona's manner. Where no actor spoke, the plain words are
+    judged beside themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
+    unscored.
+    """
+    made = MedPmcTranscript.model_validate(medpmc_transcript(case, answers.dialogue, answers.report))
+    said = [turn.patient for turn in made.turns_before_end if turn.patient]
+    if not said:
+        return CaseScores.none_of(suite.published, _SILENT)
+    plain = [turn.model_copy(update={"patient": turn.told, "standard_patient": None}) for turn in made.history]
+    meant = view(made.model_copy(update={"history": plain}), case.language)
+    heard = view(made, case.language)
+    acted = bool(heard.replies)
+    values: dict[str, float | None] = dict.fromkeys(suite.published)
+    unscored = {} if acted else {_CONSISTENCY: _PLAIN}
+    try:
+        patient = await ask(patient_judge, meant, settings, language=case.language)
+        values |= {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
+        values[_TOTAL] = sum(getattr(patient, aspect) for aspect in ASPECTS.values())
+    except UNANSWERED as error:
+        unscored |= dict.fromkeys((*ASPECTS, _TOTAL), f"{JUDGE_FAILED}: {error.reason}: {error}")
+    try:
+        pairs = heard.replies or [(words, words) for words in said]
+        persona = await ask(persona_judge, replace(heard, replies=pairs), settings, language=case.language)
+        values[_CONSISTENCY] = persona.semantic_consistency if acted else None
+        values[_CHARACTER] = persona.character_features
+    except UNANSWERED as error:
+        reason = f"{JUDGE_FAILED}: {error.reason}: {error}"
+        unscored = {**dict.fromkeys((_CONSISTENCY, _CHARACTER), reason), **unscored}
+    return CaseScores(values, unscored)
+
+
+suite = Suite(
+    "medpmc_patient",
+    {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
+    score,
+    needs=frozenset({"dialogue"}),
+    judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
+    notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
+    "2; their sum: 0 to 10; the actor's semantic consistency and character feature: 0 to 5.",
+)

@@ -1,0 +1,88 @@
+"""Runs that differ in one setting alone, pair by pair: what that setting changes (Med-PMC, Table 3 and Figure 5)."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from statistics import fmean
+from typing import Any
+
+from scoring.metrics.statistics import estimate
+from wardround.analysis.paired import differences, paired_scores, unlike
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.scores import score_form
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Every score of each such pair over the cases that both scored, with the paired difference.
+
+    The first run of a value is what the others of that setting are held against: in a grid of modes and actor, each
+    mode with the actor against the same mode without.
+
+    Raises:
+        DoesNotFitError: no two runs of one suite differ in one setting alone.
+    """
+    rows: list[dict[str, Any]] = []
+    notes = [
+        "Means and differences over the cases that both runs scored, averages over the columns that both have of a "
+        "case. p: paired permutation test, by Holm over the columns of the pair."
+    ]
+    form = ".2f"
+    for setting, first, run in pairs(runs):
+        form = score_form(run.suite)
+        tested = differences([first, run])[0]
+        scores = paired_scores(run.scored, first.scored, run.suite)
+        changed = f"{setting}: {_value(first, setting)} to {_value(run, setting)}"
+        for name, title in run.suite.titles.items():
+            one, other = scores[name]
+            common = sorted(one.keys() & other.keys())
+            sides = {
+                side: estimate([fmean(of[case]) for case in common], common, ends=run.suite.ends_of(name))
+                for side, of in (("baseline", other), ("value", one))
+            }
+            found = {**sides, "difference": tested[name].found.difference}
+            about = {"setting": changed, "baseline": first.name, "run": run.name, "score": title}
+            rows.append({**about, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
+        notes += [each for each in unlike([first, run]) if each not in notes]
+    if not rows:
+        raise DoesNotFitError("no two runs of one suite differ in one setting alone")
+    columns = [
+        Column("setting", "Setting", key=True),
+        Column("run", "Run", key=True),
+        Column("score", "Score", key=True),
+        Column("baseline", "Before", form=form, mean=True),
+        Column("value", "After", form=form, mean=True),
+        Column("difference", "Difference", form=f"+{form}", mean=True),
+        Column("p", "p", form=".3f"),
+        Column("cases", "Cases"),
+    ]
+    return [Table("contrasts", "What a setting changes", columns, rows, notes, "Paired differences by setting.")]
+
+
+def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:
+    """Each setting with two runs that differ in nothing else, the one that stands first as the baseline."""
+    flat = [dict(_flat(run.experiment.identity)) for run in runs]
+    names = dict.fromkeys(name for each in flat for name in each if name != "name")
+    varying = [name for name in names if len({json.dumps(each.get(name)) for each in flat}) > 1]
+    for setting in varying:
+        if setting == "suite":  # other columns, not the same under another setting
+            continue
+        others = [name for name in varying if name != setting]
+        keys = [json.dumps([each.get(name) for name in others]) for each in flat]
+        order = sorted(range(len(runs)), key=lambda place: (keys.index(keys[place]), place))
+        for _, group in groupby(order, key=lambda place: keys[place]):
+            first, *rest = list(group)
+            yield from ((setting, runs[first], runs[place]) for place in rest)
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, part in value.items():
+        if isinstance(part, Mapping):
+            yield from _flat(part, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", part
+
+
+def _value(run: RecordedRun, setting: str) -> str:
+    found = dict(_flat(run.experiment.identity)).get(setting)
+    return "by default" if found is None else str(found).lower() if isinstance(found, bool) else str(found)

@@ -1,0 +1,67 @@
+"""What doctors gather of each kind of information, round by round (Med-PMC, section 5.2 and Figure 4)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scoring.medpmc.rounds import Gathered, curves
+from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.comparison import spearman
+from scoring.metrics.statistics import estimate
+from wardround.analysis.transcripts import transcripts_of
+from wardround.config.experiment import ConfigurationError
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+KINDS = {"general": "General", "examination": "Examination", "image": "Images"}
+assert tuple(KINDS) == Gathered._fields[1:]
+_INFO, _GATHERED = "Info", "Avg. (gathering)"
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The share of each kind of information that is known after each round, a row a run and round.
+
+    Raises:
+        DoesNotFitError: no run kept a dialogue.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        try:
+            made = [MedPmcTranscript.model_validate(each) for each in transcripts_of(run.path, "medpmc")]
+        except ConfigurationError:
+            continue
+        known = curves(made)
+        cases = [name.partition("/epoch")[0] for name in known]
+        for number, now in enumerate(zip(*known.values(), strict=True), start=1):
+            means = {}
+            for place, kind in enumerate(KINDS):
+                values = [(case, shares[place]) for case, shares in zip(cases, now, strict=True)]
+                there = [(case, value) for case, value in values if value is not None]
+                means[kind] = estimate([value for _, value in there], [case for case, _ in there], ends=(0.0, 1.0))
+            rows.append({"run": run.name, "round": number, **measured(means)})
+    if not rows:
+        raise DoesNotFitError("no run kept a dialogue (graph consultation)")
+    columns = [
+        Column("run", "Run", key=True),
+        Column("round", "Round"),
+        *(Column(kind, title, form=".3f", mean=True, ends=(0.0, 1.0)) for kind, title in KINDS.items()),
+    ]
+    notes = [
+        "Shares known after a round: ROUGE-1 recall of the record in all that was told so far, and of the pictures "
+        "those handed over. A consultation that has ended keeps what it knows; the paper averages over those going on.",
+        *_correlated(runs),
+    ]
+    return [Table("information", "Information gathered by round", columns, rows, notes, "Information by round.")]
+
+
+def _correlated(runs: Sequence[RecordedRun]) -> list[str]:
+    """How what a reply tells and what is gathered in the end go together over the runs (Figure 4b)."""
+    pairs = [
+        (run.estimates[_INFO].mean, run.estimates[_GATHERED].mean)
+        for run in runs
+        if {_INFO, _GATHERED} <= run.estimates.keys()
+    ]
+    known = [(info, gathered) for info, gathered in pairs if info is not None and gathered is not None]
+    found = spearman(known)
+    if found.rho is None:
+        return []
+    return [f"Info and the average of gathering over {found.n} runs: Spearman's rho {found.rho:.2f}."]
