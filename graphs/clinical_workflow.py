@@ -75,7 +75,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
         builder.add_node(part, part_by(strategy, part))
     builder.add_node(review)
     builder.add_node("further_examination", examine)
-    builder.add_node(follow_up)
+    builder.add_node(follow_up.at(strategy=strategy))
 
     first, *_ = parts()
     following = dict(itertools.pairwise([*parts(), "follow_up"]))

@@ -115,6 +115,7 @@ class Findings(TypedDict, total=False):
     """All that a doctor may see of the state."""
 
     case_id: str
+    built_for: str  # the strategy of the graph that admitted the case
     kin: Kin
     presentation: Presentation
     symptoms: str

@@ -104,6 +104,8 @@ async def admit(
         ),
         "backtracks": 0,
     }
+    if strategy:
+        update["built_for"] = strategy
     if kin is not None:
         update["kin"] = kin
     if context.results_in_dialogue:  # what only pictures show is left to who reads them
@@ -178,8 +180,9 @@ class ClosingState(Findings, total=False):
 
 
 @node
-async def follow_up(state: ClosingState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def follow_up(state: ClosingState, runtime: Runtime[Context], strategy: str = "group") -> dict[str, Any]:
     """Compile the course; where the memory grows, remember it as a pseudo-case (unverified)."""
+    check_built_for(strategy, state.get("built_for", strategy))
     context = runtime.context
     presentation, referral = state["presentation"], state["referral"]
     results = state.get("results", {})

@@ -8,6 +8,7 @@ from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.state.decisions import Judgement, Round, StageRecord
 from nodes.state.stage import StageState, opinions_of
+from nodes.strategies.registry import check_built_for
 from nodes.workflow.stages import Stage, position_of
 
 
@@ -55,7 +56,13 @@ async def reopen(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]
 async def conclude(
     state: StageState, runtime: Runtime[Context], stage: Stage, strategy: str = "group"
 ) -> dict[str, Any]:
-    """Hand the decision on, and file how it came about."""
+    """Hand the decision on, and file how it came about.
+
+    Raises:
+        ValueError: the course began in a graph of another strategy, and its thread was taken to this one.
+    """
+    if strategy != "group":  # whose stages a plug-in may use as its own
+        check_built_for(strategy, state.get("built_for", strategy))
     image_class = state.get("image_class")
     if (decision := state.get("decision")) is None:
         raise UndecidedError(f"strategy {strategy!r} ended without a decision on {stage.name}")

@@ -8,7 +8,7 @@ from langgraph.types import Command
 
 from cases import Case, PatientRecord
 from graphs import clinical_workflow
-from graphs.clinical_workflow import builder
+from graphs.clinical_workflow import build_clinical_workflow, builder
 from graphs.stage import build_stage
 from nodes.node import Node
 from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
@@ -284,6 +284,18 @@ async def test_a_person_may_sit_deep_in_the_workflow_and_the_case_goes_on_where_
     assert (result["treatment"].items, result["treatment"].plan) == (["Surgery"], "Drain it.")
     assert len({call.id for call in calls(result)}) == len(calls(result))
     assert sum(call.model == "human" for call in calls(result)) == 3
+
+
+@pytest.mark.parametrize(("began", "taken_to"), [("group", "single"), ("medagents", "group")])
+def test_a_thread_is_not_taken_to_the_graph_of_another_strategy(began: str, taken_to: str) -> None:
+    saver = InMemorySaver(serde=serializer())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    first = build_clinical_workflow(began).compile(checkpointer=saver, interrupt_before=["diagnosis"])
+    first.invoke({"case": CASE}, config, context=QUICK)
+    other = build_clinical_workflow(taken_to).compile(checkpointer=saver)
+    with pytest.raises(ValueError, match=f"this graph was built for '{taken_to}'; for '{began}', wardround.build"):
+        other.invoke(None, config, context=QUICK)
+    assert build_clinical_workflow(began).compile(checkpointer=saver).invoke(None, config, context=QUICK)["follow_up"]
 
 
 # What a run looks like from outside.
