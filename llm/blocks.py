@@ -46,6 +46,12 @@ class ModelBlock(Strict):
     prices: tuple[float, float] | None = Field(
         None, description="US dollars per million input and output tokens; as known if left out."
     )
+    batch: str | None = Field(
+        None,
+        min_length=1,
+        description="Ask through OpenAI's batch interface, at half the price and within a day; the file says which "
+        "batches are under way, so that a run that was killed finds them again.",
+    )
     context_length: int | None = Field(None, ge=1, description="Tokens that it reads and writes at most.")
     pictures: bool = Field(True, description="It sees pictures; if not, it is sent their written findings.")
     chat_roles: bool = Field(True, description="System and user speak in turn; if off, all is one user message.")

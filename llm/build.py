@@ -51,6 +51,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider == OBJECT:
         return object_of(spec.name)
     options = _parameters(block, settings, without)
+    if block.batch and spec.provider != "openai":
+        raise ModelSpecError(f"model.{name}.batch: {spec.provider} takes none in OpenAI's form; name openai:MODEL@URL")
     if spec.provider == IN_PROCESS:
         from llm.local_weights import HfChat, check_folder
 
@@ -61,10 +63,11 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         raise ModelSpecError(f"{block.text}: --no-egress lets nothing leave; name a local server")
     from langchain.chat_models import init_chat_model
 
+    from llm.batches import SECONDS
     from llm.transport import hold
 
     keep_loopback_direct()
-    options |= {"timeout": settings.timeout, "max_retries": 0}
+    options |= {"timeout": SECONDS if block.batch else settings.timeout, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key
     if spec.base_url is not None:
@@ -72,8 +75,11 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider in _OPENAI:
         import openai
 
+        from llm.batches import BatchTransport
+
         # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        options |= {"http_async_client": openai.DefaultAsyncHttpxClient(), "http_socket_options": ()}
+        http = openai.DefaultAsyncHttpxClient(transport=BatchTransport(block.batch) if block.batch else None)
+        options |= {"http_async_client": http, "http_socket_options": ()}
     called = _CALLED.get(spec.provider, {})
     options = {called.get(parameter, parameter): value for parameter, value in options.items()}
     try:

@@ -130,11 +130,16 @@ class ChatClient:
         self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
     ) -> AIMessage:
         most = 1 if self.spec.provider == IN_PROCESS else settings.max_connections
-        throttle = throttle_of(self.spec, most)
+        seconds = settings.timeout
+        if self.block.batch:
+            from llm.batches import AT_ONCE, SECONDS
+
+            most, seconds = AT_ONCE, SECONDS
+        throttle = throttle_of(self.spec, most, " in batches" if self.block.batch else "")
         async with throttle.slot() as sent:  # the wait for it is not the request's
             patience.sent += 1
             try:
-                message = await _one_request(runnable, messages, settings.timeout)
+                message = await _one_request(runnable, messages, seconds)
             except Exception as error:
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error

@@ -31,12 +31,13 @@ _PROVIDERS = {
     "xai": "x-ai",
 }
 _MILLION = 1_000_000
+_BATCH = 0.5  # of OpenAI's list price
 
 
 def cost_of(
     spec: str, input_tokens: int, output_tokens: int, settings: ModelSettings, when: float | None = None
 ) -> float | None:
-    """US dollars for so many tokens at list price, without discounts for cached input; None if it is not known.
+    """US dollars for so many tokens at list price (half of it in batches, no other discount); None if it is not known.
 
     Args:
         spec: the model, by spec or by the name of its block.
@@ -55,7 +56,8 @@ def cost_of(
     provider = _PROVIDERS.get(parsed.provider)
     if provider is None or parsed.base_url is not None:
         return None
-    return _list_price(provider, parsed.name, input_tokens, output_tokens, when)
+    price = _list_price(provider, parsed.name, input_tokens, output_tokens, when)
+    return price and price * (_BATCH if block.batch else 1)
 
 
 def price_of(spec: str, settings: ModelSettings) -> tuple[float, float] | None:

@@ -164,13 +164,14 @@ class Throttle:
 _throttles: dict[asyncio.AbstractEventLoop, dict[str, Throttle]] = {}
 
 
-def throttle_of(spec: ModelSpec, most: int) -> Throttle:
-    """The throttle of a spec's server in the running event loop."""
+def throttle_of(spec: ModelSpec, most: int, way: str = "") -> Throttle:
+    """The throttle of a spec's server in the running event loop; each way of asking it has its own."""
     for loop in list(_throttles):
         if loop.is_closed():
             _throttles.pop(loop, None)
     here = _throttles.setdefault(asyncio.get_running_loop(), {})
-    throttle = here.setdefault(spec.server, Throttle(most, spec.server))
+    server = f"{spec.server}{way}"
+    throttle = here.setdefault(server, Throttle(most, server))
     throttle.set_most(most)
     return throttle
 

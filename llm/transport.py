@@ -24,14 +24,14 @@ _CLIENTS = {
 _OF_OPENAI = "root_async_client._client"
 
 
-async def held(response: Any) -> None:
+async def held(response: Any, most: int = MOST) -> None:
     """Follow no redirect elsewhere, and let no more than so much be read (a hook of an asynchronous HTTP client)."""
     stay_with_host(response)
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
         await response.aclose()
         raise OversizeReplyError(f"the server packs its answer as {encoding!r}, which it was not asked to")
-    response.stream = _Bounded(response.stream, packed=encoding not in ("identity", ""))
+    response.stream = _Bounded(response.stream, most, packed=encoding not in ("identity", ""))
 
 
 HOOKS: dict[str, list[Any]] = {"response": [held]}
@@ -58,18 +58,19 @@ def hold(provider: str, model: Any) -> bool:
 
 
 class _Bounded(httpx.AsyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, stream: Any, *, packed: bool) -> None:
+    def __init__(self, stream: Any, most: int, *, packed: bool) -> None:
         self._stream = stream
+        self._most = most
         self._unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None  # finds out gzip or zlib
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         taken = 0
         async for data in self._stream:
             # One byte more than may be, to see that there is more.
-            data = self._unpack.decompress(data, MOST - taken + 1) if self._unpack else data
+            data = self._unpack.decompress(data, self._most - taken + 1) if self._unpack else data
             taken += len(data)
-            if taken > MOST:
-                raise OversizeReplyError(f"the server's answer is larger than {MOST // 2**20} MB")
+            if taken > self._most:
+                raise OversizeReplyError(f"the server's answer is larger than {self._most // 2**20} MB")
             yield data
 
     async def aclose(self) -> None:

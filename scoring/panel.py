@@ -116,6 +116,20 @@ def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> flo
     return float(AnnotationTask(answers, distance=distance).alpha())
 
 
+def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> float | None:
+    """Cohen's kappa of two people on the same things: 1 agreement, 0 chance, below 0 worse.
+
+    ``(observed - chance) / (1 - chance)``, chance from how often each of them gives each answer. None where it is not
+    defined: no pairs, or both gave one answer throughout. Source: Cohen 1960.
+    """
+    if not pairs:
+        return None
+    one, other = (Counter(side) for side in zip(*pairs, strict=True))
+    chance = sum(one[value] * other[value] for value in one) / len(pairs) ** 2
+    observed = sum(first == second for first, second in pairs) / len(pairs)
+    return None if chance == 1 else (observed - chance) / (1 - chance)
+
+
 def _seats(judges: Sequence[str]) -> dict[str, str]:
     counts: Counter[str] = Counter()
     seats = {}

@@ -50,7 +50,8 @@ def test_every_path_named_is_there(page: Path) -> None:
 
 @EACH_PAGE
 def test_every_link_leads_to_a_file(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page))
+    text = re.sub(r"```.*?```|`[^`\n]+`", "", text_of(page), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 

@@ -22,21 +22,24 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 COURSE = ["admit", "refine", "referral", "history_taking", "examination", "diagnosis", "treatment", "follow_up"]
 
 
-def execute(path: Path) -> NotebookNode:
+def execute(notebook: NotebookNode) -> NotebookNode:
     """Run a notebook in a kernel of the very interpreter that runs the tests, whatever kernels are installed."""
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
     kernel = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
     client = NotebookClient(
         notebook,
         km=kernel,
         kernel_name="python3",
-        timeout=300,
+        timeout=120,
         record_timing=False,
         coalesce_streams=True,
-        resources={"metadata": {"path": str(path.parent)}},
+        resources={"metadata": {"path": str(NOTEBOOKS)}},
     )
     return client.execute()
+
+
+def read(path: Path) -> NotebookNode:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call, no-any-return]
 
 
 def shown(notebook: NotebookNode) -> dict[str, str]:
@@ -47,12 +50,29 @@ def shown(notebook: NotebookNode) -> dict[str, str]:
 def _text(output: Any) -> str:
     if output.output_type == "stream":
         return str(output.text)
-    return str(output.get("data", {}).get("text/markdown", ""))
+    data = output.get("data", {})
+    return "a figure" if "image/png" in data else str(data.get("text/markdown", ""))
 
 
 @pytest.fixture(scope="module")
 def pipeline() -> dict[str, str]:
-    return shown(execute(NOTEBOOKS / "01_run_the_pipeline.ipynb"))
+    return shown(execute(read(NOTEBOOKS / "01_run_the_pipeline.ipynb")))
+
+
+@pytest.fixture(scope="module")
+def others() -> dict[str, dict[str, str]]:
+    """What the cells of every other notebook show; one kernel, emptied between them, since imports take longest."""
+    paths = sorted(NOTEBOOKS.glob("0[2-9]_*.ipynb"))
+    together: NotebookNode = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    for path in paths:
+        together.cells.append(nbformat.v4.new_code_cell("%reset -f"))  # type: ignore[no-untyped-call]
+        together.cells += [{**cell, "id": f"{path.stem}-{cell.id}"} for cell in read(path).cells]
+    together = nbformat.from_dict(together)  # type: ignore[no-untyped-call]
+    cells = shown(execute(together))
+    return {
+        path.stem: {id.removeprefix(f"{path.stem}-"): text for id, text in cells.items() if id.startswith(path.stem)}
+        for path in paths
+    }
 
 
 def test_the_pipeline_starts_with_what_the_patient_knows(pipeline: dict[str, str]) -> None:
@@ -106,23 +126,54 @@ def test_async_gives_what_sync_gave(pipeline: dict[str, str]) -> None:
     assert pipeline["async"].startswith("the same again: True\nbeside it:")
 
 
+@pytest.mark.parametrize(
+    ("stem", "cell", "promised"),
+    [
+        ("02_swap_a_model", "twice", r"rules +6 scored of 6.*\nhurried +6 scored of 6; doctor: object:Hurried"),
+        ("02_swap_a_model", "differs", r"(?m)^examinations +-\d\.\d\d  n = 6, p \(Holm\) = [01]\.\d\d$"),
+        ("03_dispute_resolution", "one", r"^3 interns, (agreed|exhausted) after \d round"),
+        ("03_dispute_resolution", "rounds", r"(?s)round 0: not agreed.*intern 3:.*disputed, diagnosis:.*round 1:"),
+        ("03_dispute_resolution", "many", r"^20 cases; \{'diagnosis': \d+"),
+        ("04_memory", "recall", r"^0\.\d\d  (?!surgery-01)\S+ .*\n0\.\d\d .*\n0\.\d\d "),
+        ("04_memory", "kind", r"same department: \d+ of \d\d"),
+        ("04_memory", "growth", r"^10 pseudo-cases; the first one knows: (?!.*\bkey\b)"),
+        ("05_patients", "dialogues", r"(?s)medchain .*ai_hospital .*saps .*medpmc .*clinichat .*begins: "),
+        ("05_patients", "tracked", r"doctor +\[\w+( \w+)?\].*\npatient +\(\d+ facts\)"),
+        ("05_patients", "personas", r"(?s)farmer .*plain .*student .*plain .*doctor .*plain "),
+        ("06_score_transcripts", "modes", r"(?s)^4 read, 0 problems\nCOVERAGE .*ADVICE_SPECIFIC .*AVG_LEN "),
+        ("06_score_transcripts", "attack", r"words in an utterance: (\d+\.\d) \d+\.\d"),
+        ("07_own_strategy_and_metric", "beside", r"refused: .*did you mean 'copycat'\?\nsingle done\ncopycat done"),
+        ("07_own_strategy_and_metric", "plot", r"(?s)run +copycat +single.*thrift +[01]\.\d\d +[01]\.\d\d"),
+    ],
+)
+def test_a_notebook_shows_what_it_promises(
+    others: dict[str, dict[str, str]], stem: str, cell: str, promised: str
+) -> None:
+    assert re.search(promised, others[stem][cell]), others[stem][cell]
+
+
+def test_every_notebook_draws_a_figure(pipeline: dict[str, str], others: dict[str, dict[str, str]]) -> None:
+    assert len(others) >= 6
+    assert all(cells["plot"].endswith("a figure") for cells in (pipeline, *others.values()))
+
+
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_is_kept_with_clean_outputs(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = read(path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     outputs = [output for cell in code for output in cell.outputs]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
-    assert all(cell.outputs for cell in code)
+    assert any(cell.outputs for cell in code)
     assert {output.output_type for output in outputs} <= {"stream", "display_data", "execute_result"}
     assert all(output.name == "stdout" for output in outputs if output.output_type == "stream")
     text = path.read_text("utf-8")
     assert not re.search(r"/home/|/root/|/tmp/|/Users/|[A-Z]:\\\\Users", text), "names a folder of someone's machine"
-    assert len(text) < 60_000
+    assert len(text) < 80_000
 
 
 def _write_outputs_anew() -> None:
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        notebook = execute(path)
+        notebook = execute(read(path))
         notebook.metadata.pop("language_info", None)  # names the version of whoever ran it
         nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
 

@@ -28,6 +28,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
+from tests.support.fake_batches import FakeBatches
 from tests.support.schema_sampler import sample, violate
 
 Mode = Literal["json_schema", "json_object", "tools", "text"]
@@ -167,6 +168,7 @@ class FakeServer:
         self.models = models
         self.port = port
         self.requests: list[ChatRequest] = []
+        self.batches = FakeBatches(self._in_a_batch)
         self.in_flight = 0
         self.max_in_flight = 0
         self._supported = 0
@@ -256,8 +258,23 @@ class FakeServer:
         elif (method, path) == ("GET", "/v1/models") and self.models is not None:
             listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
             await response.send(200, {"object": "list", "data": listed})
+        elif path.startswith(("/v1/files", "/v1/batches")):
+            await response.send(*await self.batches.route(method, path, body))
         else:
             await response.send(404, _error(404, "Not Found", "NotFoundError"))
+
+    def _in_a_batch(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """The answer to a line of a batch: faults are statuses, and a lost connection is no answer at all."""
+        request = _parse(body, {"batch": "yes"}, len(self.requests))
+        self.requests.append(request)
+        request.fault = self._next_fault(request)
+        if request.fault in ("disconnect", "timeout"):
+            return None
+        if request.fault in ("429", "500", "503"):
+            return int(request.fault), _error(int(request.fault), HTTPStatus(int(request.fault)).phrase)
+        choices = self._choices(request)
+        completion = {"id": f"chatcmpl-{request.index}", "created": 0, "model": request.model, "choices": choices}
+        return 200, {**completion, "object": "chat.completion", "usage": _usage(request, choices)}
 
     async def _complete(self, headers: Mapping[str, str], body: bytes, response: "_Response") -> None:
         try:
@@ -390,8 +407,10 @@ class _Response:
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
-    async def send(self, status: int, payload: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
-        body = json.dumps(payload).encode()
+    async def send(
+        self, status: int, payload: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        body = (payload if isinstance(payload, str) else json.dumps(payload)).encode()
         self._head(status, {"Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})})
         self._writer.write(body)
         await self._writer.drain()

@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show | split | sample | inject``: formats in, problems named, ..."""
+"""``wardround cases import | check | show | split | sample | rate | inject``: formats in, ..."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -8,6 +8,7 @@ import typer
 from wardround.commands.doors import names_in_help
 from wardround.commands.exits import BAD_INPUT
 from wardround.commands.printing import echo, printable
+from wardround.commands.rate_cases import rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, split, sample, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,11 +41,23 @@ def import_(
     departments: Annotated[
         Path | None, typer.Option(help="Department names to check second-level departments against (medchain).")
     ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTS",
+            help="Leave out cases without these: all, or some of history, results, department, examinations, "
+            "diagnosis and treatment, by commas.",
+        ),
+    ] = None,
 ) -> None:
     """Read a foreign file and write its cases; nothing is written if any record is faulty."""
+    from cases.completeness import PARTS, missing
     from cases.importers import import_cases
     from cases.registry import RegistryError
 
+    required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
+    if unknown := [part for part in required if part not in PARTS]:
+        _fail(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
     try:
         result = import_cases(format, source, departments=departments)
     except RegistryError as error:
@@ -52,9 +65,16 @@ def import_(
     _report(result.problems)
     if result.errors:
         _fail(f"nothing written: {_count(len(result.errors), 'error')} in {source}")
-    _save(result.cases, out, source, departments)
+    lacking = {case.id: parts for case in result.cases if (parts := missing(case, required))}
+    for name, parts in lacking.items():
+        echo(f"left out: {name}: no {', '.join(parts)}", err=True)
+    kept = [case for case in result.cases if case.id not in lacking]
+    if lacking and not kept:
+        _fail(f"nothing written: no case of {source} has all of {', '.join(required)}")
+    _save(kept, out, source, departments)
     warned = f", with {_count(len(result.warnings), 'warning')}" if result.warnings else ""
-    echo(f"{_count(len(result.cases), 'case')} written to {out}{warned}")
+    left_out = f", {len(lacking)} left out as incomplete" if required else ""
+    echo(f"{_count(len(kept), 'case')} written to {out}{left_out}{warned}")
 
 
 @cases_app.command()
@@ -187,6 +207,9 @@ def inject(
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
     _save(variants, out, Path(source))
     echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
+
+
+cases_app.command()(rate)
 
 
 def _read(file: str) -> "list[Case]":

@@ -20,6 +20,8 @@ Runs = Annotated[
 ]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")]
+Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
 Address = Annotated[
     str | None, typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own")
 ]

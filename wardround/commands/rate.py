@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.exits import exits, refuse
-from wardround.commands.options import CsvFolder, JsonFile, Runs
+from wardround.commands.options import Browser, CsvFolder, JsonFile, Port, Runs
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def rate(
             "--marks", metavar="FILE", help="Where judgements are kept.", show_default="ratings.jsonl of the first run"
         ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    port: Port = 0,
+    browser: Browser = True,
     summary: Annotated[
         bool, typer.Option("--summary", help="Serve nothing; print what has been judged so far.")
     ] = False,

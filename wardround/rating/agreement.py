@@ -2,8 +2,8 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import mean
@@ -17,6 +17,7 @@ from wardround.tables.table import Column, Table, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
+Rated = TypeVar("Rated")
 Votes = Mapping[Key, Mapping[str, float]]  # of one question: by item, each rater's value
 
 
@@ -24,7 +25,7 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
     """What the judgements of one scale come to: means, agreement, correlation with scores, and what to read again."""
     votes = votes_of(runs, scale, marks)
     made = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
-    made += [_beside_scores(runs, scale, votes), _disagreements(votes)]
+    made += [_beside_scores(runs, scale, votes), disagreements(votes)]
     return [table for table in made if table.rows]
 
 
@@ -85,7 +86,7 @@ def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
         shared = [values for values in by_item.values() if len(values) > 1]
         if not shared:
             continue
-        low, high = _interval(shared) or (None, None)
+        low, high = resampled_interval(shared, alpha) or (None, None)
         alike = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": alike}
         raters = {rater for values in shared for rater in values}
@@ -103,10 +104,14 @@ def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
     return Table(name, title, columns, rows, [note])
 
 
-def _interval(shared: Sequence[Mapping[str, float]]) -> tuple[float, float] | None:
-    """The 95 % interval of alpha by resampling items; None where too many resamples have no alpha."""
+def resampled_interval(
+    shared: Sequence[Rated], measure: Callable[[Sequence[Rated]], float | None]
+) -> tuple[float, float] | None:
+    """The 95 % interval of a measure of agreement by resampling items; None where too many resamples have none."""
+    if not shared:
+        return None
     draw = random.Random(_SEED)
-    resampled = (alpha(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))
+    resampled = (measure(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))
     found = sorted(value for value in resampled if value is not None)
     if len(found) < 0.9 * _RESAMPLES:
         return None
@@ -135,7 +140,8 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
     return Table("beside_scores", "People beside the runs' scores", shown, rows, [note])
 
 
-def _disagreements(votes: Mapping[str, Votes]) -> Table:
+def disagreements(votes: Mapping[str, Votes]) -> Table:
+    """What people answered differently, the furthest apart first."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         for (run, against, case_id, epoch), values in by_item.items():

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from cases.notes import note_of
 from cases.pictures import PictureError
 from cases.strict import Strict
+from cases.vocabulary import label
 from prompts import load_words
 from scoring.consultation import reference_parts
 from wardround.rating.items import Item, order_for
@@ -81,7 +82,7 @@ class Rating(LoopbackServer):
             given={key: -value if turned else value for key, value in given.items()},
             note=note_of(item.case),
             pictures=[(image.item, _inline(item, image.file)) for image in item.case.examinations.images],
-            key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment},
+            key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or _listed(item)},
             speakers=load_words("judges/words", item.case.language),
             names=load_words("rating/words", item.case.language)["scales"]["mvme"]["questions"],
         )
@@ -158,6 +159,10 @@ class _Handler(GuardedHandler):
             self.answer(HTTPStatus.BAD_REQUEST, wrong)
         else:
             self.answer(HTTPStatus.NO_CONTENT, "")
+
+
+def _listed(item: Item) -> str:
+    return "\n".join(label(name, item.case.language) for name in item.case.key.treatment_items)
 
 
 def _link(rater: str, place: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Checkpoints of cases under way: a killed case goes on at its last node."""
+"""Checkpoints: where cases ended or stopped by themselves; what a kill loses of them, the trace answers."""
 
 import hashlib
 import logging
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
 from graphs.catalogue import Graph
-from llm.specs import OFFLINE
 from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
@@ -216,9 +216,11 @@ class Reached(NamedTuple):
 async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
     """Run a thread to its end: from its beginning, or on from its last checkpoint; a finished one is only read.
 
-    Each step is kept before the next one; offline only the end is, as rules are sooner asked again than written.
-    "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a kill in
-    between would lose what lay before the stage.
+    Only its end is kept, or where it stopped by itself: a killed thread begins anew, and what its trace holds is not
+    asked again (``llm/journal.py``), which costs less than to write each step. Each step is kept before the next one in
+    a database that was named for it, and where the memory grows as cases finish, since the same questions would not
+    come again. "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a
+    kill in between would lose what lay before the stage.
 
     A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again.
 
@@ -245,7 +247,8 @@ async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, l
         raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
     if last in reached.values and not reached.next:
         return Reached(dict(reached.values), True)
-    durability: Literal["exit", "sync"] = "exit" if set(context.models.values()) == {OFFLINE} else "sync"
+    here = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
+    durability: Literal["exit", "sync"] = "exit" if here and context.grow != "as_finished" else "sync"
     entry = None if has_begun(reached) else beginning
     return Reached(dict(await graph.ainvoke(entry, config, context=context, durability=durability)), False)
 

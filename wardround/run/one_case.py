@@ -58,7 +58,7 @@ class Outcome:
 async def run_case(
     experiment: Experiment, graph: Graph, attempt: Attempt, context: Context, trace_file: Path, meter: Meter
 ) -> Outcome:
-    """Run one case, or go on with it at its last checkpoint, and score it.
+    """Run one case, or go on with it where it stopped, and score it.
 
     A case that reaches a limit is scored with what it has. Its judges are outside of the limits, or it could not be;
     what they take is counted for the run.
@@ -140,7 +140,7 @@ def thread_of(attempt: Attempt, run: str) -> str:
 async def _run_graph(
     experiment: Experiment, graph: Graph, attempt: Attempt, thread: str, context: Context
 ) -> dict[str, Any]:
-    """The final state. A case that was under way goes on at its last node; one that only lacked its scores is done."""
+    """The final state. A case that only lacked its scores is done."""
     beginning = {"note" if isinstance(attempt.item, Note) else "case": attempt.item}
     final, before = await run_thread(graph, thread, beginning, context, TASKS[experiment.graph].last)
     if before and context.grow != "off":

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
+from cases.completeness import missing
 from tests.support.pictures import PNG
 from wardround.commands.cases import cases_app
 from wardround.config.experiment import Data
@@ -44,6 +45,28 @@ def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
     result = run("import", "medchain", medchain(tmp_path, a=GOOD, b=GOOD), "-o", out)
     assert result.exit_code == 0 and "2 cases written" in result.stdout and "2 warnings" in result.stdout
     assert [case.id for case in load_cases(out)] == ["a", "b"]
+
+
+def test_incomplete_cases_are_left_out_where_parts_are_required_and_named(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    whole = {**GOOD, "Present Illness": "Since Monday.", "Diagnosis": "Sciatica"}
+    source = medchain(tmp_path, a=whole, b=GOOD)
+    kept = load_cases(source_to(out, source))[:]
+    present = [part for part in ("history", "results", "diagnosis") if not missing(kept[0], (part,))]
+    assert present and len(kept) == 2
+    result = run("import", "medchain", source, "-o", out, "--require", ",".join(present))
+    lacks = [case.id for case in kept if missing(case, tuple(present))]
+    assert [case.id for case in load_cases(out)] == [case.id for case in kept if case.id not in lacks]
+    assert lacks == ["b"] and "left out: b: no " in result.stderr and "1 left out as incomplete" in result.stdout
+    result = run("import", "medchain", source, "-o", out, "--require", "all")
+    assert result.exit_code == 2 and "nothing written: no case" in result.stderr
+    result = run("import", "medchain", source, "-o", out, "--require", "taste")
+    assert result.exit_code == 2 and "known are all, history, results" in result.stderr
+
+
+def source_to(out: Path, source: Path) -> Path:
+    assert run("import", "medchain", source, "-o", out).exit_code == 0
+    return out
 
 
 def test_pictures_that_lie_elsewhere_are_copied_beside_the_output(tmp_path: Path) -> None:

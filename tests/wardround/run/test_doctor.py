@@ -293,7 +293,7 @@ def test_checkpoints_that_a_stopped_database_has_left_are_dropped_and_their_room
         experiment = half_done(server, tmp_path)
         kept = file.read_bytes()
         run(experiment, tmp_path)
-        assert file.stat().st_size < 50_000 < len(kept)
+        assert file.stat().st_size < len(kept)
         for mend in (lambda: run(experiment, tmp_path), lambda: doctor(tmp_path)):
             file.write_bytes(kept)
             assert kept_in(file) > 0

@@ -62,7 +62,7 @@ def test_a_graph_gives_the_same_at_any_concurrency_and_can_be_scored_again_to_th
 def test_a_consultation_is_scored_by_each_suite_that_fits(tmp_path: Path, suite: str) -> None:
     summary = run(of_graph("consultation", suite=suite), tmp_path)
     assert summary["suite"] == suite and summary["scored"] == 3
-    assert list(summary["scores"]) == list(SUITES[suite].columns)
+    assert list(summary["scores"]) == list(SUITES[suite].titles)
     assert any(score["mean"] is not None for score in summary["scores"].values())
 
 

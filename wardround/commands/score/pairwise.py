@@ -69,9 +69,7 @@ def aie_pairwise(
     Of two doctors the scores are the first's. With --people also how far judge and metrics agree with them (Figure 5).
     """
     if judge == HUMAN:
-        refuse(
-            "--judge: a person is not asked here; judge with `wardround rate RUN RUN --scale pairwise`, then --people"
-        )
+        refuse("--judge: a person cannot be asked here; use `wardround rate RUN RUN --scale pairwise`, then --people")
     if judge == "none" and not people:
         refuse("--judge none: name people's choices with --people")
     names, read = _read(doctors, leave_out)

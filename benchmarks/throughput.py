@@ -1,0 +1,158 @@
+"""How near a run comes to what the wire allows: its calls beside the same calls made by ChatOpenAI alone.
+
+    python -m benchmarks.throughput --cases 24 --latency 0.05 --in-flight 64
+
+A server in a process of its own answers after a fixed time. One process runs the clinical workflow, graph, state,
+trace, journal and checkpoints included; another sends the very messages of that run's trace through one ChatOpenAI, as
+many at once. Both are warm, and they take turns. Printed: calls a second and CPU time a call of both, their ratios, and
+the bytes that the run wrote for a call.
+"""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import typer
+
+from benchmarks.many_cases import write_cases
+from wardround.config.experiment import Experiment
+from wardround.run.runner import run_experiment
+from wardround.store.traces import read_trace
+
+FORM = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": {}}}}
+
+
+class Took(NamedTuple):
+    """What some calls took, in one process."""
+
+    calls: int
+    seconds: float
+    cpu: float
+    written: int
+
+    def rates(self) -> dict[str, float]:
+        """By the names under which they are printed."""
+        return {
+            "calls a second": round(self.calls / self.seconds, 1),
+            "CPU ms a call": round(1000 * self.cpu / self.calls, 2),
+        }
+
+
+def main(cases: int = 24, latency: float = 0.05, in_flight: int = 64, rounds: int = 3) -> None:
+    """Run the benchmark and print what was found: of each side the best of several rounds."""
+    with TemporaryDirectory() as folder, served(latency) as url:
+        found = compared(Path(folder), url, cases, in_flight, rounds)
+    print(json.dumps(found, indent=2))
+
+
+def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) -> dict[str, Any]:
+    """Both sides by turns."""
+    write_cases(folder / "cases.jsonl", cases)
+    ours, theirs = [], []
+    for number in range(rounds):
+        out = folder / f"run-{number}"
+        ours.append(apart(run, folder / "cases.jsonl", url, out, in_flight))
+        theirs.append(apart(bare, out, url, in_flight))
+    best, yardstick = (min(side, key=lambda took: took.seconds / took.calls) for side in (ours, theirs))
+    return {
+        "calls": best.calls,
+        "a run": best.rates() | {"bytes written a call": round(best.written / best.calls)},
+        "ChatOpenAI": yardstick.rates(),
+        "share of its pace": round((best.calls / best.seconds) / (yardstick.calls / yardstick.seconds), 3),
+        "times its CPU": round((best.cpu / best.calls) / (yardstick.cpu / yardstick.calls), 2),
+    }
+
+
+def run(cases: Path, url: str, out: Path, in_flight: int) -> Took:
+    """The clinical workflow over the cases, after three cases that import what is needed."""
+    settings = {
+        "name": "throughput",
+        "models": {"default": f"openai:fake-model@{url}"},
+        "workflow": {"retrieval": False},
+    }
+    pace = {"concurrency": in_flight, "max_connections": in_flight}
+    first = Experiment.model_validate({**settings, "data": {"cases": str(cases), "limit": 3}, "run": pace})
+    whole = Experiment.model_validate({**settings, "data": {"cases": str(cases)}, "run": pace})
+    asyncio.run(run_experiment(first, out.with_name(f"{out.name}-warm")))
+    with measured() as took:
+        asyncio.run(run_experiment(whole, out))
+    return took(sum(len(read_trace(file).calls) for file in (out / "traces").iterdir()))
+
+
+def bare(out: Path, url: str, in_flight: int) -> Took:
+    """The same messages through one ChatOpenAI, after one that connects."""
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    model = ChatOpenAI(model="fake-model", base_url=url, api_key=SecretStr("none"), max_retries=0)
+    asked = [call.messages for file in sorted((out / "traces").iterdir()) for call in read_trace(file).calls]
+
+    async def ask_all() -> Took:
+        places = asyncio.Semaphore(in_flight)
+
+        async def ask(messages: Any) -> None:
+            async with places:
+                json.loads(str((await model.ainvoke(messages, response_format=FORM)).content))
+
+        await ask(asked[0])
+        with measured() as took:
+            await asyncio.gather(*(ask(messages) for messages in asked))
+        return took(len(asked))
+
+    return asyncio.run(ask_all())
+
+
+@contextmanager
+def measured() -> Iterator[Callable[[int], Took]]:
+    """What this process takes inside the block, for so many calls."""
+    began = time.perf_counter(), _cpu(), _written()
+    ended: list[Any] = []
+
+    def took(calls: int) -> Took:
+        return Took(calls, *(after - before for before, after in zip(began, ended, strict=True)))
+
+    yield took
+    ended += [time.perf_counter(), _cpu(), _written()]
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _written() -> int:
+    counts = Path("/proc/self/io")
+    lines = counts.read_text("ascii").splitlines() if counts.exists() else []
+    return next((int(line.split()[1]) for line in lines if line.startswith("wchar")), 0)
+
+
+def apart(work: Callable[..., Took], *arguments: Any) -> Took:
+    """Do it in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments)
+
+
+@contextmanager
+def served(latency: float) -> Iterator[str]:
+    """The server's address."""
+    command = [sys.executable, "-m", "tests.support.fake_server", "--latency", str(latency), "--models", ""]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as server:
+        try:
+            assert server.stdout
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,19 @@
+"""What a case must have to be kept: MedChain and AI Hospital dropped records that were incomplete (3.1; 2.1)."""
+
+from collections.abc import Callable, Mapping
+
+from cases.case import Case
+
+PARTS: Mapping[str, Callable[[Case], object]] = {
+    "history": lambda case: case.patient.present_illness,
+    "results": lambda case: case.examinations.results or case.examinations.images,
+    "department": lambda case: case.key.department,
+    "examinations": lambda case: case.key.examination_items,
+    "diagnosis": lambda case: case.key.diagnosis,
+    "treatment": lambda case: case.key.treatment_items or case.key.treatment_course,
+}
+
+
+def missing(case: Case, required: tuple[str, ...] = tuple(PARTS)) -> list[str]:
+    """Which of the required parts a case has nothing of; it always has a complaint."""
+    return [part for part in required if not PARTS[part](case)]

@@ -1,0 +1,126 @@
+"""The provider's batch interface behind the same door."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm import ModelSettings, ModelSpecError, batches
+from llm.chat import chat_client
+from llm.errors import ModelError
+from llm.prices import cost_of
+from llm.question import Question
+from llm.retries import Patience
+from tests.support.fake_server import FakeServer, Fault
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_QUIET", 0.05)
+    monkeypatch.setattr(batches, "_POLLS", (0.01, 1.5, 0.05))
+
+
+def settings(server: FakeServer, file: Path, **own: Any) -> ModelSettings:
+    block = {"spec": f"openai:fake-model@{server.base_url}", "batch": str(file), **own}
+    return ModelSettings.model_validate({"model": {"cheap": block}, "models": {"default": "cheap"}})
+
+
+async def ask(context: ModelSettings, number: int) -> str:
+    from langchain_core.messages import HumanMessage
+
+    said: Any = Question(
+        kind=dict,
+        messages=[HumanMessage(f"question {number}")],
+        name="plain",
+        schema={},
+        instruction="",
+        bare=str,
+        checked=lambda answer: answer,
+        read=lambda text, _: text,
+    )
+    return (await chat_client("cheap", context).ask(said, context, Patience(3))).text
+
+
+async def several(context: ModelSettings, count: int) -> list[str]:
+    return await asyncio.gather(*(ask(context, number) for number in range(count)))
+
+
+def echo(request: Any) -> str:
+    return f"answer to {request.text}"
+
+
+async def test_what_is_asked_side_by_side_goes_as_one_batch_and_each_gets_its_own_answer(tmp_path: Path) -> None:
+    with FakeServer(answer=echo) as server:
+        found = await several(settings(server, tmp_path / "b.jsonl"), 100)  # more than may be asked at once
+        assert found == [f"answer to question {number}" for number in range(100)]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 100
+        assert {request.headers.get("batch") for request in server.requests} == {"yes"}
+
+
+@pytest.mark.parametrize("fault", ["500", "disconnect"])
+async def test_a_failed_line_and_one_that_the_batch_lost_go_with_a_further_batch(tmp_path: Path, fault: Fault) -> None:
+    with FakeServer(answer=echo, faults=[None, fault]) as server:
+        assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
+        assert len(server.batches.batches) == 2 and len(server.requests) == 4
+
+
+@pytest.mark.parametrize("trouble", ["full", "away"])
+async def test_a_full_queue_and_a_server_that_is_away_are_waited_for(tmp_path: Path, trouble: str) -> None:
+    with FakeServer(answer=echo) as server:
+        setattr(server.batches, trouble, 3)
+        assert await several(settings(server, tmp_path / "b.jsonl"), 2) == [
+            "answer to question 0",
+            "answer to question 1",
+        ]
+        assert len(server.requests) == 2 and len(server.batches.batches) == (4 if trouble == "full" else 1)
+
+
+async def test_large_questions_go_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_BYTES", 300)
+    with FakeServer(answer=echo) as server:
+        assert await several(settings(server, tmp_path / "b.jsonl"), 5) == [f"answer to question {n}" for n in range(5)]
+        assert len(server.batches.batches) > 1
+
+
+async def test_a_killed_run_finds_its_batches_again_and_pays_nothing_twice(tmp_path: Path) -> None:
+    file = tmp_path / "b.jsonl"
+    with FakeServer(answer=echo) as server:
+        server.batches.polls = 10**6
+        begun = asyncio.create_task(several(settings(server, file), 5))
+        async with asyncio.timeout(10):
+            while not file.exists() or not file.read_text("utf-8").endswith("]}"):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        begun.cancel()
+        server.batches.polls = 1
+        file.write_text(file.read_text("utf-8") + '\n{"batch": "cut o', "utf-8")
+        again = settings(server, file).model_copy(update={"timeout": 60.0})  # the same, in a client of its own
+        assert await several(again, 6) == [f"answer to question {number}" for number in range(6)]
+        assert len(server.batches.batches) == 2  # the second for the sixth
+        assert len(server.requests) == 6
+    noted = [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.endswith("]}")]
+    assert [len(one["requests"]) for one in noted] == [5, 1]
+
+
+async def test_a_batch_that_the_server_refuses_fails_with_its_reason(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        server.batches.status = "failed"
+        with pytest.raises(ModelError, match="no such endpoint"):
+            await ask(settings(server, tmp_path / "b.jsonl"), 0)
+
+
+def test_a_batch_costs_half_the_list_price() -> None:
+    context = ModelSettings.model_validate(
+        {"model": {"cheap": {"spec": "openai:gpt-4o", "batch": "b"}}, "models": {"default": "cheap"}}
+    )
+    whole, half = (cost_of(name, 1000, 1000, context) for name in ("openai:gpt-4o", "cheap"))
+    assert whole and half == whole / 2
+
+
+def test_a_provider_without_openais_form_is_refused_by_name() -> None:
+    from llm.build import build_model
+
+    context = ModelSettings.model_validate({"model": {"c": {"spec": "anthropic:claude", "batch": "b"}}})
+    with pytest.raises(ModelSpecError, match=r"model\.c\.batch"):
+        build_model("c", context)
