@@ -22,6 +22,7 @@ from llm.role import Answer, Role, variables
 from llm.settings import ModelSettings
 from llm.specs import HUMAN, OFFLINE, model_of
 from llm.trace import Call, collect, record
+from llm.watching import tell
 from prompts import load_prompt
 
 
@@ -89,6 +90,7 @@ async def ask(
         seconds=0.0,
         attempts=0,
     )
+    tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
     length = block.context_length if chats else None
     most = inf if length is None else room(length, block.max_tokens or settings.max_tokens)
     while True:
@@ -106,6 +108,7 @@ async def ask(
             key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
             call = call.model_copy(update={"fingerprint": key})
             if (known := _from_journal(role, view, call, settings)) is not None:
+                tell("call_ended", call=call.id, replayed=True)
                 return known
         try:
             if question is not None:
@@ -187,6 +190,8 @@ def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, out
     finished = with_earlier_tries(finished)
     record(finished, settings.trace_file)
     note(finished)
+    kept = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
+    tell("call_ended", call=call.id, failed=finished.error is not None, **finished.model_dump(include=set(kept)))
 
 
 def _named(pictures: Sequence[str]) -> list[dict[str, Any]]:

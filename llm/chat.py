@@ -35,6 +35,7 @@ from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
+from llm.watching import tell
 
 _NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError)
 
@@ -141,6 +142,8 @@ class ChatClient:
             try:
                 message = await _one_request(runnable, messages, seconds)
             except Exception as error:
+                why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
+                tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
                 if is_too_long(error):

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from llm.specs import ModelSpec
+from llm.watching import tell
 
 _log = logging.getLogger(__name__)
 
@@ -78,10 +79,12 @@ class Throttle:
             since, self.allowance = self._away
             self._away = None
             _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
+            self._tell()
         self._successes += 1
         if self._successes >= self.allowance and self.allowance < self.most:
             self.allowance += 1
             self._successes = 0
+            self._tell()
 
     def refused(self, sent: float, pause: float | None) -> None:
         """The server said "too many" to a request.
@@ -99,6 +102,7 @@ class Throttle:
         if sent >= self._shrunk:
             self.allowance = max(1, self.most // _LEAST, self.allowance // 2)
             self._shrunk = loop.time()
+            self._tell()
         self._successes = 0
         if pause is None:
             return
@@ -126,6 +130,7 @@ class Throttle:
         if self._away is None:
             _log.warning("%s does not answer; the run waits for it, up to %.0f s", self.server, longest)
             self._away = now, self.allowance
+            self._tell(away=True)
         since, before = self._away
         if now - since > longest:
             self.allowance = before
@@ -139,6 +144,11 @@ class Throttle:
         self.most = most
         if self._away is None:
             self.allowance = min(self.allowance, most) if self._shrunk else most
+
+    def _tell(self, *, away: bool = False) -> None:
+        """Tell whoever watches how many requests are allowed from now on."""
+        allowed = {"allowance": 1 if away else self.allowance, "most": self.most, "away": away}
+        tell("throttle", server=self.server, **allowed, in_flight=self.in_flight, waiting=self.waiting)
 
     def _leave(self) -> None:
         self.in_flight -= 1

@@ -5,6 +5,7 @@ import concurrent.futures
 import contextvars
 import inspect
 import threading
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from langgraph.runtime import Runtime, get_runtime
 
 from llm import AnswerError
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
+from llm.watching import tell
 from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
@@ -50,8 +52,11 @@ class Node(Runnable[Any, dict[str, Any]]):
 
     async def _run(self, view: Any) -> dict[str, Any]:
         runtime: Runtime[Context] = get_runtime(Context)
-        refuse_configurable(get_config(), runtime)
+        config = get_config()
+        refuse_configurable(config, runtime)
         runtime = runtime.override(context=context_of(runtime))
+        step, began = _place(config), time.perf_counter()
+        tell("step_started", step=step)
         with collecting_calls() as calls:
             try:
                 update = await self._function(view, runtime, **self._bound)
@@ -59,7 +64,14 @@ class Node(Runnable[Any, dict[str, Any]]):
                 if self.without is None or runtime.context.on_unreadable == "fail_case":
                     raise
                 update = {**self.without(view), "trace": file_dropped_seat(error, runtime.context)}
+        tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
+
+
+def _place(config: RunnableConfig) -> str:
+    """The node's name with those of the graphs around it, such as `diagnosis/discuss`."""
+    namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
+    return "/".join(part.partition(":")[0] for part in namespace.split("|") if not part.isdigit())
 
 
 def node(function: NodeFunction) -> Node:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import load_cases
+from llm.watching import tell
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
@@ -55,6 +56,12 @@ def spec(server: FakeServer, name: str = "fake-model") -> str:
 def run(experiment: Experiment, out: Path) -> dict[str, Any]:
     """Run an experiment and give its summary."""
     return asyncio.run(run_experiment(experiment, out))
+
+
+def ended(case_id: str, done: int, total: int, **facts: Any) -> None:
+    """Tell whoever watches how a case ended."""
+    usual = {"epoch": 0, "termination": "completed", "error": None, "scored": True, "tokens": 0, "cost": 0.0}
+    tell("case_ended", **{**usual, "case_id": case_id, "done": done, "total": total, "scores_so_far": {}, **facts})
 
 
 def results(out: Path) -> list[Result]:

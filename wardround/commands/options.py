@@ -22,6 +22,13 @@ CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Al
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
+Progress = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|json|FILE.jsonl",
+        help="What is shown meanwhile: a bar; every event as JSON on standard error; or both, the events in a file.",
+    ),
+]
 Address = Annotated[
     str | None, typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own")
 ]

@@ -8,7 +8,7 @@ import typer
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exits import SOME_FAILED, exits
-from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
+from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.printing import echo, printable
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def reconstruct(
     like: Like = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
+    progress: Progress = "auto",
 ) -> None:
     """Turn clinical notes into interview dialogues, as chat messages that trainers read.
 
@@ -90,7 +91,7 @@ def reconstruct(
                 echo(warning.message)
             tell_projection(experiment, files.directory.path, like)
             return
-        left = _run(experiment, files)
+        left = _run(experiment, files, progress)
         sheet = files.write()
     _print_sheet(sheet)
     for reason in sheet.left_out:
@@ -104,7 +105,7 @@ def reconstruct(
         raise typer.Exit(SOME_FAILED)
 
 
-def _run(experiment: "Experiment", files: "DialogueFiles") -> int:
+def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int:
     """Reconstruct what is left of the notes; how many the run's limits kept from being begun."""
     import asyncio
 
@@ -116,11 +117,10 @@ def _run(experiment: "Experiment", files: "DialogueFiles") -> int:
     from wardround.store.run_directory import Result
 
     console = Console(stderr=True)
-    with live_view(console) as show:
+    with live_view(console, progress=progress):
 
         def keep(result: Result, done: int, total: int) -> None:
             outcome = files.add(result)
-            show(result, done, total)
             if isinstance(outcome, Failure) and outcome.termination == GATES:
                 console.print(printable(f"{outcome.id}: failed, {outcome.reason}"), markup=False, soft_wrap=True)
 

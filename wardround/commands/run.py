@@ -9,7 +9,7 @@ import typer
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like
 from wardround.commands.exits import SOME_FAILED, exits
-from wardround.commands.options import Address, Concurrency, Engine, Models, Settings
+from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def run(
     like: Like = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
+    progress: Progress = "auto",
 ) -> None:
     """Run an experiment, or the built-in test cases offline, and print its scores.
 
@@ -85,7 +86,7 @@ def run(
             _project(sweep, out, like)
             return
         with _traced(sweep) if tracing else nullcontext():
-            failed = _run(sweep, out, Console(stderr=True))
+            failed = _run(sweep, out, Console(stderr=True), progress)
     if failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -124,7 +125,7 @@ def _traced(sweep: "Sweep") -> "Iterator[None]":
     wait_for_all_tracers()
 
 
-def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
+def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) -> int:
     """Run every run of the file, one after the other; the number of failed cases."""
     import asyncio
 
@@ -160,8 +161,8 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console") -> int:
         except OSError as error:
             raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
     for name, experiment, directory in runs:
-        with live_view(console, f"{name}: " if name else "") as on_result:
-            summary = asyncio.run(run_experiment(experiment, directory, on_result))
+        with live_view(console, f"{name}: " if name else "", progress):
+            summary = asyncio.run(run_experiment(experiment, directory))
         if name:
             echo(f"\n{name}")
         Console().print(summary_table(summary, SUITES[experiment.scored_by]))

@@ -16,6 +16,7 @@ from llm.errors import LimitError, RefusedError
 from llm.journal import journal
 from llm.limits import Meter, metering
 from llm.trace import Trace, merge_traces
+from llm.watching import tell, telling_of
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.workflow.case_retrieval import add_to_memory
@@ -84,7 +85,8 @@ async def run_case(
     course = None
     outline = Trace()
     try:
-        with journal(trace_file):
+        with journal(trace_file), telling_of(case_id=attempt.item.id, epoch=attempt.epoch):
+            tell("case_started")
             of_case = Meter.of([_without_judges(read_trace(trace_file))], "case", limits.case, limits.roles)
             stopped = None
             try:

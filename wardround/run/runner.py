@@ -1,6 +1,7 @@
 """Running an experiment: many cases through a graph, each scored once, nothing lost."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 from cases import Case
 from llm.prices import unpriced
+from llm.watching import tell
 from nodes.context import Context
 from prompts import laid_over
 from retrieval import BUILTIN, Memory, RememberedCase, open_memory, warn_of_languages
@@ -77,6 +79,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             left = [attempt for attempt in _attempts(experiment, selected.items) if attempt.key not in finished]
             total = len(finished) + len(left)
             done = len(finished)
+            told = _Telling()
+            tell("run_started", directory=str(out), done=done, total=total)
 
             def finish(outcome: Outcome) -> None:
                 nonlocal done
@@ -84,6 +88,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
                     directory.remember(outcome.course)
                 directory.add(outcome.result)
                 done += 1
+                told.case(outcome.result, done, total)
                 if on_result:
                     on_result(outcome.result, done, total)
                 if experiment.run.fail_on_error and not outcome.result.scored:
@@ -101,9 +106,27 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             summary = summarise_results(directory.results(answers=False), SUITES[experiment.scored_by])
             summary["not_attempted"] = total - summary["attempted"]
             directory.write_summary(summary)
+            counts = ("attempted", "scored", "failed", "not_attempted")
+            tell("run_ended", directory=str(out), **{count: summary[count] for count in counts})
             if stopped is not None:
                 raise stopped
     return summary
+
+
+class _Telling:
+    """Tells of each case how it ended, with the means of the scores so far, over the cases that have them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[float]] = defaultdict(list)
+
+    def case(self, result: Result, done: int, total: int) -> None:
+        for name, value in result.scores.items():
+            if value is not None:
+                self._found[name].append(value)
+        kept = ("case_id", "epoch", "termination", "error", "scores", "seconds", "tokens", "cost", "calls")
+        means = {name: sum(values) / len(values) for name, values in self._found.items()}
+        facts = result.model_dump(include=set(kept)) | {"scored": result.scored}
+        tell("case_ended", **facts, done=done, total=total, scores_so_far=means)
 
 
 def _engine(experiment: Experiment, context: Context, items: Sequence[Item]) -> AbstractAsyncContextManager[RunCases]:

@@ -13,11 +13,11 @@ from cases import load_cases
 from scoring.suite import SUITES
 from tests.support.hostile import EVERYTHING, HTML, TERMINAL, obeyed
 from tests.support.recorded_runs import graded, write_run
+from tests.support.runs import ended
 from wardround.analysis.summary import summary_table
 from wardround.cli import app
 from wardround.commands.printing import Plain
 from wardround.run.live_view import live_view
-from wardround.store.run_directory import Result
 
 ROOT = Path(__file__).parents[3]
 STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")  # what Rich itself draws a live line with
@@ -70,8 +70,8 @@ def test_a_run_and_what_is_made_of_it_is_text(file: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_live_view_obeys_no_case_and_no_error(words: str, terminal: bool) -> None:
     out = io.StringIO()
-    with live_view(Console(file=out, width=300, force_terminal=terminal), words) as report:
-        report(Result(case_id=words, epoch=0, termination="model_error", error=words), 1, 1)
+    with live_view(Console(file=out, width=300, force_terminal=terminal), words):
+        ended(words, 1, 1, termination="model_error", error=words, scored=False, scores_so_far={words: 1.0})
     drawn = STYLE.sub("", out.getvalue()).replace("\r", "")
     assert obeyed(drawn) == []
     assert "\x1b[2J" not in out.getvalue() and "\x1b]" not in out.getvalue()
