@@ -83,6 +83,12 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
         yield "diagnosis", breast[0]
 
 
+def bound_to_sex(diagnosis: str, sex: Sex, language: Language) -> bool:
+    """Whether a diagnosis names what a patient of this sex does not have; False in a language without rules."""
+    groups = ("male",) if sex == "female" else ("female", "birth", "female_disease")
+    return language in LANGUAGES and _pattern(groups, language).search(diagnosis) is not None
+
+
 def _texts(case: Case) -> Iterator[tuple[str, str]]:
     patient, key = case.patient, case.key
     yield from ((name, getattr(patient, name)) for name in HISTORIES if name != "family_history")

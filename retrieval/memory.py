@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,10 +32,18 @@ class CaseMemoryError(ValueError):
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A remembered case and its cosine similarity (-1 to 1) to the symptoms that were asked for."""
+    """A remembered case and its cosine similarity (-1 to 1) to the symptoms that were asked for.
+
+    Attributes:
+        told, found: for the rules without a model: how alike what the patients tell is, and what was found.
+        aside: what only these rules look at, and no prompt shows: a further case, or a clinic by its name.
+    """
 
     case: RememberedCase
     similarity: float
+    told: float | None = None
+    found: float = 0.0
+    aside: Literal["", "case", "clinic"] = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, ob
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import reason
-from nodes.offline.votes import majority, rule_of
+from nodes.offline.votes import eye_of, majority
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
@@ -61,9 +61,9 @@ def give_way(view: InternView) -> Revision[Any]:
     subject = view.subject
     if view.own is None:
         assert subject.stage is not None
-        rule = majority if view.disputes else rule_of(view.seat)
-        decision = rule(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class)
-        return Revision(reasoning=reason("similar_cases", view.chart, rule.__name__), report=decision)
+        seat = 0 if view.disputes else view.seat
+        decision = majority(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
+        return Revision(reasoning=reason("similar_cases", view.chart, eye_of(seat).name), report=decision)
     answer: Any = subject.answer.model_validate(view.own.report)
     said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
     answers = [subject.answer.model_validate(statement.report) for statement in said]

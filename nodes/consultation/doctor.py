@@ -85,7 +85,7 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
         items = [
             item
             for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
-            for item, share in (weights(stage, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
+            for item, share in (weights(stage, view.chart, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
             if share >= 0.5 and (not options or item in options.names)
         ]
         text += words["suggestion"].format(Options(items, language))

@@ -13,7 +13,7 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
-from nodes.offline.votes import majority, rule_of
+from nodes.offline.votes import majority
 from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
@@ -54,9 +54,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     language = chart.presentation.language
     talk, found = _sorted_replies(chart)
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
-    rule = rule_of(view.seat) if view.seat else majority
-    diagnosis = rule(DIAGNOSIS, heard, view.neighbours, (), None)
-    treatment = rule(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None)
+    diagnosis = majority(DIAGNOSIS, heard, view.neighbours, (), None, view.seat)
+    treatment = majority(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]

@@ -1,12 +1,18 @@
 """What a chart shows by its words: how urgent the case is, the diseases that a result names, and reasons in words."""
 
 import re
+from typing import Any
 
+from cases.sexes import bound_to_sex
+from cases.text.statements import mentions, statements
 from cases.text.words import rules_of
 from cases.vocabulary import data_file, normalise, patterns
 from nodes.state.chart import Chart
 from prompts import load_words
+from retrieval import RememberedCase
 
+_NEWBORN, _GROWN = 0.25, 14.0  # years
+_SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 
@@ -18,18 +24,18 @@ def urgency(chart: Chart) -> str:
     return "urgent" if _PATTERNS["urgent"].search(text) else "routine"
 
 
+def sites(chart: Chart) -> list[dict[str, Any]]:
+    """Where the complaint sits, with which examination looks there and which pictures are usual; the table's order."""
+    complaint, language = chart.presentation.chief_complaint, rules_of(chart.presentation.language)
+    start = "" if language == "zh" else r"(?<![a-z])"
+    table = data_file("nodes.offline", "sites")["site"]
+    return [site for site in table if re.search(f"{start}(?:{site[language]})", complaint, re.IGNORECASE)]
+
+
 def usual_pictures(chart: Chart) -> list[str]:
     """The imaging that is usual where the complaint sits; what is done most where no place is named."""
-    data = data_file("nodes.offline", "imaging")
-    complaint, language = chart.presentation.chief_complaint, chart.presentation.language
-    start = "" if language == "zh" else r"(?<![a-z])"
-    found = [
-        item
-        for region in data["region"]
-        if re.search(f"{start}(?:{region[rules_of(language)]})", complaint, re.IGNORECASE)
-        for item in region["items"]
-    ]
-    return list(dict.fromkeys(found)) or list(data["else"])
+    found = [item for site in sites(chart) for item in site["pictures"]]
+    return list(dict.fromkeys(found)) or list(data_file("nodes.offline", "sites")["else"])
 
 
 def named_in_findings(chart: Chart) -> list[str]:
@@ -41,6 +47,33 @@ def named_in_findings(chart: Chart) -> list[str]:
                 name = match["name"].strip()
                 names.setdefault(normalise(name), name)
     return list(names.values())[:2]
+
+
+def contradicts(case: RememberedCase, chart: Chart) -> bool:
+    """Whether a case's diagnosis cannot be this patient's: by sex, by age, or as a result denies it or its side."""
+    door = chart.presentation
+    if case.sex != door.sex and door.sex and bound_to_sex("; ".join(case.diagnosis), door.sex, case.language):
+        return True
+    if case.age_years is not None and door.age_years is not None and _age(case.age_years) != _age(door.age_years):
+        return True
+    read_out = " ".join([*chart.results.values(), *chart.reports.values()])
+    named_sides, sides_seen = (_sides_in(text) for text in ("; ".join(case.diagnosis[:1]), read_out))
+    if sides_seen and named_sides and not named_sides & sides_seen:
+        return True
+    said = [each for statement in statements(read_out) for each in mentions(statement)]
+    denied, affirmed = ({each.word for each in said if each.negated == negated} for negated in (True, False))
+    named = {each.word for name in case.diagnosis[:1] for each in mentions(name)}
+    return bool(named) and named <= denied - affirmed
+
+
+def _sides_in(text: str) -> set[str]:
+    """Which sides a diagnosis or the results name."""
+    return {side for side, pattern in _SIDES.items() if pattern.search(text)}
+
+
+def _age(years: float) -> str:
+    """Newborn, child or grown-up: what one has is hardly ever another's."""
+    return "newborn" if years < _NEWBORN else "child" if years < _GROWN else "grown"
 
 
 def reason(name: str, chart: Chart, *what: str) -> str:

@@ -32,9 +32,9 @@ def _diagnosis(chart: Chart, neighbours: Sequence[Neighbour], language: Language
     found = majority(DIAGNOSIS, chart, neighbours, (), None)
     assert isinstance(found, Diagnosis)
     words, joint = load_words("clini_eval/words", language)["physician"], mark("listed", language)
-    names = list(weights(DIAGNOSIS, neighbours))
+    names = list(weights(DIAGNOSIS, chart, neighbours))
     others = [name for name in names if name not in found.names][:3]
-    tests = list(weights(AUXILIARY, neighbours))[:3] or ["Blood Test"]
+    tests = list(weights(AUXILIARY, chart, neighbours))[:3] or ["Blood Test"]
     filled = {
         "disease": found.names[0],
         "others": joint.join(others) or words["no_other"],

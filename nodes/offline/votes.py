@@ -1,69 +1,118 @@
 """The offline rules of the doctors: decisions by the vote of similar cases and by what the findings name.
 
-Each rule reads what a model would read (the chart and the recalled cases) and nothing else.
+Each rule reads the chart and the recalled cases, of which it has more than a model is shown (`whole_picture.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from cases.vocabulary import normalise
+from cases.vocabulary import PHYSICAL_ITEMS, normalise
+from nodes.offline.chart_signs import contradicts, sites
+from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Report
+from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, PhysicalOrders, Report
 from nodes.workflow.stages import Stage
 from retrieval import Neighbour
 
+NEAREST = 5  # cases that are counted
+HELD = 0.4  # share of them that must hold a choice, of several that may be made
+SITE = 0.2  # what the place of the complaint adds for a picture; twice for its examination, less for others'
+REFERRED = 0.1  # until something is found: how much a case counts for that is of the department referred to
 
-def weights(stage: Stage, neighbours: Sequence[Neighbour], image_class: str | None = None) -> dict[str, float]:
-    """How much the similar cases speak for each choice: similarities summed, as shares of the whole."""
+
+@dataclass(frozen=True)
+class Eye:
+    """How one doctor looks at similar cases: how much what is told and what was found counts, and how many cases."""
+
+    name: str
+    told: float
+    found: float
+    nearest: int = NEAREST
+
+
+EYES = (Eye("findings", 1.0, FOUND), Eye("complaint", FOUND, 1.0), Eye("nearest", 1.0, 1.0, nearest=1))
+
+
+def eye_of(seat: int) -> Eye:
+    """How the doctor of a seat looks, the first seat being 1; who has none looks as the first does."""
+    return EYES[(seat - 1) % len(EYES)] if seat else EYES[0]
+
+
+def _considered(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
+    """What speaks for a choice, by how alike it is: cases whose diagnosis the chart contradicts don't."""
+    contradicted = contradicts if stage.decision is Diagnosis else lambda case, chart: False
+    alike = [(_alike(each, chart, eye), each) for each in neighbours if not contradicted(each.case, chart)]
+    return sorted(alike, key=lambda pair: -pair[0])
+
+
+def _alike(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
+    if neighbour.told is None:
+        return neighbour.similarity
+    here = REFERRED * (neighbour.case.department is not None and neighbour.case.department == chart.department)
+    return eye.told * neighbour.told + eye.found * (neighbour.found or here)
+
+
+def _by_site(stage: Stage, chart: Chart) -> dict[str, float]:
+    """What the place of the complaint speaks for, and against, where examinations are ordered."""
+    places = sites(chart)
+    if stage.decision is AuxiliaryOrders:
+        return {item: SITE for site in places for item in site["pictures"]}
+    here = {site["examination"] for site in places if "examination" in site}
+    if stage.decision is not PhysicalOrders or not here:
+        return {}
+    elsewhere = PHYSICAL_ITEMS.names[1:]  # the first, the general examination, is of no place
+    return {item: 2 * SITE if item in here else -SITE for item in elsewhere}
+
+
+def weights(
+    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], image_class: str | None = None, seat: int = 0
+) -> dict[str, float]:
+    """How much the most similar cases speak for each choice, as shares of the whole; the most likely first.
+
+    Where one thing is to be chosen, the most similar case and the nearest clinic speak for it; else all that count, and
+    for examinations the place of the complaint too.
+    """
+    eye = eye_of(seat)
+    speaking = [
+        (max(alike, 1e-6), each.aside == "clinic", choices)
+        for alike, each in _considered(stage, chart, neighbours, eye)
+        if (choices := stage.precedent(each.case, image_class))
+    ]
+    total = sum(alike for alike, *_ in speaking[: eye.nearest])
     votes: dict[str, float] = {}
     spelling: dict[str, str] = {}
-    total = sum(max(neighbour.similarity, 1e-6) for neighbour in neighbours)
-    for neighbour in neighbours:
-        for choice in stage.precedent(neighbour.case, image_class):
+    heard: set[tuple[bool, str]] = set()
+    for alike, clinic, choices in speaking if stage.single else speaking[: eye.nearest]:
+        for choice in choices:
             key = spelling.setdefault(normalise(choice), choice)
-            votes[key] = votes.get(key, 0.0) + max(neighbour.similarity, 1e-6) / total
-    return dict(sorted(votes.items(), key=lambda item: (-round(item[1], 9), item[0])))
+            if not stage.single or (clinic, key) not in heard:
+                heard.add((clinic, key))
+                votes[key] = votes.get(key, 0.0) + alike / total
+    for choice, more in _by_site(stage, chart).items() if votes else ():
+        key = spelling.setdefault(normalise(choice), choice)
+        if more > 0 or key in votes:
+            votes[key] = max(votes.get(key, 0.0) + more, 0.0)
+    return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
 
 def majority(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], image_class: str | None
+    stage: Stage,
+    chart: Chart,
+    neighbours: Sequence[Neighbour],
+    options: Sequence[str],
+    image_class: str | None,
+    seat: int = 0,
 ) -> Decision:
-    """What at least half of the (weighted) similar cases hold; the strongest single choice if nothing reaches that."""
-    share = weights(stage, neighbours, image_class)
-    most = [choice for choice, weight in share.items() if weight >= 0.5] or list(share)[:1]
-    chosen = _described(stage, chart) or most
+    """What two in five of the (weighted) similar cases hold; the strongest single choice if nothing reaches that."""
+    share = weights(stage, chart, neighbours, image_class, seat)
+    most = [] if stage.single else [choice for choice, weight in share.items() if weight >= HELD]
+    chosen = _described(stage, chart) or most or list(share)[:1]
     return decision_of(stage, chosen, chart, options)
-
-
-def nearest(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], image_class: str | None
-) -> Decision:
-    """What the nearest case that says anything holds."""
-    if described := _described(stage, chart):
-        return decision_of(stage, described, chart, options)
-    for neighbour in neighbours:
-        if chosen := list(stage.precedent(neighbour.case, image_class)):
-            return decision_of(stage, chosen, chart, options)
-    return decision_of(stage, [], chart, options)
-
-
-def lenient(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], image_class: str | None
-) -> Decision:
-    """What at least a third of the (weighted) similar cases hold."""
-    share = weights(stage, neighbours, image_class)
-    if stage.single:
-        return decision_of(stage, _described(stage, chart) or list(share)[:1], chart, options)
-    return decision_of(stage, [choice for choice, weight in share.items() if weight >= 1 / 3 - 1e-9], chart, options)
 
 
 def _described(stage: Stage, chart: Chart) -> list[str]:
     """What is to be reported, where it was handed over in words: it is reported as it is described."""
     return list(chart.results.values()) if stage.decision is Report else []
-
-
-def rule_of(seat: int) -> Callable[..., Decision]:
-    """How the doctor of a seat weighs the similar cases; the first seat is 1."""
-    return (nearest, majority, lenient)[(seat - 1) % 3]
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:

@@ -56,7 +56,7 @@ class Recalled(Sequence[Neighbour]):
     """Similar earlier cases; ``str(recalled)`` is what a prompt shows of them, set apart as other patients'.
 
     Attributes:
-        cases: the most similar first.
+        cases: the most similar first; after them what only the rules without a model look at.
         shown: the features that are of use to the reader; nothing else of a case is shown.
         language: of the prompt.
         image_class: of the report to be written, if one is; cases without one are left out.
@@ -70,7 +70,11 @@ class Recalled(Sequence[Neighbour]):
 
     def shorter(self) -> "Recalled | None":
         """Without the least similar case, for a prompt that would not fit."""
-        return replace(self, cases=self.cases[:-1]) if self.cases else None
+        return replace(self, cases=self._told[:-1]) if self._told else None
+
+    @property
+    def _told(self) -> list[Neighbour]:
+        return [each for each in self.cases if not each.aside]
 
     def __getitem__(self, place: Any) -> Any:
         """The case at a place."""
@@ -82,7 +86,7 @@ class Recalled(Sequence[Neighbour]):
 
     def __str__(self) -> str:
         """The cases in words, in a fence of their own."""
-        told = (feature_line(each.case, self.language, self.shown, self.image_class) for each in self.cases)
+        told = (feature_line(each.case, self.language, self.shown, self.image_class) for each in self._told)
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(filter(None, told), start=1))
         return load_prompt("medchain/recalled", self.language).render({"cases": numbered})[1]
 

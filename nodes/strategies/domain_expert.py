@@ -15,7 +15,7 @@ from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import reason
-from nodes.offline.votes import rule_of
+from nodes.offline.votes import eye_of, majority
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -72,14 +72,14 @@ class VoterView(CaseView):
 
 
 def _by_rule(view: ExpertView | VoterView) -> Decision:
-    return rule_of(view.seat)(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class, view.seat)
 
 
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way."""
     return AnalysisText(
         proposal=_by_rule(view).listed(),
-        analysis=reason("similar_cases", view.chart, rule_of(view.seat).__name__),
+        analysis=reason("similar_cases", view.chart, eye_of(view.seat).name),
     )
 
 

@@ -12,7 +12,7 @@ from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.chart_signs import named_in_findings
-from nodes.offline.votes import agreement, weights
+from nodes.offline.votes import NEAREST, agreement, weights
 from nodes.state.decisions import NonEmpty, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion, opinions_of
@@ -43,10 +43,10 @@ class ModeratorView(CaseView):
 def by_similar_cases(view: CaseView) -> ComplexityCheck:
     """Offline: low if a result names the disease or half of the similar cases hold one thing, high if none does."""
     words = load_words("strategies/words", view.chart.language)["complexity"]
-    shares = list(weights(view.stage, view.neighbours, view.image_class).values())
+    shares = list(weights(view.stage, view.chart, view.neighbours, view.image_class).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
         return ComplexityCheck(reason=words["low"], complexity="low")
-    if shares and shares[0] > 1 / len(view.neighbours):
+    if shares and shares[0] > 1 / min(len(view.neighbours), NEAREST):
         return ComplexityCheck(reason=words["moderate"], complexity="moderate")
     return ComplexityCheck(reason=words["high"], complexity="high")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -11,10 +12,12 @@ from cases.case import Case
 from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
 from llm import ModelSettings, Role, ask
+from llm.specs import OFFLINE
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.whole_picture import seen_whole
 from nodes.state.chart import Findings
-from nodes.workflow.stages import Stage, read_chart
+from nodes.workflow.stages import LEVEL1, Stage, read_chart
 from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
 
 
@@ -67,18 +70,25 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 
 
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
-    """The nearest remembered cases: of the department that has the case, or of all while it has none."""
+    """The nearest remembered cases: of the department that has the case, or of all while it has none.
+
+    Where some role has no model, more of them follow, from everywhere, for its rules.
+    """
     memory = await memory_of(context)
-    department = read_chart(findings, stage.name, context.language).department
-    found = await asyncio.to_thread(
+    chart = read_chart(findings, stage.name, context.language)
+    department = chart.department
+    search = partial(
         memory.recall,
         findings["symptoms"],
-        department if department in DEPARTMENTS.names else None,  # one that there is not keeps no memory
         exclude=(findings["case_id"],),
         kin=findings.get("kin"),
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
-        k=context.neighbours,
     )
+    here = department if department in DEPARTMENTS.names else None  # one that there is not keeps no memory
+    found = await asyncio.to_thread(search, here, k=context.neighbours)
+    if OFFLINE in context.models.values() or "default" not in context.models:
+        complaint = findings["symptoms"] if stage is LEVEL1 else ""
+        found = await asyncio.to_thread(seen_whole, chart, found, search, context.embedding, complaint)
     return found if context.personalized else [replace(each, case=each.case.impersonal()) for each in found]
 
 

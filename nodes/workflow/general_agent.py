@@ -53,10 +53,10 @@ class DiscussionView:
 
 
 def vote(view: DiscussionView) -> Proposal[Any]:
-    """Offline: each seat weighs the similar cases in its own way, and gives way to a majority or an objection.
+    """Offline: each seat looks at similar cases in its own way, and gives way to a majority or an objection.
 
-    The first seat follows the nearest case, the second what half of the cases hold, the third what a third of them
-    hold, and so on round. A described finding is reported as it is described.
+    To the first seat what was found counts most, to the second what is told, the third goes by the nearest case, and so
+    on round. A described finding is reported as it is described.
     """
     stage, chart = view.stage, view.chart
     given = (stage, chart, view.neighbours, view.options.names, view.image_class)
@@ -72,8 +72,8 @@ def vote(view: DiscussionView) -> Proposal[Any]:
             if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
                 return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
         return Proposal(decision=stage.decision.model_validate(own.decision), reasoning=reason("unopposed", chart))
-    rule = votes.rule_of(view.seat)
-    return Proposal(decision=rule(*given), reasoning=reason("similar_cases", chart, rule.__name__))
+    eye = votes.eye_of(view.seat).name
+    return Proposal(decision=votes.majority(*given, view.seat), reasoning=reason("similar_cases", chart, eye))
 
 
 def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:

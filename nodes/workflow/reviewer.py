@@ -48,7 +48,7 @@ class ReviewView:
 
 def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
     """Offline: what more than half of the similar cases had and this one has not."""
-    held = {**weights(PHYSICAL, view.neighbours), **weights(AUXILIARY, view.neighbours)}
+    held = {**weights(PHYSICAL, view.chart, view.neighbours), **weights(AUXILIARY, view.chart, view.neighbours)}
     items = [item for item, share in held.items() if share > 0.5 and item in view.options.names]
     return MissingExaminations(items=items, reason=reason("most_had", view.chart) if items else "")
 

@@ -234,7 +234,7 @@ def test_earlier_cases_are_recalled_from_the_department_that_has_the_case_and_at
     told = []
 
     def look(view: Any) -> Proposal[Any]:
-        told.extend(neighbour.case.department for neighbour in view.neighbours)
+        told.extend(neighbour.case.department for neighbour in view.neighbours if not neighbour.aside)
         return vote(view)
 
     script(monkeypatch, "general", look)

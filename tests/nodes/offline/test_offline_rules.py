@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,11 +93,13 @@ def voted(seat: int, *neighbours: Neighbour) -> set[str]:
     return set(vote(view).decision.choices())
 
 
-def test_the_seats_weigh_the_similar_cases_each_in_its_own_way() -> None:
-    near = [neighbour(0.9, "Surgery"), neighbour(0.8, "Medication"), neighbour(0.7, "Medication", "Radiotherapy")]
-    assert voted(1, *near) == {"Surgery"}, "the nearest case"
-    assert voted(2, *near) == {"Medication"}, "what half of them hold"
-    assert voted(3, *near) == {"Surgery", "Medication"}, "what a third of them hold"
+def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
+    told = replace(neighbour(0.9, "Surgery"), told=0.9)
+    found = replace(neighbour(0.8, "Medication"), told=0.0, found=0.9)
+    both = replace(neighbour(0.7, "Radiation Therapy"), told=0.5, found=0.5)
+    assert voted(1, told, found, both) == {"Medication"}, "what was found counts most"
+    assert voted(2, told, found, both) == {"Surgery"}, "what is told counts most"
+    assert voted(3, told, found, both) == {"Radiation Therapy"}, "the nearest case alone"
 
 
 @pytest.mark.parametrize("seat", [1, 2, 3])

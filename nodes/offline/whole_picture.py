@@ -1,0 +1,87 @@
+"""What an offline doctor compares: what the patients tell, what was found, and what the clinics are called.
+
+The memory is asked with the symptoms alone, as MedChain has it. A rule looks further: at many remembered cases of all
+departments, each by its whole picture, and at the first referral at the clinics by their names.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
+from nodes.offline.chart_signs import contradicts
+from nodes.state.chart import Chart
+from retrieval import Neighbour, RememberedCase
+from retrieval.embedding import embed, unfit_languages
+from retrieval.likeness import likeness
+
+CANDIDATES = 200  # cases with the nearest symptoms
+KEPT = 16  # of them, those that are most alike; the state of a stage holds them
+FOUND = 2.0  # what was found counts twice what is told
+CLINIC = 0.25  # a clinic's name against a case's words, of an eye for which both count the same
+
+
+def seen_whole(
+    chart: Chart,
+    recalled: Sequence[Neighbour],
+    search: Callable[..., list[Neighbour]],
+    embedding: str,
+    complaint: str = "",
+) -> list[Neighbour]:
+    """The recalled cases with how alike they are in what is told and found, then further ones that are most alike.
+
+    Args:
+        chart: what is known of the patient.
+        recalled: the cases that prompts show.
+        search: finds cases in the memory, by department and number; leaves out whatever the patient must not meet.
+        embedding: the embedding model, for the languages that it reads.
+        complaint: the symptoms, where a department is sought and clinics stand among what is found; else nothing.
+    """
+    language = chart.presentation.language
+    read = not unfit_languages(embedding, [language])
+    shown = {each.case.id for each in recalled}
+    further = [replace(each, aside="case") for each in search(None, k=CANDIDATES) if each.case.id not in shown]
+    seen = _compared(chart, [*recalled, *further], read)
+    more = seen[len(recalled) :]
+    more.sort(key=lambda each: (contradicts(each.case, chart), -((each.told or 0.0) + FOUND * each.found)))
+    called = clinics(complaint, language, embedding, read) if complaint else ()
+    return [*seen[: len(recalled)], *more[:KEPT], *called]
+
+
+def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[Neighbour]:
+    """The cases with how alike they are; in words by their letters too, and by these alone in an unread language."""
+    read_out = [*chart.results.values(), *chart.reports.values()]
+    read_out += [turn.text for turn in chart.dialogue if turn.speaker == "examiner"]
+    told = likeness(chart.patients_words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
+    found = likeness(" ".join(read_out), [_found(each.case) if read_out else "" for each in neighbours])
+    return [
+        replace(each, told=(words + each.similarity) / 2 if read else words, found=results)
+        for each, words, results in zip(neighbours, told, found, strict=True)
+    ]
+
+
+def _found(case: RememberedCase) -> str:
+    kinds = (case.physical_examination, case.auxiliary_examination, case.imaging_report)
+    return " ".join(text for results in kinds for text in results.values())
+
+
+def clinic_names(language: Language) -> list[str]:
+    """The names of all clinics, department by department."""
+    return [label(name, language) for department in DEPARTMENTS.names for name in SECOND_LEVEL[department].names]
+
+
+def clinics(complaint: str, language: Language, embedding: str, read: bool) -> list[Neighbour]:
+    """The clinics, as what else speaks for a department: how near the complaint is to what each is called."""
+    names = clinic_names(language)
+    if read:
+        vectors = embed([complaint, *names], embedding)
+        near = [float(each) for each in vectors[1:] @ vectors[0]]
+    else:
+        near = likeness(complaint, names)
+    of = [(department, name) for department in DEPARTMENTS.names for name in SECOND_LEVEL[department].names]
+    return [
+        Neighbour(
+            RememberedCase(id=f"clinic: {name}", verified=True, department=department, sub_departments=[name]),
+            *(each, 0.0, CLINIC * each, "clinic"),
+        )
+        for (department, name), each in zip(of, near, strict=True)
+    ]

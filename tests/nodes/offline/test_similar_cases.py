@@ -1,0 +1,120 @@
+"""What an offline doctor makes of similar cases: by the whole picture, and never against what is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cases.vocabulary import SECOND_LEVEL, label
+from nodes.offline.votes import majority, weights
+from nodes.offline.whole_picture import clinics, seen_whole
+from nodes.state.chart import Chart
+from nodes.state.stage import Recalled
+from nodes.workflow.stages import STAGES, read_chart
+from retrieval import Neighbour, RememberedCase
+from retrieval.likeness import likeness
+from tests.graphs.scripting import findings
+
+DIAGNOSIS = STAGES["diagnosis"]
+OPEN: Chart = read_chart(findings(), "diagnosis", None)  # type: ignore[arg-type]
+
+
+def case(name: str, **more: Any) -> RememberedCase:
+    return RememberedCase.model_validate({"id": name, "verified": True, "diagnosis": [name], **more})
+
+
+def chart_of(results: dict[str, str] | None = None, **door: Any) -> Chart:
+    return replace(OPEN, presentation=OPEN.presentation.model_copy(update=door), results=results or {})
+
+
+def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
+    near = [Neighbour(each, 0.9 - place / 10) for place, each in enumerate(cases)]
+    return majority(DIAGNOSIS, chart, near, (), None).listed()[0]
+
+
+@pytest.mark.parametrize(
+    ("chart", "contradicted"),
+    [
+        (chart_of(sex="male"), case("Uterine leiomyoma", sex="female")),
+        (chart_of(sex="female"), case("Benign prostatic hyperplasia", sex="male")),
+        (chart_of(sex="male"), case("左乳腺癌", sex="female", language="zh")),
+        (chart_of(age_years=40), case("Neonatal jaundice", age_years=0.02)),
+        (chart_of(age_years=0.01), case("Intussusception", age_years=0.8)),
+        (chart_of({"X-ray": "The lungs are clear. No pneumothorax."}), case("Pneumothorax")),
+        (chart_of({"Blood Test": "未见白血病。"}), case("白血病", language="zh")),
+        (chart_of({"X-ray": "Fluid to the fourth rib on the right."}), case("Pneumothorax (left)")),
+        (chart_of({"Ultrasound": "右侧精索静脉无扩张。"}), case("左侧精索静脉曲张", language="zh")),
+    ],
+)
+def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
+    chart: Chart, contradicted: RememberedCase
+) -> None:
+    assert diagnosed(OPEN, contradicted, case("Gout")) == contradicted.id
+    assert diagnosed(chart, contradicted, case("Gout")) == "Gout"
+    assert diagnosed(chart, contradicted).startswith("Undetermined"), "nothing else is known"
+
+
+def test_a_result_that_affirms_a_disease_elsewhere_does_not_deny_it() -> None:
+    chart = chart_of({"X-ray": "No pneumothorax on the right. A pneumothorax on the left."})
+    assert diagnosed(chart, case("Pneumothorax"), case("Gout")) == "Pneumothorax"
+
+
+def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
+    recalled = [Neighbour(case("Social anxiety disorder", symptoms="A cough in company."), 0.8)]
+    further = Neighbour(
+        case(
+            "Ketoacidosis",
+            physical_examination={},
+            auxiliary_examination={"Blood Test": "Glucose 28 mmol/L, pH 7.05, ketones strongly positive."},
+        ),
+        0.3,
+    )
+    chart = chart_of({"Blood Test": "The glucose is 31 mmol/L, the pH 7.08, and ketones are positive."})
+    seen = seen_whole(chart, recalled, lambda department, k: [*recalled, further], "all-MiniLM-L6-v2")
+    assert [each.aside for each in seen] == ["", "case"], "what prompts show comes first, each case once"
+    assert majority(DIAGNOSIS, chart, seen, (), None).listed() == ["Ketoacidosis"]
+    assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Social anxiety disorder"]
+
+
+def test_no_prompt_shows_what_only_rules_look_at() -> None:
+    shown = Neighbour(case("Gout", symptoms="A red toe."), 0.9)
+    aside = Neighbour(case("Angina", symptoms="Pain on effort."), 0.8, aside="case")
+    recalled = Recalled([shown, aside], ("symptoms", "diagnosis"), "en")
+    assert str(recalled) == str(Recalled([shown], ("symptoms", "diagnosis"), "en"))
+    assert recalled.shorter() == Recalled([], ("symptoms", "diagnosis"), "en")
+
+
+@pytest.mark.parametrize("department", ["Dentistry", "Ophthalmology", "Psychiatry"])
+def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(department: str) -> None:
+    name = SECOND_LEVEL[department].names[0]
+    named = clinics(label(name, "zh"), "zh", "all-MiniLM-L6-v2", read=False)
+    assert next(iter(weights(STAGES["referral.level1"], OPEN, named))) == department
+
+
+def test_two_texts_are_alike_by_rare_pieces_in_any_word_form_and_without_spaces() -> None:
+    others = ["the swollen ankles of an old man", "the cough of an old man", "口渴、多尿三天", "咳嗽三天"]
+    assert max(range(4), key=likeness("swelling of an ankle", others).__getitem__) == 0
+    assert max(range(4), key=likeness("总是口渴，尿也多", others).__getitem__) == 2
+    assert likeness("", others) == [0.0] * 4 and likeness("cough", []) == []
+
+
+@pytest.mark.parametrize(
+    ("complaint", "language", "examined", "spared"),
+    [
+        ("Since noon my right lower belly hurts.", "en", "Abdominal Examination", "Chest Examination"),
+        ("我左膝盖里侧鼓起一个硬包。", "zh", "Spine and Limb Examination", "Chest Examination"),
+        ("三天来咳嗽、胸痛。", "zh", "Chest Examination", "Neurological Examination"),
+    ],
+)
+def test_what_is_examined_follows_the_complaint_as_well_as_similar_cases(
+    complaint: str, language: str, examined: str, spared: str
+) -> None:
+    chart = chart_of(chief_complaint=complaint, language=language)
+    others = [case(str(number), physical_examination={"General Examination": "Well."}) for number in range(3)]
+    one = case("one", physical_examination={spared: "Clear.", "General Examination": "Well."})
+    near = [Neighbour(each, 0.5) for each in (one, *others)]
+    ordered = majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
+    assert ordered == ["General Examination", examined]
+    near = [Neighbour(one, 0.5), *near[:2], Neighbour(one.model_copy(update={"id": "another"}), 0.5)]
+    ordered = majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
+    assert spared in ordered, "if most similar cases had it"
