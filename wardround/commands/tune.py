@@ -28,6 +28,10 @@ def tune(
     method: Annotated[
         str | None, typer.Option(metavar="prefix|lora", help="P-Tuning v2, or LoRA.", show_default="prefix")
     ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(metavar="turn|dialogue", help="What is encoded as one example.", show_default="turn"),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Times through the dialogues.", show_default="1")] = None,
     batch: Annotated[int | None, typer.Option(help="Examples of one step.", show_default="48")] = None,
     accumulate: Annotated[
@@ -44,6 +48,9 @@ def tune(
     ] = None,
     precision: Annotated[
         str | None, typer.Option(metavar="float32|bfloat16", help="Of the frozen base.", show_default="float32")
+    ] = None,
+    checkpointing: Annotated[
+        bool | None, typer.Option("--checkpointing", help="Less memory for more time (LoRA).", show_default=False)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
@@ -86,7 +93,7 @@ def tune(
         raise typer.Exit(INTERRUPTED) from None
     counts = outcome.counts
     echo(
-        f"{counts.dialogues} dialogues, {counts.examples} examples; "
+        f"{counts.dialogues} dialogues, {counts.turns} turns of the physician in {counts.examples} examples; "
         f"{counts.shortened_sources} without their oldest turns, {counts.cut_targets} cut at the target length"
     )
     left_out = counts.openings + counts.unanswerable + counts.empty

@@ -62,6 +62,8 @@ def load_adapted(tuning: Tuning) -> Any:
         adapted = get_peft_model(model, adapter)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise TuningError(f"--base {tuning.base}: takes no {tuning.method} adapter ({error})") from error
+    if tuning.checkpointing:
+        adapted.enable_input_require_grads()  # else nothing below the frozen embeddings would have a gradient
     return adapted
 
 

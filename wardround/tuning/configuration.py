@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from cases.strict import Strict
 
 Method = Literal["prefix", "lora"]
+Unit = Literal["turn", "dialogue"]
 LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is no number of the paper
 
 
@@ -24,6 +25,7 @@ class Tuning(Strict):
 
     base: str = Field(min_length=1, description="The model that is adapted: a folder, or a name of the Hub.")
     method: Method = Field("prefix", description="P-Tuning v2 (a trained prefix in every layer), or LoRA.")
+    example: Unit = Field("turn", description="A turn of the physician with what was said before, or a dialogue.")
     epochs: int = Field(1, ge=1)
     batch: int = Field(48, ge=1, description="Examples of one step, all parts of it together.")
     accumulate: int = Field(1, ge=1, description="In how many parts a batch goes through the model.")
@@ -33,6 +35,7 @@ class Tuning(Strict):
     target: int = Field(128, ge=1, description="Tokens of the physician's words at most.")
     learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0, description="At the start; falls to 0 linearly.")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Of the frozen base.")
+    checkpointing: bool = Field(False, description="Compute again in the way back what would take memory (LoRA).")
     seed: int = 0
 
     @field_validator("base")
@@ -55,6 +58,8 @@ class Tuning(Strict):
     def _whole_parts(self) -> "Tuning":
         if self.batch % self.accumulate:
             raise ValueError(f"a batch of {self.batch} cannot be cut into {self.accumulate} equal parts")
+        if self.checkpointing and self.method == "prefix":
+            raise ValueError("--checkpointing: a prefix is keys and values, which are not kept with it; use lora")
         return self
 
 

@@ -38,7 +38,7 @@ def train(
 
     Args:
         tuning: the settings.
-        dialogues: of which each physician's turn that answers the patient is an example.
+        dialogues: of which each physician's turn that answers the patient is taught.
         out: where the adapter, the loss and the manifest go.
         report: called after each step.
         save_every: steps between two checkpoints; changes nothing in what comes out.
@@ -48,7 +48,7 @@ def train(
         TrainingStoppedError: it could not go on; what a checkpoint holds is kept.
     """
     tokenizer = load_tokenizer(tuning.base)
-    examples, counts = examples_of(dialogues, tokenizer, tuning.source, tuning.target)
+    examples, counts = examples_of(dialogues, tokenizer, tuning.source, tuning.target, tuning.example)
     if not examples:
         raise TuningError("the dialogues hold no turn of the physician that answers the patient")
     directory = TuningDirectory(out)
@@ -88,6 +88,8 @@ def _fit(
         num_train_epochs=tuning.epochs,
         per_device_train_batch_size=tuning.batch // tuning.accumulate,
         gradient_accumulation_steps=tuning.accumulate,
+        gradient_checkpointing=tuning.checkpointing,
+        gradient_checkpointing_kwargs={"use_reentrant": False},
         learning_rate=tuning.learning_rate,
         lr_scheduler_type="linear",
         seed=tuning.seed,

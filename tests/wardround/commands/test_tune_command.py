@@ -70,10 +70,8 @@ def test_smoke_trains_by_both_methods_offline_and_says_what_it_checked(monkeypat
 def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def labels(example: Example) -> list[int]:
-        return example.tokens.tolist()
-
-    monkeypatch.setattr(Example, "labels", property(labels))
+    closed = Example.closed
+    monkeypatch.setattr(Example, "closed", lambda example: Example(closed(example).tokens, closed(example).tokens))
     told = CliRunner().invoke(app, ["tune", "--smoke"])
     assert told.exit_code == 1
     assert "FAILED: labels are on the physician's words alone" in told.stdout
@@ -138,6 +136,17 @@ def test_a_batch_in_parts_is_learnt_from_like_a_whole_one(work: Path, tmp_path: 
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
+def test_dialogues_are_encoded_once_and_checkpointing_changes_nothing(work: Path, tmp_path: Path) -> None:
+    losses = []
+    for folder, more in (("plain", ()), ("checkpointed", ("--checkpointing",))):
+        options = {"example": "dialogue", "method": "lora", "prefix": None, "epochs": 1, "batch": 2}
+        told = CliRunner().invoke(app, [*arguments(work, tmp_path / folder, **options), *more])
+        assert told.exit_code == 0, told.output
+        losses.append([step.loss for step in read_table(tmp_path / folder / "loss.csv")])
+    assert "10 turns of the physician in" in told.stdout and len(losses[0]) < 5
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
 def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Path, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text('{"id": "a", "messages": []}\nnot json\n{"id": "b"}\n')
@@ -157,6 +166,7 @@ def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Pa
         ({"source": 600}, "reads 512 tokens at most, not 645 = 600 (--source) + 40 (--target) + 1 (the end) + 4"),
         ({"accumulate": 3}, "a batch of 4 cannot be cut into 3 equal parts"),
         ({"method": "full"}, "--method: Input should be 'prefix' or 'lora'"),
+        ({"example": "word"}, "--example: Input should be 'turn' or 'dialogue'"),
         ({"rank": 4}, "--rank: is no setting of --method prefix"),
     ],
 )

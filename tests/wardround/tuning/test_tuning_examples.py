@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cases.dialogues import Dialogue, Message
-from llm.conversation import PLAIN_TEMPLATE
+from llm.conversation import PLAIN_TEMPLATE, source_tokens
 from wardround.tuning import checks
 from wardround.tuning.examples import UNLABELLED, Counts, Example, collate, examples_of
 from wardround.tuning.smoke import make_base
@@ -43,8 +43,12 @@ def made(tokenizer: Any, *dialogues: Dialogue, source: int = 400, target: int = 
     return examples_of(dialogues, tokenizer, source, target)
 
 
+def spoken_from(example: Example) -> int:
+    return next(place for place, label in enumerate(example.labels) if label != UNLABELLED)
+
+
 def read(example: Example, tokenizer: Any) -> str:
-    text: str = tokenizer.decode(example.tokens[: example.spoken_from].tolist())
+    text: str = tokenizer.decode(example.tokens[: spoken_from(example)].tolist())
     return text
 
 
@@ -60,13 +64,14 @@ def test_each_turn_of_the_physician_is_one_example_that_has_read_the_dialogue_so
     assert read(examples[1], tokenizer) == (
         "Patient:\nI cough.\nPhysician:\nSince when?</s>\nPatient:\nA week.\nPhysician:\n"
     )
-    assert counts == Counts(dialogues=1, examples=2)
+    assert counts == Counts(dialogues=1, examples=2, turns=2)
 
 
 def test_nothing_but_the_physicians_words_and_their_end_is_labelled(tokenizer: Any) -> None:
     ((example,), _) = made(tokenizer, dialogue("头痛三天了。", "您好，哪里痛？"))
-    assert example.labels[: example.spoken_from] == [UNLABELLED] * example.spoken_from
-    assert example.labels[example.spoken_from :] == example.tokens[example.spoken_from :].tolist()
+    begin = len(tokenizer("Patient:\n头痛三天了。\nPhysician:\n").input_ids)
+    assert example.labels[:begin].tolist() == [UNLABELLED] * begin
+    assert example.labels[begin:] == example.tokens[begin:]
     assert said(example, tokenizer) == "您好，哪里痛？</s>"
 
 
@@ -77,7 +82,7 @@ def test_a_chat_template_of_the_tokenizer_is_used_and_always_given_turns_that_it
     ((example,), counts) = made(tokenizer, twice)
     assert read(example, tokenizer) == "<user>I cough.</s><assistant>"
     assert said(example, tokenizer) == "Since when?\nAny fever?</s>"
-    assert counts == Counts(dialogues=1, examples=1, openings=1)
+    assert counts == Counts(dialogues=1, examples=1, turns=1, openings=1)
 
 
 def test_of_a_source_that_is_too_long_whole_oldest_turns_are_left_out(tokenizer: Any) -> None:
@@ -85,7 +90,34 @@ def test_of_a_source_that_is_too_long_whole_oldest_turns_are_left_out(tokenizer:
     length = len(tokenizer("Patient:\nSecond answer.\nPhysician:\n").input_ids)
     examples, counts = made(tokenizer, long, source=length)
     assert [read(example, tokenizer) for example in examples] == ["Patient:\nSecond answer.\nPhysician:\n"]
-    assert counts == Counts(dialogues=1, examples=1, shortened_sources=1, unanswerable=1)
+    assert counts == Counts(dialogues=1, examples=1, turns=1, shortened_sources=1, unanswerable=1)
+
+
+@pytest.mark.parametrize("template", [PLAIN_TEMPLATE, CHAT_TEMPLATE, CHAT_TEMPLATE.replace("</s>", "")])
+@pytest.mark.parametrize(("too_long", "most"), [(False, 1), (True, 2)])
+def test_a_dialogue_that_is_encoded_once_has_the_loss_of_its_turns(
+    tokenizer: Any, base: Path, template: str, too_long: bool, most: int
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model: Any = AutoModelForCausalLM.from_pretrained(base)
+    tokenizer.chat_template = template
+    talk = [dialogue("I cough.", "Since when?", "A week, and I have a fever too.", "How high was it?", "No.", "Bye.")]
+    read_last = source_tokens(tokenizer, talk[0].spoken[:-1], 400)
+    assert read_last is not None
+    source = len(read_last.tokens) - too_long
+    losses, sizes = [], []
+    for unit in ("turn", "dialogue"):
+        examples, counts = examples_of(talk, tokenizer, source, 5, unit)
+        assert counts.turns == 3 and counts.examples == len(examples)
+        with torch.inference_mode():
+            found = collate(examples, tokenizer.pad_token_id)
+            sizes.append(sum(len(example.tokens) for example in examples))
+            shifted, labels = model(**found).logits[:, :-1], found["labels"][:, 1:]
+            losses.append(torch.nn.functional.cross_entropy(shifted.flatten(0, 1), labels.flatten(), reduction="sum"))
+    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-4)
+    assert sizes[1] < sizes[0] and counts.examples == most
 
 
 def test_words_beyond_the_target_length_are_cut_counted_and_get_no_end(tokenizer: Any) -> None:
@@ -95,7 +127,7 @@ def test_words_beyond_the_target_length_are_cut_counted_and_get_no_end(tokenizer
     ((cut,), one) = made(tokenizer, dialogue("I cough.", words), target=length - 1)
     assert said(whole, tokenizer) == words + "</s>" and none.cut_targets == 0
     assert words.startswith(said(cut, tokenizer)) and one.cut_targets == 1
-    assert len(cut.tokens) - cut.spoken_from == length - 1
+    assert len(cut.tokens) - spoken_from(cut) == length - 1
 
 
 def test_a_turn_without_words_is_no_example(tokenizer: Any) -> None:
