@@ -27,7 +27,7 @@ _MOST_THINGS = 4  # that one question can list; a longer list is a question too 
 _SAME = 0.85  # similarity from which two questions are one
 _CAME_UP = 0.6  # share of a finding's content words in one turn from which it came up
 _JUDGEMENT = "needs judgement; a rule cannot count it"
-_PRESENT = ("person", "chief_complaint", "present_illness")  # sections of a note that tell of this visit
+_COMPLAINT = "chief_complaint"
 _NUMBER = re.compile(r"(?<![A-Za-z\d.])\d+(?:\.\d+)?")
 
 
@@ -120,12 +120,20 @@ def findings_of(note: str, language: Language) -> list[str]:
 
 
 def is_urgent(note: str, language: Language) -> bool:
-    """Whether a note's complaint or present illness affirms a sign of alarm, or tells of an illness of some hours."""
+    """Whether a note's complaint affirms a sign of alarm or tells of an illness of some hours.
+
+    The present illness counts too, unless the complaint has lasted for weeks: what it tells of then is mostly past.
+    """
     denied, alarm = _word("denied", language), _word("alarm", language)
     sections = read_sections(note, language)
-    told = (sentence for name in _PRESENT for sentence in sections.get(name, ()))
-    parts = (part for sentence in told for part in re.split("[,;，；]", sentence))
-    return any(alarm.search(part) and not denied.search(part) for part in parts)
+
+    def alarming(names: Sequence[str]) -> bool:
+        told = (sentence for name in names for sentence in sections.get(name, ()))
+        parts = (part for sentence in told for part in re.split("[,;，；]", sentence))
+        return any(alarm.search(part) and not denied.search(part) for part in parts)
+
+    lasting = _word("lasting", language).search(" ".join(sections.get(_COMPLAINT, ())))
+    return alarming(("person", _COMPLAINT)) or (lasting is None and alarming(("present_illness",)))
 
 
 def questions_at_once(sentence: str, language: Language) -> int:

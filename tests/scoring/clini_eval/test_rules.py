@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import load_cases
 from cases.dialogues import Dialogue, Message
-from cases.notes import Note
+from cases.notes import Note, note_of
 from cases.vocabulary import Language
 from nodes.reconstruction.knowledge import KnowledgeView, knowledge_of_the_note
 from nodes.reconstruction.plan import fill_plan
@@ -121,6 +122,21 @@ def test_urgent_care_is_not_assessed_where_the_note_is_not_urgent() -> None:
         assert not is_urgent(f"History of present illness: {note}", "en"), note
     for note in ("患者无胸痛。", "现病史：每天工作十小时。"):
         assert not is_urgent(note, "zh"), note
+
+
+@pytest.mark.parametrize(("since", "urgent"), [("three months", False), ("two days", True)])
+def test_beside_a_complaint_of_weeks_what_the_present_illness_tells_of_is_past(since: str, urgent: bool) -> None:
+    told = "History of present illness: He fainted twice and was treated in the emergency department."
+    assert is_urgent(f"Chief complaint: I have been dizzy for {since}.\n{told}", "en") == urgent
+    assert is_urgent(f"Chief complaint: I have been dizzy for {since} and fainted today.\n{told}", "en")
+
+
+def test_of_the_built_in_cases_every_emergency_and_hardly_a_routine_case_is_urgent() -> None:
+    found: dict[str | None, list[bool]] = {}
+    for case in load_cases("builtin"):
+        note = note_of(case)
+        found.setdefault(case.key.urgency, []).append(is_urgent(note.text, note.language))
+    assert all(found["emergency"]) and sum(found["routine"]) <= 0.05 * len(found["routine"])
 
 
 @pytest.mark.parametrize(
