@@ -10,6 +10,7 @@ a database is measured against here, not seconds of some machine. Exit status 1 
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -53,8 +54,8 @@ def remembered(memory: Memory, query: Vectors, department: str | None) -> set[in
     return {int(neighbour.case.id) for neighbour in memory.recall_by_vector(query, department, k=K)}
 
 
-def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")] = 500, seed: int = 0) -> None:
-    """Build, ask, compare and print."""
+def compared(folder: Path, records: int, number: int, seed: int) -> list[tuple[str, float, float, float]]:
+    """For each way of asking: its name, the recall promised, the recall found, and its time over the scan's."""
     rng = np.random.default_rng(seed)
     everything, filed = clustered(rng, records + number)
     vectors, queries = everything[:records], everything[records:]
@@ -63,35 +64,40 @@ def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")
     cases = [
         RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]]) for row in range(records)
     ]
+    memory = build_memory([], folder, embedding="synthetic")
+    memory.add(cases, vectors)
+    found = []
+    for label, promised, exact, ours in (
+        (
+            "within the department",
+            WITHIN,
+            lambda number, query: scan(vectors, rows[asked[number]], query),
+            lambda number, query: remembered(memory, query, DEPARTMENTS.names[asked[number]]),
+        ),
+        (
+            "over all departments",
+            OVERALL,
+            lambda number, query: scan(vectors, np.arange(records), query),
+            lambda number, query: remembered(memory, query, None),
+        ),
+    ):
+        truth, scanned = measure(queries, exact)
+        answers, asked_memory = measure(queries, ours)
+        share = sum(len(a & b) for a, b in zip(truth, answers, strict=True)) / sum(map(len, truth))
+        found.append((label, promised, share, asked_memory / scanned))
+    memory.close()
+    return found
+
+
+def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")] = 500, seed: int = 0) -> None:
+    """Build, ask, compare and print."""
     with tempfile.TemporaryDirectory() as folder:
-        memory = build_memory([], folder, embedding="synthetic")
-        start = time.perf_counter()
-        memory.add(cases, vectors)
-        print(f"{records} records in 19 departments ({min(map(len, rows))} to {max(map(len, rows))}), ", end="")
-        print(f"written in {time.perf_counter() - start:.1f} s; {number} queries\n")
-        print(f"{'':28}{'recall@3':>9}{'promised':>10}{'x NumPy':>9}")
-        promised_all = True
-        for label, promised, exact, ours in (
-            (
-                "within the department",
-                WITHIN,
-                lambda number, query: scan(vectors, rows[asked[number]], query),
-                lambda number, query: remembered(memory, query, DEPARTMENTS.names[asked[number]]),
-            ),
-            (
-                "over all departments",
-                OVERALL,
-                lambda number, query: scan(vectors, np.arange(records), query),
-                lambda number, query: remembered(memory, query, None),
-            ),
-        ):
-            truth, scanned = measure(queries, exact)
-            found, asked_memory = measure(queries, ours)
-            recall = sum(len(a & b) for a, b in zip(truth, found, strict=True)) / sum(map(len, truth))
-            promised_all &= recall >= promised
-            print(f"{label:28}{recall:9.4f}{promised:10.2f}{asked_memory / scanned:9.1f}")
-        memory.close()
-    raise typer.Exit(not promised_all)
+        found = compared(Path(folder), records, number, seed)
+    print(f"{records} records in 19 departments, {number} queries\n")
+    print(f"{'':28}{'recall@3':>9}{'promised':>10}{'x NumPy':>9}")
+    for label, promised, share, times in found:
+        print(f"{label:28}{share:9.4f}{promised:10.2f}{times:9.1f}")
+    raise typer.Exit(any(share < promised for _, promised, share, _ in found))
 
 
 if __name__ == "__main__":
