@@ -20,6 +20,14 @@ class Message(Strict):
     content: str
 
 
+class Objection(Strict):
+    """What a reader objects to in a dialogue."""
+
+    turn: int = Field(description="Of the spoken ones, from 1.")
+    kind: Literal["contradicted", "invented"] = Field(description="By the note, or beyond it.")
+    reason: str = Field(min_length=1, description="What the turn says, and what the note says.")
+
+
 class Dialogue(Strict):
     """One dialogue and the clinical note that it rests on."""
 
@@ -35,6 +43,9 @@ class Dialogue(Strict):
     models: list[str] = Field(default_factory=list, description="The models that wrote it.")
     sections: dict[str, int] = Field(
         default_factory=dict, description="Where each section of the interview begins, counted in spoken messages."
+    )
+    objections: list[Objection] | None = Field(
+        None, description="What a reader found who held it against the note; None if nobody did."
     )
 
     @property

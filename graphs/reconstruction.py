@@ -19,6 +19,7 @@ from nodes.reconstruction.dialogue_writer import WritingState, write_directly, w
 from nodes.reconstruction.filing import NoteInput, file_dialogue, take_note
 from nodes.reconstruction.knowledge import prepare_knowledge
 from nodes.reconstruction.plan import plan_interview
+from nodes.reconstruction.reader import read_dialogue
 from nodes.reconstruction.role_play import PlayState, patient_replies, physician_speaks
 from nodes.reconstruction.role_setting import set_roles
 
@@ -50,6 +51,11 @@ def ended_or_reply(state: ReconstructionState) -> Literal["ended, or turns used 
     return "ended, or turns used up" if state["last_words"] else "goes on"
 
 
+def read_or_done(state: ReconstructionState, runtime: Runtime[Context]) -> Literal["to be read", "done"]:
+    """Whether somebody holds the dialogue against its note."""
+    return "to be read" if context_of(runtime).entailment else "done"
+
+
 builder = StateGraph(ReconstructionState, context_schema=ReconstructionContext, input_schema=NoteInput)
 builder.add_node(take_note)
 builder.add_node(set_roles)
@@ -61,6 +67,7 @@ builder.add_node(write_directly)
 builder.add_node(physician_speaks)
 builder.add_node(patient_replies)
 builder.add_node(file_dialogue)
+builder.add_node(read_dialogue)
 
 ways: dict[Hashable, str] = {
     "clini_recon": "prepare_knowledge",
@@ -82,6 +89,7 @@ builder.add_conditional_edges(
     "physician_speaks", ended_or_reply, {"goes on": "patient_replies", "ended, or turns used up": "file_dialogue"}
 )
 builder.add_edge("patient_replies", "physician_speaks")
-builder.add_edge("file_dialogue", END)
+builder.add_conditional_edges("file_dialogue", read_or_done, {"to be read": "read_dialogue", "done": END})
+builder.add_edge("read_dialogue", END)
 
 graph = builder.compile(name="Reconstruction").with_config(callbacks=UNTRACED)

@@ -17,6 +17,7 @@ import nodes.patients.saps.response_generator
 import nodes.patients.saps.state_tracker
 import nodes.reconstruction.dialogue_writer
 import nodes.reconstruction.knowledge
+import nodes.reconstruction.reader
 import nodes.reconstruction.role_play
 import nodes.strategies.decision_maker
 import nodes.strategies.domain_expert

@@ -389,3 +389,9 @@ class ReconstructionSettings(Settings):
         description="Clini-Recon: how often a section is written again after objections.",
         json_schema_extra=_at("write_section"),
     )
+    entailment: bool = Field(
+        False,
+        description="A reader holds the finished dialogue against its note; what contradicts it or goes beyond it "
+        "fails the dialogue.",
+        json_schema_extra=_at("file_dialogue"),
+    )

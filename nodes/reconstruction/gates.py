@@ -121,6 +121,12 @@ def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
                 yield GateProblem("no_placeholders", f"{found!r} is left over", number)
 
 
+def entailed_by_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
+    """A reader who held it against the note, if one did, objects to nothing."""
+    for objection in dialogue.objections or ():
+        yield GateProblem("entailed_by_the_note", f"{objection.kind}: {objection.reason}", objection.turn)
+
+
 def _by_rule(
     name: str, rule: Callable[[content.Told], Iterator[tuple[str, int | None]]]
 ) -> Callable[[Dialogue], Iterator[GateProblem]]:
@@ -143,6 +149,7 @@ GATES: dict[str, Callable[[Dialogue], Iterator[GateProblem]]] = {
         no_placeholders,
         diagnosis_not_leaked,
         plain_words,
+        entailed_by_the_note,
     )
 } | {name: _by_rule(name, rule) for name, rule in content.RULES.items()}
 

@@ -9,11 +9,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from cases import load_cases
-from cases.dialogues import Dialogue
+from cases.dialogues import Dialogue, Message
 from cases.notes import Note, note_of
 from graphs.reconstruction import builder, graph
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.plan import plan_sections
+from nodes.reconstruction.reader import ReadingView, objections_by_rule
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.schema_sampler import sample
 from wardround.run.checkpoints import serializer
@@ -149,6 +150,32 @@ def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections
             result = run(models=spec(server), section_revisions=revisions)
             assert len(server.requests) == 1 + len(SECTIONS) * (1 + revisions)
         assert {part.exchanges[0].patient for part in result["sections"]} == {said}
+
+
+def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue() -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.name != "Reading":
+            return None
+        beyond = "there are turns" not in request.messages[-1]["content"]
+        return {"objections": [{"turn": 99 if beyond else 2, "kind": "invented", "reason": "No rash in the note."}]}
+
+    with FakeServer(answer=answer) as server:
+        models = {"dialogue_reader": spec(server)["default"]}
+        dialogue: Dialogue = run(models=models, entailment=True)["dialogue"]
+        asked = server.requests
+    assert [request.name for request in asked] == ["Reading", "Reading"], "a turn that there is not is asked about"
+    assert NOTE.text[:40] in asked[0].text and dialogue.spoken[2].content in asked[0].text
+    (problem,) = check_dialogue(dialogue)
+    assert str(problem) == "entailed_by_the_note (turn 2): invented: No rash in the note."
+
+
+def test_offline_the_reader_goes_by_the_rules_and_unasked_nobody_reads() -> None:
+    assert run()["dialogue"].objections is None
+    dialogue: Dialogue = run(entailment=True)["dialogue"]
+    assert dialogue.objections == [] and check_dialogue(dialogue) == []
+    worse = [*dialogue.messages, Message(role="user", content="I have had a cough for 77 weeks.")]
+    view = ReadingView(dialogue.note, [("patient", "")] * 99, dialogue.model_copy(update={"messages": worse}), "en")
+    assert [(one.turn, one.kind) for one in objections_by_rule(view).objections] == [(len(worse), "contradicted")]
 
 
 def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_its_repair() -> None:
