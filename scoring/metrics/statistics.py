@@ -62,9 +62,9 @@ def estimate(
     Interval: Wilson's where every value is one of two that stand for right and wrong, with the number of values divided
     by the design effect and Student's quantile where cases have several; else the BCa bootstrap of whole cases, 10,000
     resamples with a fixed seed, at the level that Student's t has for so few cases (Hesterberg 2015, "expanded"); from
-    500 cases on, Student's t. Where all values are equal, a bootstrap says nothing: the share of cases that could
-    be otherwise has Wilson's bound ``q``, so that the mean lies between ``v - q (v - least)`` and ``v + q (most - v)``;
-    None if the ends are not known. The order of the values does not matter.
+    500 cases on, Student's t. Where all cases have the same mean, a bootstrap says nothing: the share of cases that
+    could be otherwise has Wilson's bound ``q``, so that the mean lies between ``v - q (v - least)`` and
+    ``v + q (most - v)``; None if the ends are not known. The order of the values does not matter.
 
     Args:
         values: one score each; what is unscored is left out by the caller.
@@ -168,7 +168,7 @@ def _interval(
     right_or_wrong = ends or (observed if observed in _ALWAYS else None)
     if right_or_wrong and set(values) <= set(right_or_wrong):
         return "wilson", _wilson(mean, pulls, len(values), right_or_wrong)
-    if observed[1] - observed[0] <= 1e-9 * max(1.0, abs(mean)):
+    if len(values) * max(map(abs, pulls.values())) <= 1e-9 * max(1.0, abs(mean)):
         if ends is None:
             return "wilson", None
         differing = _wilson(0.0, dict.fromkeys(pulls, 0.0), cases, (0.0, 1.0))[1]

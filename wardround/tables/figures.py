@@ -137,6 +137,55 @@ def draw_simulators(table: Table) -> "Figure":
     return figure
 
 
+def draw_actions(table: Table) -> "Figure":
+    """A panel for each doctor: the share of each action by turn, stacked (AIE, Figure 6c)."""
+    from cycler import cycler
+
+    actions = table.columns[3:]
+    doctors = table.frame.groupby("run", sort=False)
+    down = math.ceil(len(doctors) / _ACROSS)
+    across = min(len(doctors), _ACROSS)
+    figure, panels = _panels(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True)
+    shades = [*COLOURS, *("#999999", "#f0e442", "#882255")]
+    for panel, (name, rows) in zip(panels, doctors, strict=False):
+        panel.set_prop_cycle(cycler(color=shades))
+        below = np.zeros(len(rows))
+        for action in actions:
+            share = rows[action.name].astype(float).to_numpy()
+            panel.bar(rows["turn"].astype(int), share, 0.9, bottom=below, label=action.title)
+            below += share
+        panel.set_title(str(name), loc="left")
+        panel.set(xlabel="Turn", ylim=(0, 1))
+        panel.grid(visible=False)
+    for panel in panels[len(doctors) :]:
+        panel.set_visible(False)
+    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside right center", fontsize=7)
+    return figure
+
+
+def draw_rounds(table: Table) -> "Figure":
+    """A panel for each doctor: boxes of coverage over dialogues, and the line of right diagnoses (AIE, Figure 6d)."""
+    doctors = table.frame.groupby("doctor", sort=False)
+    down = math.ceil(len(doctors) / _ACROSS)
+    across = min(len(doctors), _ACROSS)
+    figure, panels = _panels(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True)
+    points = table.points("DIAGNOSIS")
+    for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=False)):
+        turns = rows["round"].astype(int)
+        stats = [
+            {"med": row["median"], "q1": row["q1"], "q3": row["q3"], "whislo": row["lowest"], "whishi": row["highest"]}
+            for _, row in rows.iterrows()
+        ]
+        panel.bxp(stats, positions=list(turns), widths=0.6, showfliers=False, manage_ticks=False)
+        _line(panel, points.reindex(rows.index).set_axis(turns).dropna(), number, "Diagnosis", 0.0)
+        panel.set_title(str(name), loc="left")
+        panel.set(xlabel="Round", ylim=(0, 100))
+    panels[0].set_ylabel("Coverage (boxes), diagnosis (line)")
+    for panel in panels[len(doctors) :]:
+        panel.set_visible(False)
+    return figure
+
+
 def draw_win_rates(table: Table) -> "Figure":
     """A panel for each who judged: the doctors' win rates, an aspect a group (AIE, Figure 4)."""
     aspects = [column for column in table.columns if column.mean]

@@ -10,6 +10,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import (
+    aie,
     consensus,
     contrasts,
     dialogues,
@@ -56,6 +57,9 @@ KINDS: Mapping[str, Kind] = {
     "ends": Kind(ends.build),
     "roles": Kind(roles.build),
     "leakage": Kind(leakage.build),
+    "aie": Kind(aie.build_paper),
+    "actions": Kind(aie.build_actions, figures.draw_actions),
+    "simulators": Kind(aie.build_simulators, figures.draw_simulators),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

@@ -14,7 +14,11 @@ TABLE_NAMES = (
     "ends",
     "roles",
     "leakage",
+    "aie",
+    "actions",
+    "simulators",
 )
 
-# What is made unless names are given: what opens a memory, or is of few runs, is made when it is asked for.
-USUAL = tuple(name for name in TABLE_NAMES if name not in ("leakage", "learning_curve", "information", "contrasts"))
+# What is made when it is asked for: it opens a memory, or is of few runs.
+_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators"})
+USUAL = tuple(name for name in TABLE_NAMES if name not in _ON_REQUEST)

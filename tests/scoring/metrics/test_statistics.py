@@ -107,6 +107,13 @@ def test_epochs_of_one_case_are_no_independent_cases() -> None:
     assert (estimate(values * 3).se or 0) < (once.se or 0)
 
 
+def test_cases_that_differ_in_their_epochs_alone_have_no_interval_from_a_bootstrap() -> None:
+    turns, cases = [5.0, 8.0] * 3, ["a", "a", "b", "b", "c", "c"]
+    assert estimate(turns, cases) == Estimate(mean=6.5, se=0.0, n=6)
+    low, high = estimate(turns, cases, ends=(0.0, 10.0)).ci95 or (6.5, 6.5)
+    assert 0 < low < 5 and 8 < high < 10
+
+
 def test_epochs_of_a_single_case_have_no_spread() -> None:
     assert estimate([0.0, 1.0], ["a", "a"]) == Estimate(mean=0.5, se=None, ci95=None, n=2)
 

@@ -15,7 +15,7 @@ DOCTOR, OTHER = "openai:doctor@http://localhost:1/v1", "openai:other@http://loca
 SIMULATOR = frozenset({"state_tracker", "memory_bank", "response_generator"})
 # Who is the same in every row of a ready file, besides the judges.
 FIXED: dict[str, frozenset[str]] = {
-    "aie_table_2": SIMULATOR,
+    **dict.fromkeys(("aie_table_2", "aie_table_3", *(f"aie_figure_{number}" for number in (3, 4, 5, 6))), SIMULATOR),
     "clinichat_table_2": frozenset(),  # the rows are ways of writing both sides
     "clinichat_table_4": frozenset({"patient"}),
     **dict.fromkeys(
@@ -37,7 +37,10 @@ FIXED: dict[str, frozenset[str]] = {
         ("mvme_table_2", "mvme_table_2_models"), frozenset({"patient", "examiner", "patient_profile", "director"})
     ),
 }
-NAMES_DOCTORS = {"mvme_table_2_models", "medchain_table_2_models", "medchain_table_4_models"}
+NAMES_DOCTORS = {
+    *("mvme_table_2_models", "medchain_table_2_models", "medchain_table_4_models"),
+    *(f"aie_figure_{number}" for number in (4, 5, 6)),
+}
 
 
 def ready(name: str, models: dict[str, str] | None = None, **overrides: Any) -> Sweep:

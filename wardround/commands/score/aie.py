@@ -14,22 +14,33 @@ from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.transcripts import reading_runs
-from wardround.commands.score.mcq import ask_again_as_mcq, by_round, diagnosed, formats_compared
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.exits import refuse
+from wardround.commands.score.mcq import (
+    ask_again_as_mcq,
+    by_round,
+    coverage_and_diagnosis,
+    diagnosed,
+    formats_by_subset,
+    formats_compared,
+)
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, writable, write_drawn
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
     LeaveOut,
     Transcripts,
-    by_file,
     cell,
     compared,
     correlated,
+    distinct,
     joined,
+    names_of,
     read_files,
     without,
 )
+from wardround.store.recorded_run import find_runs
+from wardround.tables.aie import actions_table, language_of_all, paper_table
 
 
 def aie(
@@ -59,14 +70,26 @@ def aie(
         bool, typer.Option("--each-round", help="With --diagnose: also from the dialogue up to each round.")
     ] = False,
     leave_out: LeaveOut = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6c and 6d, here.", show_default=False
+        ),
+    ] = None,
 ) -> Scores:
     """The ten doctor metrics of AIE (percent, except turns and length); of a run, the diagnosis with --diagnose.
 
-    Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language.
+    Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language. Of
+    several files, or the runs of a sweep, a column each as in the paper's tables.
     """
+    if each_round and not diagnose:
+        refuse("--each-round: name a model that chooses with --diagnose")
+    writable(out)
+    doctors, transcripts = _doctors(transcripts)
     if (
         transcripts[0].is_dir()
         and mode is Mode.SOUND
+        and out is None
         and not (transcripts[1:] or against or human or mcq or diagnose or leave_out)
     ):
         found = scores_of_run(transcripts[0], "aie", mode)
@@ -87,13 +110,21 @@ def aie(
     files, parts = scored(transcripts)
     everything = [transcript for records in files for transcript in records]
     samples = joined(parts)
-    tables = [*by_file(transcripts, parts), *_tables(everything, definition)]
+    tables = _tables(everything, definition)
+    by_doctor = dict(zip(doctors, files, strict=True))
+    drawn = [paper_table(dict(zip(doctors, parts, strict=True)), language or language_of_all(by_doctor), definition)]
     if against:
         tables.append(compared(samples, joined(scored(against)[1])))
     if human:
         tables.append(correlated(samples, human))
     if each_round and diagnose:
-        tables.append(by_round(everything, diagnose, definition))
+        drawn.append(by_round(by_doctor, diagnose, definition))
+    if "DIAGNOSIS" in samples:
+        tables.append(coverage_and_diagnosis(dict(zip(doctors, parts, strict=True))))
+    if out is not None:
+        write_drawn([*drawn, actions_table(by_doctor)], out)
+    if len(doctors) == 1:
+        drawn = drawn[1:]
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
     if definition == "sound":
         tables.append(_partner(everything))
@@ -109,12 +140,20 @@ def aie(
             answered = estimates({METRIC: again.answered}, clustered=True, ends=PERCENT)
         if "DIAGNOSIS" in samples:
             tables.append(formats_compared(again.answered, samples["DIAGNOSIS"]))
+            tables += formats_by_subset(everything, again.samples, samples["DIAGNOSIS"])
     if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
         given = [transcript for transcript in everything if transcript not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked)
+    return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked, drawn=drawn)
+
+
+def _doctors(paths: list[Path]) -> tuple[list[str], list[Path]]:
+    """Who played, by file and by run, and the runs of a sweep one by one."""
+    named = [(name, path) for name, path in zip(names_of(paths), paths, strict=True) if not path.is_dir()]
+    named += [(run.name, run.path) for run in find_runs([path for path in paths if path.is_dir()])]
+    return distinct([name for name, _ in named]), [path for _, path in named]
 
 
 def _partner(transcripts: list[AieTranscript]) -> ExtraTable:

@@ -25,7 +25,7 @@ from wardround.analysis.simulator_tests import (
 )
 from wardround.analysis.simulators import Trial
 from wardround.commands.exits import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
 from wardround.store.recorded_run import find_runs
 from wardround.tables.simulators import ALL, simulators_table
@@ -92,6 +92,7 @@ def played_tests(
     files: Sequence[Path], patient: str | None, context: Context, mode: Mode, options: TestOptions
 ) -> Scores:
     """AIE's test files, played by a patient."""
+    writable(options.out)
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
@@ -170,7 +171,7 @@ def _scores(
     metrics = estimates(samples, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,))
     figure = simulators_table(named, mode.value, beside=beside)
     if options.out is not None:
-        _write(figure, options.out)
+        write_drawn([figure], options.out)
     shown = figure if options.by else _over_rounds(figure)
     return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown])
 
@@ -183,14 +184,3 @@ def _over_rounds(table: Table) -> Table:
     return Table(
         table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], table.notes, "", beside
     )
-
-
-def _write(table: Table, folder: Path) -> None:
-    from wardround.tables.figures import draw_simulators
-    from wardround.tables.making import write_figure, write_table
-
-    try:
-        write_table(table, folder)
-        write_figure(table.name, draw_simulators(table), folder)
-    except OSError as error:
-        refuse(f"--out: cannot write {folder}: {error.strerror or error}")

@@ -1,5 +1,6 @@
 """``wardround score mcq``: a finished run's cases as multiple-choice questions, beside its interactive diagnoses."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,13 +11,16 @@ from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import score_aie
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
+from scoring.metrics.comparison import paired_difference, spearman
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
 from wardround.commands.score.transcripts import asking, cell, compared
 from wardround.config.experiment_file import parse_models
+from wardround.tables.aie import rounds_row, rounds_table
+from wardround.tables.table import Table
 
 
 def mcq(
@@ -78,15 +82,50 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
     return [one.model_copy(update={"diagnosis": letters.get(one.case)}) for one in transcripts]
 
 
-def by_round(transcripts: list[AieTranscript], spec: str, definition: Definition) -> ExtraTable:
-    """The diagnosis chosen from the dialogues as far as each round, and what they had covered there (figure 6d)."""
+def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
+    """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d)."""
     rows = []
-    for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
-        cut = [one.model_copy(update={"history": one.history[:last]}) for one in transcripts]
-        found = score_aie(diagnosed(cut, spec, []), definition)
-        means = (mean([sample.value for sample in found[name]]) for name in ("COVERAGE", "DIAGNOSIS"))
-        rows.append([str(last), str(len(cut)), *map(cell, means)])
-    return ExtraTable("As far as each round", ["round", "dialogues", "coverage", "diagnosis"], rows)
+    for doctor, transcripts in doctors.items():
+        known: dict[str, AieTranscript] = {}
+        for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
+            going = [one for one in transcripts if len(one.history) >= last]
+            cut = [one.model_copy(update={"history": one.history[:last]}) for one in going]
+            known |= {one.case: one for one in diagnosed(cut, spec, [])}
+            rows.append(rounds_row(doctor, last, score_aie(known.values(), definition), len(cut)))
+    return rounds_table(rows)
+
+
+def formats_by_subset(
+    transcripts: Sequence[AieTranscript], mcq: Sequence[Sample], interactive: Sequence[Sample]
+) -> list[ExtraTable]:
+    """Both formats in each examination of MedicalExam (figure 6b); nothing of cases of one source."""
+    of_case = {one.case: one.dataset or "" for one in transcripts}
+    subsets = list(dict.fromkeys(of_case.values()))
+    rows = []
+    for subset in subsets if len(subsets) > 1 else ():
+        asked, talked = (
+            {case: [value] for case, value in case_means(values).items() if of_case[case] == subset}
+            for values in (mcq, interactive)
+        )
+        found = paired_difference(asked, talked)
+        sides = [sum(value for (value,) in side.values()) / len(side) if side else None for side in (asked, talked)]
+        interval = found.difference.ci95
+        ends = "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
+        rows.append([subset, *map(cell, sides), cell(found.difference.mean), ends, str(found.difference.n)])
+    header = ["examination", "multiple choice", "interactive", "difference", "95 % interval", "cases"]
+    return [ExtraTable("Both formats by examination", header, rows)] if rows else []
+
+
+def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
+    """How far the dialogues that cover more are those with the right diagnosis, by doctor (section 2.10)."""
+    rows = []
+    for doctor, samples in parts.items():
+        covered, right = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
+        one = spearman([(covered[case], right[case]) for case in covered if case in right])
+        interval = "" if one.ci95 is None else f"{one.ci95[0]:.3f} to {one.ci95[1]:.3f}"
+        rows.append([doctor, cell(one.rho), interval, cell(one.p), str(one.n)])
+    title = "Coverage with diagnosis, over dialogues (Spearman)"
+    return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
 
 
 def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -192,3 +192,42 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
         half = f"{(high - low) / 2:.3f}" if below == above or found.interval == "percentile" else ""
         interval = f"{low:.3f} to {high:.3f}"
     return mean, half, interval, "" if found.se is None else f"{found.se:.3f}", str(found.n)
+
+
+def writable(folder: Path | None) -> None:
+    """Make the folder of ``--out`` before anybody is asked for what will be written there.
+
+    Raises:
+        typer.Exit: with code 2 if it cannot be made.
+    """
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            refuse(f"--out: cannot write {folder}: {error.strerror or error}")
+
+
+def write_drawn(tables: Iterable[Table], folder: Path) -> None:
+    """Write tables of AIE as CSV and LaTeX, and as figures those that the paper draws.
+
+    Raises:
+        typer.Exit: with code 2 if they cannot be written.
+    """
+    from wardround.tables import figures
+    from wardround.tables.making import write_figure, write_table
+
+    draw = {
+        "aie-figure-3a": figures.draw_simulators,
+        "aie-figure-4-": figures.draw_win_rates,
+        "aie-figure-5-": figures.draw_matrix,
+        "aie-figure-6c": figures.draw_actions,
+        "aie-figure-6d": figures.draw_rounds,
+    }
+    try:
+        for table in tables:
+            write_table(table, folder)
+            for begins, drawn in draw.items():
+                if table.name.startswith(begins):
+                    write_figure(table.name, drawn(table), folder)
+    except OSError as error:
+        refuse(f"--out: cannot write {folder}: {error.strerror or error}")

@@ -20,8 +20,8 @@ from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exits import refuse
-from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records
-from wardround.commands.score.transcripts import LeaveOut, asking, cell, names_of, read_files, without
+from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records, writable, write_drawn
+from wardround.commands.score.transcripts import LeaveOut, asking, cell, distinct, names_of, read_files, without
 from wardround.rating.marks import read_marks
 from wardround.store.recorded_run import find_runs
 from wardround.tables.table import Table
@@ -72,6 +72,7 @@ def aie_pairwise(
         refuse("--judge: a person cannot be asked here; use `wardround rate RUN RUN --scale pairwise`, then --people")
     if judge == "none" and not people:
         refuse("--judge none: name people's choices with --people")
+    writable(out)
     names, read = _read(doctors, leave_out)
     kept_out = [name.strip() for name in (closed or "").split(",") if name.strip()]
     if unknown := [name for name in kept_out if name not in names]:
@@ -96,7 +97,7 @@ def aie_pairwise(
         scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
         agreed = list(_agreement(_columns(told, scores), kept_out))
     if out is not None:
-        _write([*figures, *agreed], out)
+        write_drawn([*figures, *agreed], out)
     metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
     failures = [
@@ -116,9 +117,7 @@ def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[
     given += [(run.path, run.name) for run in find_runs([path for path in paths if path.is_dir()])]
     if len(given) < 2:
         refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
-    names = [name for _, name in given]
-    if len(set(names)) < len(names):  # one file twice: a doctor against itself
-        names = [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)]
+    names = distinct([name for _, name in given])
     read = read_files(reading_runs(read_aie, "aie"), [path for path, _ in given])
     return names, without(read, leave_out, lambda one: one.case)
 
@@ -234,17 +233,3 @@ def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
     title = "Outcomes, and what should not matter (0.5 is unbiased)"
     return ExtraTable(f"{title}: the {view}'s view" if several else title, header, rows)
-
-
-def _write(tables: Sequence[Table], folder: Path) -> None:
-    from wardround.tables.figures import draw_matrix, draw_win_rates
-    from wardround.tables.making import write_figure, write_table
-
-    try:
-        for table in tables:
-            write_table(table, folder)
-            if "5b" not in table.name:
-                draw = draw_win_rates if "figure-4" in table.name else draw_matrix
-                write_figure(table.name, draw(table), folder)
-    except OSError as error:
-        refuse(f"--out: cannot write {folder}: {error.strerror or error}")

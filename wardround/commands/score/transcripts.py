@@ -159,3 +159,8 @@ def names_of(files: Sequence[Path]) -> list[str]:
     """The files' names, with their folder's where two have the same."""
     stems = [file.stem for file in files]
     return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of which none is there twice: a file may stand beside itself."""
+    return [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)]

@@ -1,3 +1,4 @@
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,50 @@ def test_tables_of_actions_lengths_and_languages_are_printed(tmp_path: Path) -> 
     assert scores(out)["answered"]["DIAGNOSIS"]["share"] == 0.5 and scores(out)["metrics"]["DIAGNOSIS"]["n"] == 2
 
 
+def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.json", CHINESE[:rows]) for name, rows in (("gpt4", 2), ("glm", 1))]
+    told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out")
+    assert told.exit_code == 0, told.output
+    title, _, table = told.stdout.partition("AIE, Table 2)")
+    assert "Doctors in dialogue" in title and "64.00 ± 6.86" in table, "GPT-4 of the paper"
+    rows = {row["metric"]: row for row in csv.DictReader((tmp_path / "out" / "aie-table-2.csv").open())}
+    assert list(rows) == list(METRICS)
+    assert rows["AVG_TURN"]["gpt4"] == "4.00 ± 2.00" and rows["AVG_TURN"]["glm"] == "6.00"
+    actions = list(csv.DictReader((tmp_path / "out" / "aie-figure-6c.csv").open()))
+    assert [(row["run"], row["turn"]) for row in actions] == [
+        *(("gpt4", str(number)) for number in range(1, 7)),
+        *(("glm", str(number)) for number in range(1, 7)),
+    ]
+    assert (actions[1]["A-A-A"], actions[1]["A-B"], actions[2]["A-A-A"]) == ("0.5", "0.5", "1.0")
+
+
+def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_diagnosis(tmp_path: Path) -> None:
+    records = [
+        aie_data(
+            "I cough. He smokes.",
+            turn("O", "Hello", "I cough."),
+            turn("A-A-A", "Do you smoke?", "He smokes." if right else "No."),
+            id=number,
+            dataset=exam,
+            diagnosis="A" if right else "C",
+        )
+        for number, (exam, right) in enumerate([("MedQA", True), ("MedQA", False), ("MMLU", True), ("MMLU", False)])
+    ]
+    told = run("aie", write(tmp_path / "t.json", records), "--mcq", "offline")
+    assert told.exit_code == 0, told.output
+    found = told.stdout.partition("Both formats by examination")[2]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in found.splitlines() if "│" in line]
+    assert [(row[0], row[2], row[5]) for row in rows[:2]] == [("MedQA", "50.000", "2"), ("MMLU", "50.000", "2")]
+    beside = told.stdout.partition("Coverage with diagnosis")[2]
+    row = next(line for line in beside.splitlines() if "│ t " in line).split("│")
+    assert row[2].strip() == "1.000" and row[5].strip() == "4", "who told more was diagnosed"
+
+
 def test_each_files_language_is_its_own_in_paper_mode(tmp_path: Path) -> None:
     files = [write(tmp_path / "en.json", ENGLISH), write(tmp_path / "zh.json", CHINESE)]
     out = tmp_path / "out.json"
     result = run("aie", *files, "--mode", "paper", "--json", out)
-    assert result.exit_code == 0 and "Means of each file" in result.stdout and scores(out)["n"] == 4
+    assert result.exit_code == 0 and scores(out)["n"] == 4
     single = [
         score_aie((AieTranscript.model_validate(entry) for entry in data), "paper") for data in (ENGLISH, CHINESE)
     ]

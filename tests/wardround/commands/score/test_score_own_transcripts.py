@@ -1,5 +1,6 @@
 """Runs of ours wherever transcripts are read: paper mode, judges, recall, pairs, the chosen option, and as files."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from tests.support.commands import metrics, wardround
+from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import graded, write_run
 
 OPTIONS = {"A": "Tennis elbow", "B": "Gallstones with fever", "C": "Gout"}
@@ -59,15 +61,33 @@ def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alon
     assert "DIAGNOSIS" not in metrics(tmp_path / "s.json", "score", "aie", run, "--mode", "paper")
     found = metrics(tmp_path / "s.json", "score", "aie", run, "--diagnose", "offline")
     assert found["DIAGNOSIS"]["mean"] == 100
-    told = wardround("score", "aie", run, "--diagnose", "offline", "--each-round").stdout
-    rows = [line.split("│")[1:-1] for line in told.partition("As far as each round")[2].splitlines() if "│" in line]
-    assert [row[-1].strip() for row in rows[:3]] == ["0.000", "100.000", "100.000"], "the ultrasound told it"
+    out = tmp_path / "out"
+    told = wardround("score", "aie", run, "--diagnose", "offline", "--each-round", "--out", out)
+    assert told.exit_code == 0 and "As far as each round" in told.stdout, told.output
+    rows = list(csv.DictReader((out / "aie-figure-6d.csv").read_text("utf-8").splitlines()))
+    assert [float(row["DIAGNOSIS_mean"]) for row in rows] == [0, 100, 100], "the ultrasound told it"
+    assert [float(row["median"]) for row in rows] == [float(row["COVERAGE_mean"]) for row in rows]
+    assert {"aie-figure-6c.svg", "aie-figure-6d.svg", "aie-table-3.csv"} <= {file.name for file in out.iterdir()}
 
 
 def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
     assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
     assert wardround("score", "aie-pairwise", run, run).exit_code == 0
+
+
+def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_before_anybody_is_asked(
+    run: Path, tmp_path: Path
+) -> None:
+    told = wardround("score", "aie", run, "--each-round")
+    assert told.exit_code == 2 and "--diagnose" in told.stderr
+    (tmp_path / "file").write_text("")
+    with FakeServer() as server:
+        judge = f"openai:fake-model@{server.base_url}"
+        for arguments in (("aie", run, "--diagnose", judge), ("aie-pairwise", run, run, "--judge", judge)):
+            told = wardround("score", *arguments, "--out", tmp_path / "file")
+            assert told.exit_code == 2 and "--out: cannot write" in told.stderr, told.output
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,146 @@
+"""AIE's tables of doctors: Tables 2 and 3 beside the printed cells, actions and coverage by round (Figures 6c, 6d)."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cases.vocabulary import Language
+from scoring.aie.action_tables import action_shares
+from scoring.aie.metrics import METRICS, data_set_language, score_aie
+from scoring.aie.transcripts import ACTIONS, AieTranscript
+from scoring.metrics.samples import PERCENT, Definition, Samples, estimates
+from wardround.analysis.simulator_tests import tests_of_run
+from wardround.analysis.transcripts import transcripts_of
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.simulators import simulators_table
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+_LENGTHS = ("AVG_TURN", "AVG_LEN")
+Doctors = Mapping[str, Sequence[AieTranscript]]
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """The printed cells of Tables 2 and 3."""
+    file = Path(__file__).parents[1] / "analysis" / "published_aie.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Table 2 or 3 of runs, a column a run."""
+    doctors = _doctors(runs)
+    scores = {name: score_aie(records) for name, records in doctors.items()}
+    if not any(one.diagnosis for records in doctors.values() for one in records):
+        scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
+    return [paper_table(scores, language_of_all(doctors))]
+
+
+def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Figure 6c of runs."""
+    return [actions_table(_doctors(runs))]
+
+
+def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Figure 3a of the patients in the dialogues of runs, under actions that rules find in the doctor's words."""
+    played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
+    if not played:
+        raise DoesNotFitError("no run kept a dialogue with a reply")
+    return [simulators_table(played, "sound", beside=True)]
+
+
+def paper_table(scores: Mapping[str, Samples], language: Language, definition: Definition = "sound") -> Table:
+    """The ten metrics as AIE prints them, a row a metric and a column a doctor, the printed cells on the right.
+
+    Args:
+        scores: each doctor's values; DIAGNOSIS is left open where nobody chose an option.
+        language: of the records: Chinese ones stand beside Table 2 (HospitalCases), English beside Table 3.
+        definition: of ours.
+    """
+    table = [key for key in published() if key.startswith("Table")][language == "en"]
+    found = {
+        doctor: estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=_LENGTHS)
+        for doctor, samples in scores.items()
+    }
+    rows = []
+    for metric in METRICS:
+        row: dict[str, Any] = {"metric": metric}
+        for doctor, metrics in found.items():
+            one = metrics.get(metric)
+            mean, se = (None, None) if one is None else (one.mean, one.se)
+            row |= {doctor: _cell(mean, se), f"{doctor} mean": mean, f"{doctor} se": se}
+        for name, (mean, se) in zip(published()["doctors"], published()[table][metric], strict=True):
+            row |= {f"[{name}]": _cell(mean, se), f"[{name}] mean": mean, f"[{name}] se": se}
+        rows.append(row)
+    number, cases = table.removeprefix("Table ").split(", ")
+    columns = [
+        Column("metric", "Metric", key=True),
+        *(Column(doctor, doctor, f"Ours, {definition}") for doctor in scores),
+        *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in published()["doctors"]),
+    ]
+    notes = [
+        "Mean ± standard error; percent, but turns and length.",
+        f"AIE, Table {number}: as printed, of their doctors on {cases}.",
+    ]
+    return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)
+
+
+def actions_table(doctors: Doctors) -> Table:
+    """The share of each action at each turn, by doctor (AIE, figure 6c)."""
+    rows: list[dict[str, Any]] = []
+    for doctor, transcripts in doctors.items():
+        for one in action_shares(transcripts):
+            shares = {code: one.shares.get(code, 0.0) for code in ACTIONS}
+            rows.append({"run": doctor, "turn": one.turn, "dialogues": one.dialogues, **shares})
+    columns = [
+        Column("run", "Doctor", key=True),
+        Column("turn", "Turn", key=True),
+        Column("dialogues", "Dialogues"),
+        *(Column(code, f"{code} {action}") for code, action in ACTIONS.items() if any(row[code] for row in rows)),
+    ]
+    return Table("aie-figure-6c", "Share of actions by turn (AIE, Figure 6c)", columns, rows)
+
+
+def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[str, Any]:
+    """A doctor's dialogues as far as a round: coverage with its quartiles, and the share of right diagnoses."""
+    from statistics import quantiles
+
+    values = sorted(value for _, value in coverage["COVERAGE"])
+    cuts = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    spread = dict(zip(("lowest", "q1", "median", "q3", "highest"), (values[0], *cuts, values[-1]), strict=True))
+    found = estimates({name: coverage[name] for name in ("COVERAGE", "DIAGNOSIS")}, clustered=True, ends=PERCENT)
+    return {"doctor": doctor, "round": turn, "dialogues": len(values), "asked": asked, **measured(found), **spread}
+
+
+def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Coverage and diagnosis as far as each round (AIE, figure 6d)."""
+    columns = [
+        Column("doctor", "Doctor", key=True),
+        Column("round", "Round", key=True),
+        Column("dialogues", "Dialogues"),
+        Column("COVERAGE", "Coverage", mean=True, ends=PERCENT),
+        *(Column(name, name.capitalize(), "Coverage") for name in ("q1", "median", "q3")),
+        Column("DIAGNOSIS", "Diagnosis", mean=True, ends=PERCENT),
+        Column("asked", "Asked"),
+    ]
+    notes = ["A dialogue that has ended keeps what it had; only dialogues that go on are asked again."]
+    return Table("aie-figure-6d", "As far as each round (AIE, Figure 6d)", columns, rows, notes)
+
+
+def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
+    fitting = [run for run in runs if run.suite.name == "aie" and run.scored]
+    if not fitting:
+        raise DoesNotFitError("no run with dialogues is scored by suite aie")
+    return {run.name: [AieTranscript.model_validate(one) for one in transcripts_of(run.path, "aie")] for run in fitting}
+
+
+def language_of_all(doctors: Doctors) -> Language:
+    """The language of the records, which tells HospitalCases (Chinese) from MedicalExam."""
+    return data_set_language(one for transcripts in doctors.values() for one in transcripts)
+
+
+def _cell(mean: float | None, se: float | None) -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:.2f}" if se is None else f"{mean:.2f} ± {se:.2f}"
