@@ -80,6 +80,15 @@ def import_(
 @cases_app.command()
 def check(
     file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Also print how the cases are distributed, and write it there as CSV, LaTeX, SVG and PNG.",
+        ),
+    ] = None,
 ) -> None:
     """Name every problem of a case file, or sum up what it holds."""
     from cases import check_cases
@@ -89,6 +98,8 @@ def check(
         _report(problems)
         _fail(f"{_count(len(problems), 'problem')} in {file}")
     _print_summary(cases)
+    if out is not None:
+        _write_distribution(cases, out)
 
 
 @cases_app.command()
@@ -281,6 +292,21 @@ def _print_summary(cases: "list[Case]") -> None:
             table.add_row("" if number else name, value, str(count))
         table.add_section()
     _console().print(table)
+
+
+def _write_distribution(cases: "list[Case]", out: Path) -> None:
+    from wardround.tables.case_counts import case_counts, draw_case_counts
+    from wardround.tables.making import write_figure, write_table
+    from wardround.tables.terminal import print_table
+
+    table = case_counts(cases)
+    print_table(table)
+    try:
+        write_table(table, out)
+        write_figure(table.name, draw_case_counts(table), out)
+    except OSError as error:
+        _fail(f"cannot write {out}: {error}")
+    echo(f"Distribution: {out}")
 
 
 def _print_case(case: "Case", with_key: bool) -> None:

@@ -112,6 +112,9 @@ def read_sweep(
     variants = {name: _laid(settings) for name, settings in sweeping.variants.items()}
     given = {_place(key): value for key, value in overrides.items()}
     given |= {("models", role): spec for role, spec in (models or {}).items()}
+    if hits := [place for place in given if place[0] in Sweeping.model_fields]:
+        other = "; --models ROLE=SPEC and --set judges.default=SPEC go before it" if hits[0][0] == "fixed" else ""
+        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: stands in a file alone{other}")
     if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
         base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}

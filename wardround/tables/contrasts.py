@@ -12,6 +12,9 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import score_form
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
+# Where scores should go without one of the three characteristics: the arrows beside MedChain's settings (Table 4).
+EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
+
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """Every score of each such pair over the cases that both scored, with the paired difference.
@@ -43,6 +46,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             found = {**sides, "difference": tested[name].found.difference}
             about = {"setting": changed, "baseline": first.name, "run": run.name, "score": title}
             rows.append({**about, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
+            if setting in EXPECTED:
+                rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
         notes += [each for each in unlike([first, run]) if each not in notes]
     if not rows:
         raise DoesNotFitError("no two runs of one suite differ in one setting alone")
@@ -56,6 +61,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("p", "p", form=".3f"),
         Column("cases", "Cases"),
     ]
+    if any("expected" in row for row in rows):
+        columns.append(Column("expected", "As expected"))
+        notes.append("As expected: whether a mean moved as the paper expects without that characteristic (Table 4).")
     return [Table("contrasts", "What a setting changes", columns, rows, notes, "Paired differences by setting.")]
 
 
@@ -75,6 +83,12 @@ def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, Recor
             yield from ((setting, runs[first], runs[place]) for place in rest)
 
 
+def _as_expected(way: str, difference: float | None) -> str | None:
+    if difference is None:
+        return None
+    return f"{way}: {'yes' if (difference > 0) == (way == 'up') and difference else 'no'}"
+
+
 def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     for name, part in value.items():
         if isinstance(part, Mapping):
@@ -85,4 +99,7 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
 
 def _value(run: RecordedRun, setting: str) -> str:
     found = dict(_flat(run.experiment.identity)).get(setting)
+    room, _, name = setting.partition(".")
+    if found is None and room == "workflow":
+        found = getattr(run.experiment.context, name, None)
     return "by default" if found is None else str(found).lower() if isinstance(found, bool) else str(found)

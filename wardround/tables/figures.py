@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def draw_scores(table: Table) -> "Figure":
     names = table.frame["run"].tolist()
     down = math.ceil(len(scores) / _ACROSS)
     across = math.ceil(len(scores) / down)
-    figure, panels = _panels(down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True)
+    figure, panels = panels_of(down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True)
     for panel, score in zip(panels, scores, strict=False):
         panel.set_title(score.title, loc="left")
         panel.grid(axis="y", visible=False)
@@ -52,7 +53,7 @@ def draw_scores(table: Table) -> "Figure":
 def draw_consensus(table: Table) -> "Figure":
     """The share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
     rounds = {int(column.title): column.name for column in table.columns if column.name.startswith(AFTER)}
-    figure, (panel,) = _panels(1, 1, (4.8, 3.0))
+    figure, (panel,) = panels_of(1, 1, (4.8, 3.0))
     by_round = {number: table.points(name) for number, name in rounds.items()}
     for place, name in enumerate(table.frame["run"]):
         known = pd.DataFrame({number: found.loc[place] for number, found in by_round.items() if place in found.index}).T
@@ -70,7 +71,7 @@ def draw_error_propagation(table: Table) -> "Figure":
 
     stages = table.frame["stage"].unique()
     runs = table.frame.groupby("run", sort=False)
-    figure, (left, right) = _panels(1, 2, (8.6, 3.2))
+    figure, (left, right) = panels_of(1, 2, (8.6, 3.2))
     width = 0.8 / len(runs)
     accuracy = table.points("accuracy")
     for number, (name, rows) in enumerate(runs):
@@ -99,7 +100,7 @@ def draw_error_propagation(table: Table) -> "Figure":
 
 def draw_learning_curve(table: Table) -> "Figure":
     """The average of each fifth of the cases, and what it is above the first run's, a line per run."""
-    figure, panels = _panels(1, 2, (8.6, 3.2))
+    figure, panels = panels_of(1, 2, (8.6, 3.2))
     runs = table.frame.groupby("run", sort=False)
     for panel, (name, title) in zip(
         panels, {column.name: column.title for column in table.columns[-2:]}.items(), strict=True
@@ -119,7 +120,7 @@ def draw_simulators(table: Table) -> "Figure":
     metrics = [column for column in table.columns if column.mean]
     names = list(dict.fromkeys(table.frame["simulator"]))
     down = math.ceil(len(metrics) / 3)
-    figure, panels = _panels(down, 3, (9.6, 2.5 * down))
+    figure, panels = panels_of(down, 3, (9.6, 2.5 * down))
     of_rounds = table.frame[table.frame["round"].str.isdigit()]
     for panel, metric in zip(panels, metrics, strict=False):
         points = table.points(metric.name)
@@ -190,7 +191,7 @@ def draw_win_rates(table: Table) -> "Figure":
     """A panel for each who judged: the doctors' win rates, an aspect a group (AIE, Figure 4)."""
     aspects = [column for column in table.columns if column.mean]
     judged = table.frame.groupby("judged", sort=False)
-    figure, panels = _panels(1, len(judged), (5.2 * len(judged), 3.4), sharey=True)
+    figure, panels = panels_of(1, len(judged), (5.2 * len(judged), 3.4), sharey=True)
     for panel, (source, rows) in zip(panels, judged, strict=True):
         for number, (place, row) in enumerate(rows.iterrows()):
             beside = 0.1 * (number - (len(rows) - 1) / 2)
@@ -216,7 +217,7 @@ def draw_matrix(table: Table) -> "Figure":
     """Correlations as colours, -1 to 1 (AIE, Figure 5)."""
     names = [column.name for column in table.columns[1:]]
     size = 2.4 + 0.24 * len(names)
-    figure, (panel,) = _panels(1, 1, (size + 0.8, size))
+    figure, (panel,) = panels_of(1, 1, (size + 0.8, size))
     values = table.frame[names].astype(float).to_numpy()
     image = panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)
     panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
@@ -229,7 +230,7 @@ def draw_matrix(table: Table) -> "Figure":
 def draw_information(table: Table) -> "Figure":
     """A panel for each kind of information: what is known by round, a line per run (Med-PMC, Figure 4a)."""
     kinds = [column for column in table.columns if column.mean]
-    figure, panels = _panels(1, len(kinds), (9.0, 3.0), sharey=True)
+    figure, panels = panels_of(1, len(kinds), (9.0, 3.0), sharey=True)
     runs = table.frame.groupby("run", sort=False)
     for panel, kind in zip(panels, kinds, strict=True):
         points = table.points(kind.name)
@@ -264,13 +265,16 @@ def as_png(figure: "Figure") -> bytes:
     return picture.getvalue()
 
 
-def _panels(down: int, across: int, size: tuple[float, float], *, sharey: bool = False) -> "tuple[Figure, list[Axes]]":
+def panels_of(
+    down: int, across: int, size: tuple[float, float], *, sharey: bool = False, heights: Sequence[float] | None = None
+) -> "tuple[Figure, list[Axes]]":
+    """An empty figure of our look, its panels from left to right; ``heights`` are the rows' ratios."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(fname=_STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(down, across, sharey=sharey, squeeze=False)
+        panels = figure.subplots(down, across, sharey=sharey, squeeze=False, height_ratios=heights)
     return figure, list(panels.flat)
 
 

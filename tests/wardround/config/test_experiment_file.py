@@ -373,6 +373,12 @@ def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file
         read_sweep(file, {"workflow.feedback": "same_stage"})
 
 
+def test_what_stands_in_a_file_alone_is_refused_of_the_command_line_with_the_other_way(file: Path) -> None:
+    file.write_text("[fixed]\npatient = 'offline'", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"command line: fixed\.judges: stands in a file alone; --models ROLE"):
+        read_sweep(file, {"fixed.judges": "offline"})
+
+
 @pytest.mark.parametrize("text", ["name = '../x'\n[grid]\nseed = [1, 2]", "[variants.'..']", "[variants.tables]"])
 def test_a_name_that_is_no_directory_of_its_own_is_refused(file: Path, text: str) -> None:
     with pytest.raises(ConfigurationError, match="is no name for"):
