@@ -146,7 +146,7 @@ def draw_actions(table: Table) -> "Figure":
     doctors = table.frame.groupby("run", sort=False)
     down = math.ceil(len(doctors) / _ACROSS)
     across = min(len(doctors), _ACROSS)
-    figure, panels = _panels(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True)
+    figure, panels = panels_of(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True)
     shades = [*COLOURS, *("#999999", "#f0e442", "#882255")]
     for panel, (name, rows) in zip(panels, doctors, strict=False):
         panel.set_prop_cycle(cycler(color=shades))
@@ -169,7 +169,7 @@ def draw_rounds(table: Table) -> "Figure":
     doctors = table.frame.groupby("doctor", sort=False)
     down = math.ceil(len(doctors) / _ACROSS)
     across = min(len(doctors), _ACROSS)
-    figure, panels = _panels(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True)
+    figure, panels = panels_of(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True)
     points = table.points("DIAGNOSIS")
     for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=False)):
         turns = rows["round"].astype(int)
