@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph.graph.state import CompiledStateGraph
 
@@ -15,13 +15,16 @@ from graphs.dispute_resolution import graph as dispute_resolution
 from graphs.examination import graph as examination
 from graphs.history_taking import graph as history_taking
 from graphs.interview import graph as interview
+from graphs.one_stage import stage_by_itself
 from graphs.one_step import graph as one_step
+from graphs.patient_turn import patient_turn_of
 from graphs.patients.ai_hospital import graph as ai_hospital
 from graphs.patients.medpmc import graph as medpmc
 from graphs.patients.saps import graph as saps
 from graphs.reconstruction import graph as reconstruction
 from graphs.referral import graph as referral
 from graphs.treatment import graph as treatment
+from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import parts
 
@@ -45,18 +48,41 @@ GRAPHS: Mapping[str, Graph] = {
     "patients.medpmc": medpmc,
 }
 
-# Those that start from a case or a note, and so can be started by hand in Studio.
-SERVED = ("clinical_workflow", "clini_eval", "consultation", "dispute_resolution", "one_step", "reconstruction")
+# Those that start from a case, a note or a dialogue, and so can be started by hand in Studio.
+SERVED: Mapping[str, str] = {
+    "clinical_workflow": "One case through referral, history-taking, examination, diagnosis and treatment (MedChain).",
+    "clini_eval": "An interview judged: demonstrated, compared, given points (CliniChat). Starts from a dialogue.",
+    "consultation": "A doctor and any of the patients in one dialogue, then the doctor's report.",
+    "dispute_resolution": "Several interns consult, and a director settles what they dispute (AI Hospital).",
+    "one_step": "A report on the whole record at once: the upper bound of a consultation (AI Hospital).",
+    "reconstruction": "A note, or a case's, becomes an interview (CliniChat).",
+}
 
 
-def served() -> Mapping[str, Callable[[], Graph]]:
-    """What Studio lists, to be built when it is asked for: those of `SERVED`, and the workflow by each other strategy.
+class Served(NamedTuple):
+    """A graph that Studio lists, to be built when it is asked for."""
+
+    build: Callable[[], Graph]
+    description: str
+
+
+def served() -> Mapping[str, Served]:
+    """What Studio lists: those of `SERVED`, the workflow by each other strategy, each patient and each stage alone.
 
     ``langgraph.json`` names the same, without those of plug-ins.
     """
-    others = (name for name in STRATEGIES if name != "group")
-    by_others = {f"clinical_workflow_{name}": partial(clinical_workflow_by, name) for name in others}
-    return {name: partial(GRAPHS.__getitem__, name) for name in SERVED} | by_others
+    found = {name: Served(partial(GRAPHS.__getitem__, name), told) for name, told in SERVED.items()}
+    for name in STRATEGIES:
+        if name != "group":
+            told = f"The clinical workflow, every stage decided by the strategy {name!r}."
+            found[f"clinical_workflow_{name}"] = Served(partial(clinical_workflow_by, name), told)
+    for name in PATIENTS:
+        told = f"The patient {name!r} by itself: say something to it, and it replies; a thread is a dialogue."
+        found[f"patient_{name}"] = Served(partial(patient_turn_of, name), told)
+    for name in parts():
+        told = f"The stage {name!r} by itself, on what record and key say of all that comes before it."
+        found[f"stage_{name}"] = Served(partial(stage_by_itself, name), told)
+    return found
 
 
 def graph_by(name: str, strategy: str) -> Graph:

@@ -1,7 +1,7 @@
 """The contexts of the graphs: each has the settings that its graph obeys, and refuses what it would ignore."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -10,6 +10,7 @@ from cases.registry import nearest
 from llm import ModelSettings
 from llm.role import known_roles
 from nodes.context import Context, GraphContext
+from nodes.patients.systems import PATIENTS
 from nodes.settings import (
     CaseSettings,
     CollaborationSettings,
@@ -17,6 +18,7 @@ from nodes.settings import (
     DialogueSettings,
     GroupSettings,
     GrowthSettings,
+    PatientSettings,
     RecallSettings,
     ReconstructionSettings,
     SourceSettings,
@@ -151,6 +153,50 @@ class CliniEvalContext(_OwnContext):
     """How to judge an interview: models are all there is to set."""
 
     graph = "clini_eval"
+
+
+@cache
+def patient_context(system: str) -> type[_OwnContext]:
+    """The context of one turn with a patient system: its own settings, and no other system's."""
+    others = {name for each in PATIENTS.values() for name in each.settings} - set(PATIENTS[system].settings)
+
+    def of_this_patient(form: dict[str, Any], settings: type[ModelSettings]) -> None:
+        for name, field in settings.model_fields.items():
+            if field.default_factory is not None:
+                form["properties"][name]["default"] = field.get_default(call_default_factory=True)
+        for name in others & form["properties"].keys():
+            del form["properties"][name]
+
+    class PatientContext(_OwnContext, CaseSettings, PatientSettings):
+        __doc__ = f"How to talk with the patient {system!r}."
+        model_config = ConfigDict(json_schema_extra=of_this_patient)
+        graph = f"patient_{system}"
+
+        patient: Literal[system] = Field(system, description="Who answers.")  # type: ignore[valid-type]
+
+        @model_validator(mode="before")
+        @classmethod
+        def _this_one(cls, given: Any) -> Any:
+            return {"patient": system, **given} if isinstance(given, Mapping) else given
+
+    return PatientContext
+
+
+@cache
+def stage_context(part: str) -> type[_OwnContext]:
+    """The context of one part of the course: what its group obeys."""
+
+    class StageContext(_OwnContext, CaseSettings, GroupSettings, RecallSettings):
+        __doc__ = f"How to run the stage {part!r} by itself."
+        graph = f"stage_{part}"
+
+        @cached_property
+        def whole(self) -> Context:
+            """The settings as nodes read them: the record is read, and what earlier stages should have found."""
+            given = {name: getattr(self, name) for name in self.model_fields_set}
+            return Context.model_validate({**given, "interactive": False, "sequential": False})
+
+    return StageContext
 
 
 CONTEXTS: dict[str, type[_OwnContext]] = {

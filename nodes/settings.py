@@ -194,8 +194,8 @@ class TurnSettings(Settings):
     )
 
 
-class DialogueSettings(TurnSettings):
-    """The dialogue of doctor and patient."""
+class PatientSettings(Settings):
+    """The patient's side of a dialogue."""
 
     patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = Field(
         "medchain",
@@ -225,6 +225,35 @@ class DialogueSettings(TurnSettings):
         "answers without states.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor", "drawn"] = Field(
+        "record",
+        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
+        "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    actor: bool = Field(
+        True,
+        description="Med-PMC: say the patient's words in a persona's manner; if off, plainly.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    pictures_in_dialogue: Literal["consultation", "none", "report"] = Field(
+        "consultation",
+        description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+
+    @model_validator(mode="after")
+    def _obeyed_by_this_patient(self) -> Self:
+        for name in self.model_fields_set:
+            owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
+            if owners and name not in PATIENTS[self.patient].settings:
+                raise ValueError(f"{name} is no setting of patient {self.patient!r}; it needs {' or '.join(owners)}")
+        return self
+
+
+class DialogueSettings(TurnSettings, PatientSettings):
+    """The dialogue of doctor and patient."""
+
     doctor_knows: Literal["nothing", "complaint"] = Field(
         "nothing",
         description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "
@@ -253,22 +282,6 @@ class DialogueSettings(TurnSettings):
         description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
         json_schema_extra=_at("history_taking", "interview"),
     )
-    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor", "drawn"] = Field(
-        "record",
-        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
-        "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    actor: bool = Field(
-        True,
-        description="Med-PMC: say the patient's words in a persona's manner; if off, plainly.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
-    pictures_in_dialogue: Literal["consultation", "none", "report"] = Field(
-        "consultation",
-        description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
-        json_schema_extra=_at("history_taking", "interview"),
-    )
 
     @field_validator("example")
     @classmethod
@@ -276,14 +289,6 @@ class DialogueSettings(TurnSettings):
         if example:
             example_for(example, "en", True)
         return example
-
-    @model_validator(mode="after")
-    def _obeyed_by_this_patient(self) -> Self:
-        for name in self.model_fields_set:
-            owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
-            if owners and name not in PATIENTS[self.patient].settings:
-                raise ValueError(f"{name} is no setting of patient {self.patient!r}; it needs {' or '.join(owners)}")
-        return self
 
 
 class CollaborationSettings(SeatSettings):

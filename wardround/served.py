@@ -4,9 +4,10 @@ The server is a process of its own: what `wardround dev` was given comes through
 """
 
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import create_model, model_validator
+from pydantic import GetJsonSchemaHandler, create_model, model_validator
 
 from cases.files import builtin_folder
 from cases.pictures import only_pictures_in
@@ -17,6 +18,7 @@ from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
 from wardround.serving.allowed import REACHING, allowed
+from wardround.serving.editable import EditableGraph
 
 PROMPTS = "WARDROUND_PROMPTS"
 
@@ -32,13 +34,36 @@ from graphs.catalogue import Graph, served  # noqa: E402  their forms list what 
 class _Served(ModelSettings):
     """What a context is held to on a server: it may come from anybody, and names files, servers and models."""
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The form, in which models are chosen by role from what the server allows."""
+        form: dict[str, Any] = handler.resolve_ref_schema(handler(core_schema))
+        choice = {"type": "string", "examples" if allowed().any_of_a_server else "enum": allowed().choices}
+        asks: Any = getattr(cls, "asks", None)
+        settings: Any = cls()
+        asked = sorted(asks(settings.whole)) if asks else []
+        roles = ["default", *(key for key in asked if "." not in key and not key[-1].isdigit())]
+        by_role = {"properties": dict.fromkeys(roles, choice), "additionalProperties": choice}
+        form["properties"]["models"] |= by_role
+        return form
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_models_of_the_server(cls, given: Any) -> Any:
+        if not allowed().blocks or not isinstance(given, Mapping):
+            return given
+        return {**given, "model": {**allowed().blocks, **given.get("model", {})}}
+
     @model_validator(mode="after")
     def _only_what_the_server_allows(self) -> Self:
+        ours = list(allowed().blocks.values())
         for name in type(self).model_fields.keys() & set(REACHING):
             value = getattr(self, name)
             if value == type(self).model_fields[name].get_default(call_default_factory=True):
                 continue
-            named = [self.block(one).text for one in value.values()] if isinstance(value, dict) else [value]
+            named = [value]
+            if isinstance(value, dict):
+                named = [self.block(one).text for one in value.values() if self.block(one) not in ours]
             for one in named:
                 if not allowed().admits(name, one):
                     raise ValueError(
@@ -46,19 +71,23 @@ class _Served(ModelSettings):
                         f"`wardround dev --allow {name}={one}` lets runs use it"
                     )
         for name, block in self.model.items():
+            if block in ours:
+                continue
             if block.api_key_env or any("$" in value for value in block.headers.values()):
                 raise ValueError(f"model.{name}: a run on a server names no variables of its environment")
+            if block.batch:
+                raise ValueError(f"model.{name}: a run on a server names no file (batch)")
         return self
 
 
 def _served(graph: Graph) -> Any:
     """A graph whose context is held to what the server allows."""
     schema: Any = graph.context_schema
-    return graph.copy({"context_schema": create_model(schema.__name__, __base__=(_Served, schema))})
+    return EditableGraph.of(graph, create_model(schema.__name__, __base__=(_Served, schema)))
 
 
 only_pictures_in([builtin_folder(), EXAMPLES, *allowed().picture_folders])
 
-globals().update({name: _served(build()) for name, build in served().items()})
+globals().update({name: _served(one.build()) for name, one in served().items()})
 
 warm_up()  # a server may not wait for a disk within a run

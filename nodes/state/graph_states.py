@@ -3,6 +3,7 @@
 from cases import Case
 from cases.case import ExaminationRecord, PatientRecord
 from nodes.consultation.final_report import FinalReport
+from nodes.patients.address import AddressState
 from nodes.patients.ai_hospital.examiner import DeskState
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.patients.medpmc.personas import Profession
@@ -122,6 +123,10 @@ class InquiryState(PatientSideState, DeskState, total=False):
     """One question to the patient's side, and the reply."""
 
     asked: Person
+
+
+class PatientTurnState(AdmissionState, AddressState, PatientSideState, total=False):
+    """One turn with a patient."""
 
 
 class DisputeResolutionState(ConferenceState, PatientSideState, total=False):

@@ -16,6 +16,7 @@ from cases import load_cases
 from graphs.catalogue import served as served_graphs
 from graphs.contexts import ClinicalContext
 from llm import ModelSettings
+from tests.support.fake_server import FakeServer
 from tests.support.studio import ROOT, Server, serving
 from wardround.cli import app
 from wardround.commands.dev import served
@@ -31,8 +32,18 @@ COURSE = ["referral", "history_taking", "examination", "diagnosis", "treatment"]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("studio")) as running:
+def model() -> Iterator[FakeServer]:
+    with FakeServer() as answering:
+        yield answering
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, model: FakeServer) -> Iterator[Server]:
+    study = tmp_path_factory.mktemp("study") / "study.toml"
+    block = f'spec = "openai:small@{model.base_url}"\napi_key_env = "STUDY_KEY"\ntop_p = 0.5\n'
+    study.write_text(f'[models]\npatient = "lively"\n[model.lively]\n{block}', "utf-8")
+    folder = tmp_path_factory.mktemp("studio")
+    with serving(folder, "--experiment", str(study), setting={"STUDY_KEY": "sk-of-the-study"}) as running:
         yield running
 
 
@@ -65,8 +76,94 @@ def error_of(parts: list[Any]) -> str:
     return f"{data['error']}: {data['message']}"
 
 
-def test_every_graph_that_is_to_be_served_is_and_no_other(client: Any) -> None:
-    assert {assistant["graph_id"] for assistant in client.assistants.search(limit=100)} == set(served_graphs())
+def test_every_graph_that_is_to_be_served_is_and_no_other_each_with_a_description(client: Any) -> None:
+    found = {one["graph_id"]: one["description"] for one in client.assistants.search(limit=100)}
+    assert found == {name: graph.description for name, graph in served_graphs().items()}
+    assert {"patient_saps", "patient_medpmc", "stage_diagnosis"} <= found.keys()
+    assert len(set(found.values())) == len(found) and all(len(text) > 30 for text in found.values())
+
+
+def form_of(client: Any, graph: str) -> dict[str, Any]:
+    (assistant,) = client.assistants.search(graph_id=graph)
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+    return dict(schemas["context_schema"]["properties"])
+
+
+def test_a_form_has_the_settings_of_its_own_graph(client: Any) -> None:
+    saps, stage = form_of(client, "patient_saps"), form_of(client, "stage_diagnosis")
+    assert saps["patient"]["default"] == "saps" and "tracker" in saps
+    assert not saps.keys() & {"actor", "max_turns", "general_agents", "retrieval"}
+    assert "general_agents" in stage and not stage.keys() & {"patient", "max_turns", "strategy", "sequential"}
+
+
+def test_models_are_chosen_by_role_from_what_the_server_was_started_with(
+    client: Any, thread: str, model: FakeServer
+) -> None:
+    by_role = form_of(client, "patient_medpmc")["models"]["properties"]
+    assert by_role.keys() == {"default", "state_tracker", "response_generator", "technician", "actor", "memory_bank"}
+    assert all(field["enum"] == ["offline", "human", "lively"] for field in by_role.values())
+    said = {"case_id": "surgery-03", "words": "Where does it hurt?"}
+    context = {"models": {"response_generator": "lively"}}
+    client.runs.wait(thread, "patient_medpmc", input=said, context=context)
+    (asked, *_) = model.requests
+    assert asked.headers["authorization"] == "Bearer sk-of-the-study" and asked.body["top_p"] == 0.5
+    other = {"models": {"default": "lively"}, "model": {"lively": {"spec": "openai:other@http://127.0.0.1:9/v1"}}}
+    with pytest.raises(Exception, match="was not started with"):
+        client.runs.wait(thread, "patient_medpmc", input=said, context=other, raise_error=True)
+
+
+def test_a_patient_by_itself_keeps_the_dialogue_of_its_thread(client: Any, thread: str) -> None:
+    client.runs.wait(thread, "patient_saps", input={"case_id": "surgery-01", "words": "What brings you here?"})
+    values = client.runs.wait(thread, "patient_saps", input={"words": "Please have an ultrasound done."})
+    assert [turn["speaker"] for turn in values["dialogue"]] == ["doctor", "patient"] * 2
+    assert "gallbladder" in values["dialogue"][-1]["text"]
+    assert values["dialogue"][-1]["action"] is None and values["dialogue"][-2]["action"] == "Effective Advice"
+    with pytest.raises(Exception, match="the input needs `words`"):
+        client.runs.wait(thread, "patient_saps", input={"words": " "}, raise_error=True)
+
+
+SHORT = {
+    "retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "same_stage", "max_turns": 2,
+    "interns": 2, "max_rounds": 1, "talk_turns": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("graph", served_graphs())
+def test_a_course_can_be_forked_at_every_checkpoint_and_goes_on_to_its_end(
+    client: Any, thread: str, graph: str
+) -> None:
+    given: dict[str, Any] = {"case_id": "surgery-03"}
+    if graph == "clini_eval":
+        given = {"dialogue": client.runs.wait(thread, "reconstruction", input=given)["dialogue"]}
+        thread = str(client.threads.create()["thread_id"])
+    if graph.startswith("patient_"):
+        given |= {"words": "Please have an X-ray done."}
+    context = {name: value for name, value in SHORT.items() if name in form_of(client, graph)}
+    whole = client.runs.wait(thread, graph, input=given, context=context, raise_error=True)
+    history = client.threads.get_history(thread, limit=100)
+    begun = [state for state in history if state["next"] not in ([], ["__start__"])]
+    assert len(begun) >= 2
+    chosen = begun if graph == "clinical_workflow" else [begun[len(begun) // 2]]
+    for state in chosen:
+        edited = {name: value for name, value in state["values"].items() if name != "trace"}
+        place = client.threads.update_state(thread, edited, checkpoint=state["checkpoint"])["checkpoint"]
+        again = client.runs.wait(thread, graph, checkpoint=place, context=context, raise_error=True)
+        assert again.keys() == whole.keys(), state["next"]
+        assert client.threads.get_state(thread)["next"] == []
+        for name in whole.keys() - {"trace"}:
+            assert again[name] == whole[name], (name, state["next"])
+
+
+def test_what_is_edited_is_what_the_course_goes_on_from_and_nonsense_is_refused(client: Any, thread: str) -> None:
+    context = {**{name: SHORT[name] for name in ("retrieval", "general_agents", "feedback")}, "interactive": False}
+    client.runs.wait(thread, "clinical_workflow", input={"case_id": "surgery-03"}, context=context)
+    (state,) = [one for one in client.threads.get_history(thread, limit=100) if one["next"] == ["treatment"]]
+    told = {**state["values"]["diagnosis"], "names": ["Fracture of the wrist"]}
+    fork = client.threads.update_state(thread, {"diagnosis": told}, checkpoint=state["checkpoint"])["checkpoint"]
+    again = client.runs.wait(thread, "clinical_workflow", checkpoint=fork, context=context, raise_error=True)
+    assert again["follow_up"]["course"]["diagnosis"] == ["Fracture of the wrist"]
+    with pytest.raises(Exception, match="Input should be a valid array"):
+        client.threads.update_state(thread, {"diagnosis": {"names": 3}}, checkpoint=state["checkpoint"])
 
 
 def test_the_server_of_a_checkout_is_told_the_same_as_ours() -> None:
@@ -227,6 +324,18 @@ def test_pickled_runs_that_somebody_else_has_put_here_are_not_loaded(
         answer = CliRunner().invoke(app, ["dev", "--port", "0"])
         assert (answer.exit_code, len(started)) == ((2, 0) if place == "downloaded" else (0, 2))
         assert (".langgraph_api/ holds runs" in answer.stderr) is (place == "downloaded")
+
+
+@pytest.mark.parametrize("text", [None, "[models]\ndefualt = 'offline'\n"])
+def test_an_experiment_file_that_cannot_be_used_is_refused_before_the_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    monkeypatch.setattr("os.execv", lambda *_: pytest.fail("the server was started"))
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    if text:
+        (tmp_path / "study.toml").write_text(text, "utf-8")
+    answer = CliRunner().invoke(app, ["dev", "--port", "0", "--experiment", str(tmp_path / "study.toml")])
+    assert answer.exit_code == 2 and "study.toml" in answer.stderr and "Traceback" not in answer.output
 
 
 def test_a_port_in_use_is_refused() -> None:

@@ -49,13 +49,18 @@ def dev(
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="Let pages from there call the server, beside Studio's; may be repeated."),
     ] = None,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Offer the models of this experiment file, with its [model.NAME] blocks."),
+    ] = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
     """Serve the graphs to LangGraph Studio, on the loopback interface only; Ctrl-C stops the server.
 
-    Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use what is built in and
-    what --allow names. Finished and waiting runs are kept in .langgraph_api/ of the current directory.
+    Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use what is built in,
+    what --allow names, and the models of --experiment. Finished and waiting runs are kept in .langgraph_api/ of the
+    current directory.
     """
     import os
     import sys
@@ -67,6 +72,8 @@ def dev(
     from wardround.serving.allowed import VARIABLE as SERVER
 
     allowed = _allowed(allow or [], allow_origin or [], browser)
+    if experiment is not None:
+        allowed = _with_models_of(experiment, plugin or [], allowed)
     _own_state()
     free = _free(port)
     _brought(plugin or [])
@@ -90,7 +97,10 @@ def served(origins: list[str]) -> dict[str, object]:
 
     return {
         "dependencies": ["."],
-        "graphs": {name: f"wardround.served:{name}" for name in catalogue.served()},
+        "graphs": {
+            name: {"path": f"wardround.served:{name}", "description": one.description}
+            for name, one in catalogue.served().items()
+        },
         "env": {**UNTRACED, **SILENT},  # also for who starts LangGraph's own command in a clone
         "http": {
             "app": "wardround.serving.guard:app",
@@ -131,6 +141,22 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
     except ValidationError:
         refuse("WARDROUND_TOKEN: expected at least 16 letters, digits, - or _")
+
+
+def _with_models_of(file: Path, plugins: list[str], allowed: "Allowed") -> "Allowed":
+    """Let runs also name the models of an experiment file; their keys stay in this process's environment."""
+    from wardround.config.experiment import ConfigurationError
+    from wardround.config.experiment_file import read_sweep
+    from wardround.library import find_file
+
+    try:
+        runs = read_sweep(find_file(file), {}, {}, plugins).runs.values()
+    except ConfigurationError as error:
+        refuse(str(error))
+    blocks = {name: block for run in runs for name, block in run.context.model.items()}
+    named = {spec for run in runs for spec in {**run.models, **run.judges}.values()} - blocks.keys()
+    models = [*allowed.values.get("models", ()), *sorted(named)]
+    return allowed.model_copy(update={"blocks": blocks, "values": {**allowed.values, "models": tuple(models)}})
 
 
 def _brought(plugins: list[str]) -> None:

@@ -185,4 +185,4 @@ def known_names() -> "Mapping[str, Sequence[str]]":
     from nodes.strategies.registry import STRATEGIES
     from scoring.suite import SUITES
 
-    return {"Graphs": SERVED, "Suites": list(SUITES), "patient": list(PATIENTS), "strategy": list(STRATEGIES)}
+    return {"Graphs": list(SERVED), "Suites": list(SUITES), "patient": list(PATIENTS), "strategy": list(STRATEGIES)}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from llm.blocks import ModelBlocks
 from llm.errors import ModelSpecError
 from llm.specs import HUMAN, OFFLINE, ModelSpec
 
@@ -34,6 +35,7 @@ class Allowed(BaseModel):
     token: str = Field(default_factory=_new_token, min_length=16, pattern=r"[\w-]+$")
     origins: tuple[str, ...] = (STUDIO,)
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict, description="By setting, besides the default.")
+    blocks: ModelBlocks = Field(default_factory=dict, description="Models with parameters, which runs name.")
     open_page: bool = False
 
     def admits(self, setting: str, value: str) -> bool:
@@ -42,6 +44,16 @@ class Allowed(BaseModel):
         if setting == "models":
             return value in (OFFLINE, HUMAN) or any(_is_covered(value, entry) for entry in listed)
         return value in listed
+
+    @property
+    def choices(self) -> list[str]:
+        """What a form offers for a role: no more than runs may name, for servers of which any model may be named."""
+        return list(dict.fromkeys([OFFLINE, HUMAN, *self.blocks, *self.values.get("models", ())]))
+
+    @property
+    def any_of_a_server(self) -> bool:
+        """Whether a server's models are allowed whatever they are called."""
+        return any(ModelSpec.parse(entry).name == _EVERY_NAME for entry in self.values.get("models", ()))
 
     @property
     def picture_folders(self) -> list[str]:

@@ -1,0 +1,44 @@
+"""One part of the clinical workflow by itself, on what the record and the key say of all that comes before it."""
+
+from functools import cache, partial
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from graphs.asked_roles import keys_asked
+from graphs.clinical_workflow import part_by
+from graphs.contexts import stage_context
+from llm.tracing import UNTRACED
+from nodes.context import Context, context_of
+from nodes.state.graph_states import ClinicalInput, ClinicalState
+from nodes.workflow.admission import admit
+from nodes.workflow.case_retrieval import refine
+
+
+def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
+    """The symptom description is needed only where similar cases are recalled."""
+    return "with retrieval" if context_of(runtime).retrieval else "without"
+
+
+def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
+    """One part of the course as a graph that starts from a case."""
+    builder = StateGraph(ClinicalState, context_schema=stage_context(part), input_schema=ClinicalInput)
+    builder.add_node(admit)
+    builder.add_node(refine)
+    builder.add_node(part, part_by("group", part))
+
+    builder.add_edge(START, "admit")
+    builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": part})
+    builder.add_edge("refine", part)
+    builder.add_edge(part, END)
+    return builder
+
+
+@cache
+def stage_by_itself(part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph of one part of the course, compiled once."""
+    graph = build_one_stage(part).compile(name=f"Stage {part}").with_config(callbacks=UNTRACED)
+    stage_context(part).asks = partial(keys_asked, graph)
+    return graph

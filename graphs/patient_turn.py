@@ -1,0 +1,42 @@
+"""A patient by itself: what somebody says to it, and its reply; the next one on the same thread goes on from there."""
+
+from functools import cache, partial
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from graphs.asked_roles import keys_asked
+from graphs.contexts import patient_context
+from llm.tracing import UNTRACED
+from nodes.patients.address import AddressState, address
+from nodes.patients.systems import PATIENTS
+from nodes.state.graph_states import ClinicalInput, PatientTurnState
+from nodes.state.patient_side import PatientSideState
+from nodes.workflow.admission import admit
+
+
+class PatientTurnInput(ClinicalInput, AddressState, total=False):
+    """A case or the id of one, needed once a thread, and what is said."""
+
+
+def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
+    """One turn with a patient system, from a case and the words of whoever plays the doctor."""
+    builder = StateGraph(PatientTurnState, context_schema=patient_context(patient), input_schema=PatientTurnInput)
+    builder.add_node(admit.at(consultation=True))
+    builder.add_node(address)
+    builder.add_node("patient", PATIENTS[patient].graph, input_schema=PatientSideState)
+
+    builder.add_edge(START, "admit")
+    builder.add_edge("admit", "address")
+    builder.add_edge("address", "patient")
+    builder.add_edge("patient", END)
+    return builder
+
+
+@cache
+def patient_turn_of(patient: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph of one patient system, compiled once."""
+    graph = build_patient_turn(patient).compile(name=f"Patient {patient}").with_config(callbacks=UNTRACED)
+    patient_context(patient).asks = partial(keys_asked, graph)
+    return graph
