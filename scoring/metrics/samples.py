@@ -47,12 +47,17 @@ def estimates(
     }
 
 
+def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
+    """Each case's values."""
+    found: dict[str, list[float]] = {}
+    for case, value in values:
+        found.setdefault(case, []).append(value)
+    return found
+
+
 def case_means(values: Iterable[Sample]) -> dict[str, float]:
     """The mean of each case's values."""
-    by_case: dict[str, list[float]] = {}
-    for case, value in values:
-        by_case.setdefault(case, []).append(value)
-    return {case: sum(found) / len(found) for case, found in by_case.items()}
+    return {case: sum(found) / len(found) for case, found in by_case(values).items()}
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -10,14 +10,17 @@ from cases.vocabulary import Language
 from scoring.aie.action_tables import action_shares
 from scoring.aie.metrics import METRICS, data_set_language, score_aie
 from scoring.aie.transcripts import ACTIONS, AieTranscript
-from scoring.metrics.samples import PERCENT, Definition, Samples, estimates
+from scoring.metrics.comparison import holm, paired_difference
+from scoring.metrics.samples import PERCENT, Definition, Samples, by_case, estimates
+from scoring.metrics.statistics import Estimate
 from wardround.analysis.simulator_tests import tests_of_run
 from wardround.analysis.transcripts import transcripts_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.simulators import simulators_table
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, DoesNotFitError, Table, measured, stars
 
 _LENGTHS = ("AVG_TURN", "AVG_LEN")
+STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
 
@@ -63,13 +66,14 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         doctor: estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=_LENGTHS)
         for doctor, samples in scores.items()
     }
+    differs = _differs(scores)
     rows = []
     for metric in METRICS:
         row: dict[str, Any] = {"metric": metric}
         for doctor, metrics in found.items():
-            one = metrics.get(metric)
-            mean, se = (None, None) if one is None else (one.mean, one.se)
-            row |= {doctor: _cell(mean, se), f"{doctor} mean": mean, f"{doctor} se": se}
+            one, p = metrics.get(metric, Estimate(n=0)), differs.get((doctor, metric))
+            parts = {"mean": one.mean, "se": one.se, "n": one.n, "p": p}
+            row |= {doctor: _cell(one.mean, one.se) + stars(p), **{f"{doctor} {part}": parts[part] for part in parts}}
         for name, (mean, se) in zip(published()["doctors"], published()[table][metric], strict=True):
             row |= {f"[{name}]": _cell(mean, se), f"[{name}] mean": mean, f"[{name}] se": se}
         rows.append(row)
@@ -82,8 +86,22 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
     notes = [
         "Mean ± standard error; percent, but turns and length.",
         f"AIE, Table {number}: as printed, of their doctors on {cases}.",
+        *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
     return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)
+
+
+def _differs(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:
+    """The p of each doctor's metric beside the first doctor's, paired by case, by Holm over all of them."""
+    cases = {doctor: {name: by_case(of) for name, of in samples.items()} for doctor, samples in scores.items()}
+    (_, first), *others = cases.items()
+    return holm(
+        {
+            (doctor, metric): paired_difference(values, first[metric]).permutation_p
+            for doctor, samples in others
+            for metric, values in samples.items()
+        }
+    )
 
 
 def actions_table(doctors: Doctors) -> Table:

@@ -214,14 +214,14 @@ def draw_win_rates(table: Table) -> "Figure":
 
 
 def draw_matrix(table: Table) -> "Figure":
-    """Correlations as colours, -1 to 1 (AIE, Figure 5)."""
-    names = [column.name for column in table.columns[1:]]
+    """Correlations or shares as colours, -1 to 1 (AIE, Figures 3c and 5)."""
+    names, rows = [column.name for column in table.columns[1:]], table.frame[table.columns[0].name].tolist()
     size = 2.4 + 0.24 * len(names)
     figure, (panel,) = panels_of(1, 1, (size + 0.8, size))
     values = table.frame[names].astype(float).to_numpy()
     image = panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)
     panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    panel.set_yticks(range(len(names)), names, fontsize=7)
+    panel.set_yticks(range(len(rows)), rows, fontsize=7)
     panel.grid(visible=False)
     figure.colorbar(image, ax=panel, shrink=0.6)
     return figure

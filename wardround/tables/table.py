@@ -143,7 +143,7 @@ class Table:
             Shown(
                 _said(mean, column.form),
                 _interval(mean, low, high, column.form),
-                _stars(p),
+                stars(p),
                 kinds > 1 and ranks.get(place) == 1,
                 kinds > 2 and ranks.get(place) == 2,
             )
@@ -166,7 +166,8 @@ def _interval(mean: float | None, low: float | None, high: float | None, form: s
     return f"± {below}" if below == above else f"[{low:{form}}, {high:{form}}]"
 
 
-def _stars(p: float | None) -> str:
+def stars(p: float | None) -> str:
+    """What a p below 0.05 or 0.01 is marked with."""
     return next((mark for level, mark in _LEVELS if p is not None and p < level), "")
 
 

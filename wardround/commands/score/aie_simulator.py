@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import correlation
 from typing import Annotated, Literal
 
 import anyio
@@ -10,8 +11,8 @@ import typer
 
 from cases import Case
 from nodes.context import Context
-from scoring.aie.simulator import LENGTH, beside_people, confusion, keyword_precision, score_simulator
-from scoring.aie.transcripts import ACTIONS, SimulatorTest, read_simulator_tests
+from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, score_simulator
+from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, estimates
 from wardround.analysis.simulator_tests import (
@@ -30,6 +31,7 @@ from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_
 from wardround.store.recorded_run import find_runs
 from wardround.tables.simulators import ALL, simulators_table
 from wardround.tables.table import Table
+from wardround.tables.tracking import confusion_tables, tracking_table
 
 ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Print each round's row too.", show_default=False)]
 OutFolder = Annotated[
@@ -153,16 +155,21 @@ def _scores(
 ) -> Scores:
     """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
     tests = [test for records in named.values() for test in records]
-    matrix = confusion(tests)
-    codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
     tables = []
-    if matrix:
-        rows = [[code, *(str(row[other]) for other in codes)] for code, row in matrix.items()]
-        tables.append(ExtraTable("Tracked actions (columns) by people's (rows)", ["", *codes], rows))
     if suite == "aie-simulator" and (pairs := beside_people(tests, mode.value, acted)):
         found = {name: spearman(values) for name, values in pairs.items()}
-        rows = [[name, cell(one.rho), cell(one.p), str(one.n)] for name, one in found.items()]
-        tables.append(ExtraTable("Correlation with people, reply by reply (Spearman)", ["", "rho", "p", "n"], rows))
+        rows = [
+            [
+                name,
+                cell(one.rho),
+                cell(one.p),
+                cell(None if one.rho is None else correlation(*zip(*pairs[name], strict=True))),
+                str(one.n),
+            ]
+            for name, one in found.items()
+        ]
+        header = ["", "Spearman's rho", "p", "Pearson's r", "n"]
+        tables.append(ExtraTable("Correlation with people, reply by reply", header, rows))
     samples = score_simulator(tests, mode.value)
     told = list(notes)
     if mode is Mode.SOUND:
@@ -170,10 +177,11 @@ def _scores(
         told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
     metrics = estimates(samples, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,))
     figure = simulators_table(named, mode.value, beside=beside)
+    tracked = [*([] if (agreed := tracking_table(named)) is None else [agreed]), *confusion_tables(named)]
     if options.out is not None:
-        write_drawn([figure], options.out)
+        write_drawn([figure, *tracked], options.out)
     shown = figure if options.by else _over_rounds(figure)
-    return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown])
+    return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown, *tracked])
 
 
 def _over_rounds(table: Table) -> Table:

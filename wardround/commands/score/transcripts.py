@@ -9,7 +9,7 @@ import typer
 from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
-from scoring.metrics.samples import Sample, Samples, case_means, mean
+from scoring.metrics.samples import Sample, Samples, by_case, case_means, mean
 from scoring.records import Reading
 from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
@@ -101,14 +101,7 @@ def compared(
     samples: Samples, others: Samples, title: str = "Minus the other transcripts, paired by case"
 ) -> ExtraTable:
     """The differences to another run (or format), paired by case."""
-
-    def cases(values: Sequence[Sample]) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
-        for case, value in values:
-            found.setdefault(case, []).append(value)
-        return found
-
-    differences = {name: paired_difference(cases(values), cases(others[name])) for name, values in samples.items()}
+    differences = {name: paired_difference(by_case(values), by_case(others[name])) for name, values in samples.items()}
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
     for name, found in differences.items():

@@ -154,11 +154,52 @@ def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_
     files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
     told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out")
     assert told.exit_code == 0, told.output
-    csv = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
-    assert [line.split(",")[:2] for line in csv[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
+    rows = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
+    assert [line.split(",")[:2] for line in rows[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
     assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout
     assert "Round" not in run("aie-simulator", *files).stdout
     assert "no such case" in run("aie-simulator", *files, "--leave-out", "2").stderr
+
+
+def test_trackers_and_people_stand_in_one_table_with_kappa_and_a_matrix_each(tmp_path: Path) -> None:
+    labels = ["A-A-A", "A-B", "C", "D"] * 3
+
+    def played(name: str, tracked: list[str]) -> Path:
+        tests = [
+            {
+                "id": patient,
+                "raw_data": {"question": "咳嗽三天。"},
+                "patient_test": {
+                    str(turn): {label: {"human_state": label, "prediction": "好", "state_prediction": tracked[turn]}}
+                    for turn, label in enumerate(labels)
+                },
+            }
+            for patient in (1, 2, 3)
+        ]
+        return write(tmp_path / name, tests)
+
+    files = [played("people.json", labels), played("always_c.json", ["C"] * 12)]
+    told = run("aie-simulator", *files, "--out", tmp_path / "out")
+    assert told.exit_code == 0, told.output
+    people, constant = csv.DictReader((tmp_path / "out" / "aie-figure-3c.csv").open())
+    assert (people["accuracy_mean"], people["kappa_mean"], people["n"]) == ("100.0", "1.0", "36")
+    assert (constant["accuracy_mean"], constant["kappa_mean"]) == ("25.0", "0.0"), "a constant is no tracker"
+    rows = list(csv.DictReader((tmp_path / "out" / "aie-figure-3c-always_c.csv").open()))
+    assert {row["label"]: row["C"] for row in rows} == dict.fromkeys(("A-A-A", "A-B", "C", "D"), "1.0")
+    assert (tmp_path / "out" / "aie-figure-3c-people.svg").stat().st_size > 1000
+
+
+def test_a_doctor_that_differs_from_the_first_is_marked(tmp_path: Path) -> None:
+    def doctor(name: str, questions: int) -> Path:
+        asked = [turn("A-A-A", "Do you smoke?", "Yes.")] * questions
+        records = [aie_data("He smokes.", turn("O", "Hello", "I cough."), *asked, id=case) for case in range(12)]
+        return write(tmp_path / name, records)
+
+    told = run("aie", doctor("a.json", 1), doctor("b.json", 4), "--out", tmp_path / "out")
+    assert "differs from a with p" in told.stdout
+    rows = {row["metric"]: row for row in csv.DictReader((tmp_path / "out" / "aie-table-3.csv").open())}
+    assert rows["AVG_TURN"]["b"] == "5.00 ± 0.00**" and rows["AVG_TURN"]["a"] == "2.00 ± 0.00"
+    assert rows["COVERAGE"]["b"].endswith("0.00") and rows["AVG_TURN"]["b n"] == "12"
 
 
 def test_cases_are_left_out_of_the_doctors_metrics(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Tracked actions beside people's labels: agreement by simulator, and which is taken for which (AIE, Figure 3c)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from scoring.aie.simulator import confusion, replies
+from scoring.aie.transcripts import ACTIONS, SimulatorTest
+from scoring.metrics.samples import PERCENT
+from scoring.metrics.statistics import estimate
+from scoring.panel import cohen_kappa
+from wardround.rating.agreement import resampled_interval
+from wardround.tables.table import Column, Table, measured
+
+
+def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | None:
+    """How far each simulator's (or person's) actions are those of the labels; None if nobody tracked any."""
+    rows: list[dict[str, Any]] = []
+    for name, tests in played.items():
+        labelled: dict[str, list[tuple[str, str]]] = {}
+        for reply in replies(tests):
+            if reply.tracked is not None:
+                labelled.setdefault(reply.test, []).append((reply.action, reply.tracked))
+        if not labelled:
+            continue
+        right = {test: [100.0 * (one == other) for one, other in pairs] for test, pairs in labelled.items()}
+        cases = [test for test, values in right.items() for _ in values]
+        found = estimate(chain(*right.values()), cases, ends=PERCENT)
+        low, high = resampled_interval(
+            list(labelled.values()), lambda drawn: cohen_kappa(list(chain(*drawn)))
+        ) or (None, None)  # fmt: skip
+        kappa = {"kappa_mean": cohen_kappa(list(chain(*labelled.values()))), "kappa_low": low, "kappa_high": high}
+        rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
+    columns = [
+        Column("simulator", "Simulator", key=True),
+        Column("accuracy", "As people labelled it", mean=True, ends=PERCENT),
+        Column("kappa", "Cohen's kappa", mean=True),
+        Column("n", "Questions"),
+    ]
+    notes = ["Percent, but kappa. Intervals: 95 %, over patients; kappa's by resampling them."]
+    return (
+        Table("aie-figure-3c", "Tracked actions beside people's (AIE, Figure 3c)", columns, rows, notes)
+        if rows
+        else None
+    )
+
+
+def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Table]:
+    """Of each simulator's tracked actions: shares of a label's questions, a row a label and a column an action."""
+    tables = []
+    for name, tests in played.items():
+        if matrix := confusion(tests):
+            codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
+            rows = [
+                {"label": code, **{other: matrix[code][other] / matrix[code].total() for other in codes}}
+                for code in codes
+                if code in matrix
+            ]
+            columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
+            title = f"Tracked actions (columns) by people's (rows): {name}"
+            tables.append(Table(f"aie-figure-3c-{name.replace('/', '-')}", title, columns, rows))
+    return tables
