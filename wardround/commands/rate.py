@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def rate(
     runs: Runs,
     scale: Annotated[
-        Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise"],
+        Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"],
         typer.Option(
             help="What is asked: the parts of the report (mvme), aspects of the consultation, points of the "
-            "interview (clini_eval), or which of two runs is better."
+            "interview (clini_eval), which of two runs is better (pairwise), or what led to a diagnosis graded D."
         ),
     ] = "mvme",
     marks: Annotated[

@@ -11,6 +11,7 @@ from scoring.metrics.statistics import estimate
 from scoring.panel import alpha
 from wardround.rating.items import Key
 from wardround.rating.marks import Mark
+from wardround.rating.misdiagnoses import sorted_by_people
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, Table, measured
@@ -24,6 +25,9 @@ Votes = Mapping[Key, Mapping[str, float]]  # of one question: by item, each rate
 def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
     """What the judgements of one scale come to: means, agreement, correlation with scores, and what to read again."""
     votes = votes_of(runs, scale, marks)
+    if scale == "misdiagnosis":  # kinds, of which there is no mean
+        made = [sorted_by_people(runs, votes), disagreements(votes)]
+        return [table for table in made if table.rows]
     made = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
     made += [_beside_scores(runs, scale, votes), disagreements(votes)]
     return [table for table in made if table.rows]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from cases import Case
+from scoring.mvme.grades import LOWEST, SCORES
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.scales import Name
 from wardround.report.case_sections import pairs_of
@@ -51,7 +52,7 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
         ConfigurationError: the runs hold nothing that this scale can judge, or their cases have changed.
         CaseFileError: a case file cannot be read.
     """
-    found = [dict(_shown(run)) for run in runs]
+    found = [dict(_shown(run, scale)) for run in runs]
     items = []
     if scale == "pairwise":
         if len(runs) < 2:
@@ -65,7 +66,8 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
             items += [Item((run.name, "", *place), run.cases[place[0]], (one,)) for place, one in shown.items()]
     if not items:
         raise ConfigurationError(
-            f"--scale {scale}: {', '.join(run.name for run in runs)}: no dialogue or report to judge"
+            f"--scale {scale}: {', '.join(run.name for run in runs)}: no "
+            + ("diagnosis graded D (suite mvme)" if scale == "misdiagnosis" else "dialogue or report to judge")
         )
     return sorted(items, key=lambda item: item.key)
 
@@ -75,9 +77,10 @@ def order_for(rater: str, items: Sequence[Item]) -> list[Item]:
     return sorted(items, key=lambda item: _drawn(rater, item.key, "order"))
 
 
-def _shown(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Shown]]:
+def _shown(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, int], Shown]]:
     for result in run.each_answered():
-        if result.answers is not None and result.scored:
+        wrong = run.suite.name == "mvme" and result.scores.get("diagnosis") == SCORES[LOWEST]
+        if result.answers is not None and result.scored and (wrong or scale != "misdiagnosis"):
             shown = _as_shown(run, result)
             if shown.dialogue or any(shown.report.values()):
                 yield result.key, shown

@@ -7,7 +7,7 @@ from cases.vocabulary import Language
 from prompts import load_words
 from scoring.clini_eval.points import LEAVES
 
-Name = Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "medchain_cases", "ai_hospital_cases"]
+Name = Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis", "medchain_cases", "ai_hospital_cases"]
 _LOWEST = {"pairwise": -1}  # first better is -1, second better 1; all other scales begin at 1
 
 
@@ -62,7 +62,8 @@ def scale_of(name: Name, language: Language) -> Scale:
     ``mvme``: the five parts of the report, 1 to 4 (AI Hospital, section 3.2). ``medpmc``: five aspects, 1 to 5
     (Med-PMC, section 4). ``clini_eval``: 34 numbers that sum to 100 (CliniChat, table 6). ``pairwise``: AIE's
     two views with five aspects each (sections 2.4 and 4.4.3), -1 where the first is better, 0, or 1. ``aie``: the same
-    aspects of one consultation, 1 to 5, which AIE has not: it asked people for pairs alone. ``medchain_cases`` and
+    aspects of one consultation, 1 to 5, which AIE has not: it asked people for pairs alone. ``misdiagnosis``: what led
+    to a diagnosis graded D, one of three types (AI Hospital, section 6.4). ``medchain_cases`` and
     ``ai_hospital_cases`` ask about a case itself, 2 for yes and 1 for no (MedChain, section 3.1; AI Hospital, 3.3).
     """
     words = load_words("rating/words", language)["scales"][name]

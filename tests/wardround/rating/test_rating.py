@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
-from tests.support.recorded_runs import ENGLISH, graded, write_run
+from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.agreement import tables_of
@@ -26,7 +26,7 @@ from wardround.rating.scales import Name, scale_of
 from wardround.rating.server import Rating
 from wardround.store.recorded_run import RecordedRun, find_runs
 
-SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise"]
+SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
 HOSTILE = "<script>alert('one')</script>"
 
 
@@ -72,7 +72,8 @@ def test_both_languages_ask_the_same_and_take_the_same_answers(name: Name) -> No
     english, chinese = scale_of(name, "en"), scale_of(name, "zh")
     asked = [(question.key, [choice.value for choice in question.choices]) for question in english.questions]
     assert asked == [(question.key, [choice.value for choice in question.choices]) for question in chinese.questions]
-    assert len({question.key for question in english.questions}) == len(english.questions) >= 5
+    assert len({question.key for question in english.questions}) == len(english.questions)
+    assert len(english.questions) >= (1 if name == "misdiagnosis" else 5)
     assert all(choice.text for question in chinese.questions for choice in question.choices)
 
 
@@ -273,3 +274,21 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> Non
     ):
         told = CliRunner().invoke(app, ["rate", *arguments, "--no-browser"])
         assert told.exit_code == 2 and reason in told.output
+
+
+def test_people_sort_the_diagnoses_graded_lowest_and_are_held_against_the_judge(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one", grade=1.0)
+    said = call("scoring/misdiagnosis_judge", "misdiagnosis_judge", answer={"reason": "", "type": "wrong_judgement"})
+    for result in run.results:
+        run.trace_file(result).write_text(said.model_dump_json() + "\n", "utf-8")
+    assert len(items_of([run], "misdiagnosis")) == 2
+    with pytest.raises(ConfigurationError, match="no diagnosis graded D"):
+        items_of([consulted(tmp_path / "two", grade=2.0)], "misdiagnosis")
+    first, second = (result.case_id for result in run.results)
+    marks = [mark("Ann", "type", 3, first, "misdiagnosis"), mark("Ann", "type", 1, second, "misdiagnosis")]
+    marks += [mark("Bob", "type", 3, one, "misdiagnosis") for one in (first, second)]
+    people, apart = tables_of([run], "misdiagnosis", marks)
+    ann, bob, judge = people.rows
+    assert (ann["omitted_examination"], ann["wrong_judgement"], ann["alike"], ann["both"]) == (1, 1, 0.5, 2)
+    assert bob["alike"] == 1 and (judge["who"], judge["wrong_judgement"]) == ("(the judge)", 2)
+    assert [row["case"] for row in apart.rows] == [second]

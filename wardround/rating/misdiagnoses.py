@@ -1,0 +1,52 @@
+"""People say what led to wrong diagnoses, beside what the judge said (AI Hospital, section 6.4 and Table 5)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.metrics.samples import mean
+from scoring.mvme.judges import ERROR_TYPES
+from scoring.panel import cohen_kappa
+from wardround.rating.items import Key
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.error_types import TITLES, error_type
+from wardround.tables.table import Column, Table
+
+QUESTION = "type"  # the scale's one; its values count up the types from 1
+
+
+def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> Table:
+    """Each person's numbers by type, and the judge's of the same reports; kappa is of a person with the judge.
+
+    What a person has marked and the judge has not sorted counts for the person alone.
+    """
+    by_item = votes.get(QUESTION, {})
+    judged = {
+        (run.name, "", *result.key): error_type(run, result) for run in runs for result in run.scored
+        if (run.name, "", *result.key) in by_item
+    }  # fmt: skip
+    raters = sorted({rater for values in by_item.values() for rater in values})
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        own = {item: values for item, values in by_item.items() if item[0] == run.name}
+        for rater in raters:
+            said: dict[Key, str] = {
+                item: ERROR_TYPES[values[rater] - 1] for item, values in own.items() if rater in values
+            }
+            both = [(one, other) for item, one in said.items() if (other := judged.get(item))]
+            counts, alike = Counter(said.values()), mean([float(one == other) for one, other in both])
+            row: dict[str, Any] = {"run": run.name, "who": rater, **{name: counts[name] for name in ERROR_TYPES}}
+            rows += [{**row, "alike": alike, "kappa": cohen_kappa(both), "both": len(both)}] if said else []
+        if own:
+            counts = Counter(found for item in own if (found := judged.get(item)))
+            rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("who", "Who", key=True),
+        *(Column(name, title, "Number") for name, title in TITLES.items()),
+        Column("alike", "Same", "With the judge", ".3f"),
+        Column("kappa", "Cohen's kappa", "With the judge", ".3f"),
+        Column("both", "Sorted by both", "With the judge"),
+    ]
+    note = "Reports whose diagnosis is graded D, as far as people have marked them."
+    return Table("misdiagnoses", "Wrong diagnoses as people sort them", columns, rows, [note])
