@@ -110,3 +110,25 @@ def test_prompts_under_a_name_that_nobody_reads_are_refused_with_the_nearest_rig
     told = run("wardround run --prompts mine --out own", tmp_path, expected=2).stderr
     assert "mine: en/medchain/genral.md is the place of no prompt: did you mean 'medchain/general.md'?" in told
     assert told.count("\n") == 1 and not (tmp_path / "own").exists()
+
+
+def test_each_link_of_the_clinichat_chain_is_a_command_with_the_options_that_it_has(tmp_path: Path) -> None:
+    from typer.main import get_command
+
+    from wardround.cli import app
+    from wardround.config.experiment_file import read_sweep
+
+    text = (ROOT / "examples" / "clinichat_chain.sh").read_text("utf-8")
+    named = {"notes": "builtin", "base": str(tmp_path), "cases": "builtin", "out": str(tmp_path), "spec": "offline"}
+    text = re.sub(r"\$\(realpath [^)]*\)", str(tmp_path), re.sub(r"\$\{\w+:-\}", "", text))
+    text = re.sub(r"\$(\w+)", lambda found: named[found[1]], re.sub(r" \|\| .*", "", text.partition("mkdir")[2]))
+    links = [shlex.split(line) for line in text.splitlines() if line.startswith("wardround ")]
+    assert [words[1] for words in links] == ["reconstruct", "tune", "run", "compare"]
+    commands: Any = get_command(app)
+    for _, name, *arguments in links:
+        command = commands.get_command(None, name)
+        assert command.make_context(name, arguments).params
+    (tmp_path / "tuned").mkdir()
+    table = tmp_path / "interviews.toml"
+    table.write_text(re.search(r"<<END\n(.*?)^END$", text, re.S | re.M)[1], "utf-8")  # type: ignore[index]
+    assert set(read_sweep(table, {}, {}).runs) == {"base", "tuned"}

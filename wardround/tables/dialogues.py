@@ -1,8 +1,9 @@
-"""How long dialogues were, and how often examinations were asked for (AI Hospital, #QA and #Test of Table 4)."""
+"""How long dialogues were and what was done when: examinations (AI Hospital, Table 4), diagnosis (CliniChat, 4.3)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
+from nodes.patients.clinichat import DIAGNOSING, Occasion
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import estimate
 from scoring.mvme.replies import exchanges
@@ -12,6 +13,8 @@ from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """The answered turns of the doctors and the requests at the examiner's desk, in all and in a dialogue.
+
+    With CliniChat's patient, who tells what each turn of the doctor is, also the turns before and after the diagnosis.
 
     Raises:
         DoesNotFitError: no run kept a dialogue.
@@ -47,4 +50,45 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "Of several doctors the dialogue of the first; relevance, consistency and accuracy of the replies: "
         "`wardround score replies RUN`.",
     ]
-    return [Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")]
+    made = Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")
+    return [made, *_phases(runs)]
+
+
+def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The doctor's turns before a disease is first named, and from then on."""
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        found = [
+            (result.case_id, [turn.action for turn in result.answers.dialogue if turn.speaker == "doctor"])
+            for result in run.each_answered()
+            if isinstance(result.answers, ConsultationAnswers)
+        ]
+        if not any(action in get_args(Occasion) for _, turns in found for action in turns):
+            continue
+        names = [name for name, _ in found]
+        parts = [_parted(turns) for _, turns in found]
+        named = [(name, float(before + 1)) for name, (before, after) in zip(names, parts, strict=True) if after]
+        means = {
+            "before": estimate((float(before) for before, _ in parts), names),
+            "after": estimate((float(after) for _, after in parts), names),
+            "first": estimate((turn for _, turn in named), [name for name, _ in named]),
+            "named": estimate((float(after > 0) for _, after in parts), names, ends=(0.0, 1.0)),
+        }
+        rows.append({"run": run.name, "dialogues": len(found), **measured(means)})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("dialogues", "Dialogues"),
+        Column("before", "Before", "Turns", mean=True),
+        Column("after", "From then on", "Turns", mean=True),
+        Column("first", "Turn", "Disease first named", mean=True),
+        Column("named", "Dialogues", "Disease first named", form=".3f", mean=True),
+    ]
+    notes = ["Before, from then on: the doctor's turns until one names a suspected disease; all, if none does."]
+    caption = "Turns of the doctor before and after a disease was first named."
+    return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
+
+
+def _parted(actions: Sequence[str | None]) -> tuple[int, int]:
+    """How many turns stand before the first that names or explains a disease, and how many from it on."""
+    first = next((place for place, action in enumerate(actions) if action in DIAGNOSING), len(actions))
+    return first, len(actions) - first

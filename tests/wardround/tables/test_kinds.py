@@ -312,6 +312,20 @@ def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_ha
     assert (row["dialogues"], row["pairs"], row["tests"]) == (1, 2, 1)
 
 
+def test_turns_are_counted_until_a_disease_is_named_where_the_patient_tells_what_each_turn_was(tmp_path: Path) -> None:
+    def dialogue(*actions: str) -> dict[str, list[dict[str, str]]]:
+        turns = [{"speaker": "doctor", "text": "Well?", "action": action} for action in actions]
+        return {"dialogue": [one for turn in turns for one in (turn, {"speaker": "patient", "text": "Oh."})]}
+
+    early = dialogue("opening", "suspected_disease", "differential", "confirmatory_tests")
+    never = dialogue("opening", "other", "results", "other", "other")
+    results = [graded("a", answers=early), graded("b", answers=never)]
+    _, table = dialogues.build(find_runs([write_run(tmp_path / "run", results)]))
+    (row,) = table.rows
+    assert (row["before_mean"], row["after_mean"]) == (3.0, 1.5)
+    assert (row["first_mean"], row["named_mean"]) == (2.0, 0.5)
+
+
 @pytest.mark.slow
 def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> None:
     from cases import load_cases
