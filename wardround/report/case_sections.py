@@ -1,11 +1,14 @@
 """One case of a run in full: dialogue, decisions, judged answers, errors."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from cases import Case
+from cases.pictures import PictureError
 from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm.trace import Call, Trace
 from nodes.state.collaboration import Collaboration
@@ -16,11 +19,13 @@ from scoring.metrics.set_overlap import canonical_items
 from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.report.course import Passage, Said, passages_of, said_in
+from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
 from wardround.store.traces import read_trace
 
 _LONGEST = 2_000  # characters of one answer
+_LONGEST_SIDE = 480  # pixels of a picture
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class CaseSection:
         orders: the examinations that were ordered, beside the key's.
         collaboration: how several doctors came to one report.
         case: what it was about; None if the case file is not there any more.
+        pictures: of the case's pictures those that were handed over, small, by file.
     """
 
     anchor: str
@@ -50,6 +56,7 @@ class CaseSection:
     orders: "Orders | None"
     collaboration: Collaboration | None
     case: Case | None
+    pictures: Mapping[str, str]
 
 
 class Orders(NamedTuple):
@@ -64,17 +71,19 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
     """The section of a case; without its key if the case file is not there any more."""
     file = run.trace_file(result)
     trace, answers = read_trace(file), result.answers
+    dialogue = said_in(answers, lambda: trace)
     return CaseSection(
         anchor=anchor,
         result=result,
         file=file.name,
         trace=trace,
-        dialogue=said_in(answers, lambda: trace),
+        dialogue=dialogue,
         judged=list(_judged(run, result, case, _analyses(trace.calls))),
         passages=passages_of(result, trace.calls),
         orders=_orders(answers, case),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
         case=case,
+        pictures=_pictures(case, {file for said in dialogue for file in said.files}),
     )
 
 
@@ -82,6 +91,19 @@ def in_brief(answer: Any) -> str:
     """An answer as text, the beginning of a long one; all of it stands in the trace file."""
     text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
+
+
+def _pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
+    """Pictures of the case as addresses; a record may name any file, and what is none of the case's stays unread."""
+    shown: dict[str, str] = {}
+    if case is None or not handed_over:
+        return shown
+    for image in case.examinations.images:
+        of_case = Path(image.file).parts
+        with suppress(PictureError):
+            small = as_data(Path(case.folder) / image.file, _LONGEST_SIDE)
+            shown |= {name: small for name in handed_over if Path(name).parts[-len(of_case) :] == of_case}
+    return shown
 
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:

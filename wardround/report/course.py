@@ -28,6 +28,7 @@ class Said:
         facts: what of the records was released for these words.
         plain: the words before a persona put them in its own.
         pictures: the examinations whose pictures were handed over.
+        files: those pictures.
     """
 
     speaker: str
@@ -36,6 +37,7 @@ class Said:
     facts: Sequence[str] = ()
     plain: str = ""
     pictures: Sequence[str] = ()
+    files: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
                 turn.facts,
                 turn.plain,
                 [picture.item for picture in turn.pictures],
+                [picture.file for picture in turn.pictures],
             )
             for turn in answers.dialogue
         ]

@@ -1,6 +1,7 @@
 """A page for people at this machine: served on the loopback interface, to whoever has the address with its token."""
 
 import base64
+import io
 import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -93,11 +94,30 @@ class GuardedHandler(BaseHTTPRequestHandler):
         """Say nothing: the address holds the token."""
 
 
-def as_data(file: str | Path) -> str:
+def as_data(file: str | Path, longest: int | None = None) -> str:
     """A picture as an address that holds it.
+
+    Args:
+        file: the picture.
+        longest: the most pixels of its longer side; a larger picture is held as a small copy.
 
     Raises:
         PictureError: it cannot be read, or is none.
     """
     content, mime = read_picture(file)
+    if longest is not None:
+        content, mime = _small(content, mime, longest)
     return f"data:{mime};base64,{base64.b64encode(content).decode()}"
+
+
+def _small(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
+    from PIL import Image as Raster
+
+    with Raster.open(io.BytesIO(content)) as raster:
+        if max(raster.size) <= longest:
+            return content, mime
+        copy = raster.convert("RGB")
+        copy.thumbnail((longest, longest))
+    small = io.BytesIO()
+    copy.save(small, "JPEG", quality=80)
+    return small.getvalue(), "image/jpeg"

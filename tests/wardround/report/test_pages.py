@@ -71,6 +71,31 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
+def test_a_picture_is_shown_small_at_the_turn_that_handed_it_over_and_no_file_that_is_none_of_the_case(
+    tmp_path: Path,
+) -> None:
+    from PIL import Image as Raster
+
+    case = next(case for case in load_cases("builtin") if case.split == "test" and case.examinations.images)
+    image = case.examinations.images[0].model_copy(update={"file": "seen.png"})
+    examinations = case.examinations.model_copy(update={"images": [image]})
+    (tmp_path / "cases.jsonl").write_text(
+        case.model_copy(update={"examinations": examinations}).model_dump_json() + "\n"
+    )
+    for name in ("seen.png", "other.png"):
+        Raster.new("L", (2000, 1000)).save(tmp_path / name)
+    said = [
+        {"speaker": "examiner", "text": "Here.", "pictures": [{"item": "CT", "file": f"/gone/{name}"}]}
+        for name in ("other.png", "seen.png")
+    ]
+    result = graded(case.id, answers={"dialogue": said})
+    data = {"cases": str(tmp_path / "cases.jsonl"), "split": "test"}
+    page = page_of(write_run(tmp_path / "run", [result], graph="consultation", data=data))
+    before, shown, after = page.partition('<img alt="CT" src="data:image/jpeg;base64,')
+    assert shown and "<img" not in after and before.count("picture: CT") == 2
+    assert len(base64.b64decode(after.partition('"')[0])) < 10_000
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a run in which the case file, the ids, the patient, the models and the errors are hostile."""
