@@ -4,7 +4,7 @@ A seat may have a model of its own (``intern2`` in the model map, else ``intern`
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
@@ -16,13 +16,13 @@ from nodes.asking import place
 from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, objections, pictures_of
 from nodes.context import Context
 from nodes.node import member
-from nodes.offline.chart_signs import reason
+from nodes.offline.chart_signs import contradicts, named_in_findings, reason
 from nodes.offline.votes import eye_of, majority
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
 from nodes.workflow.stages import recalled_at
-from retrieval import Neighbour
+from retrieval import Neighbour, RememberedCase
 
 MOST_INTERNS = 5
 A = TypeVar("A", bound=BaseModel)
@@ -56,6 +56,7 @@ class InternView:
 def give_way(view: InternView) -> Revision[Any]:
     """Offline: what most hold is taken over; on a disputed part, what half of them hold. Else the own view stands.
 
+    A disputed diagnosis is held against the agreed facts: what they name goes before it, what they deny is let go.
     Before the first round each seat weighs the similar cases in its own way.
     """
     subject = view.subject
@@ -69,11 +70,23 @@ def give_way(view: InternView) -> Revision[Any]:
     answers = [subject.answer.model_validate(statement.report) for statement in said]
     disputed = {dispute.part for dispute in view.disputes}
     for part, claims in subject.claims.items():
-        if held := held_by(subject, answers, part, half if part in disputed else most):
+        held = held_by(subject, answers, part, half if part in disputed else most)
+        if part == "diagnosis" and part in disputed and view.facts is not None:
+            held = _in_view_of(view.facts, held or list(claims.of(answer)), view.chart)
+        if held:
             answer = claims.set(answer, held)
     if view.facts is not None:
         answer = answer.model_copy(update=view.facts.model_dump())
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
+
+
+def _in_view_of(facts: Facts, held: list[str], chart: Chart) -> list[str]:
+    """The diagnoses that the facts name, or else those held that they do not deny; all if they deny them all."""
+    chart = replace(chart, results={"facts": facts.examinations})
+    language = chart.presentation.language
+    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in held]
+    possible = [name for name, case in zip(held, cases, strict=True) if not contradicts(case, chart)]
+    return named_in_findings(chart) or possible or held
 
 
 def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:

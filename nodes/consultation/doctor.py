@@ -20,10 +20,9 @@ from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import ReportView, report_by_neighbours
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import usual_pictures
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
-from nodes.offline.votes import majority, weights
+from nodes.offline.votes import orders, weights
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Presentation, Turn
 from nodes.state.stage import Options, Recalled
@@ -95,10 +94,10 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
 def consult_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end.
 
-    Who remembers no similar case orders what is routine, and the pictures that are usual for the complaint.
+    Who remembers no similar case orders what is routine and what the place of the complaint asks for.
     """
     language = view.chart.presentation.language
-    words, orders = (
+    words, wording = (
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
@@ -109,23 +108,20 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         return DoctorTurn(text=words["questions"][asked], finished=False)
     spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
     for stage, vocabulary, order in (
-        (PHYSICAL, PHYSICAL_ITEMS, orders["physical"]),
-        (AUXILIARY, AUXILIARY_ITEMS, orders["auxiliary"]),
+        (PHYSICAL, PHYSICAL_ITEMS, wording["physical"]),
+        (AUXILIARY, AUXILIARY_ITEMS, wording["auxiliary"]),
     ):
-        items = list(majority(stage, view.chart, view.neighbours, vocabulary.names, None).choices())
-        if stage is AUXILIARY and not view.neighbours:
-            items += usual_pictures(view.chart)
-        items = [item for item in vocabulary.names if item in items]
+        items = orders(stage, view.chart, view.neighbours, vocabulary.names, view.seat)
         text = order.format(Options(items, language))
         if text not in spoken and items and view.questions_left > 1:
             return DoctorTurn(text=text, finished=False)
     if not view.tells:
         return DoctorTurn(text=words["farewell"], finished=True)
-    if orders["told"].partition("{")[0] in spoken:
-        return DoctorTurn(text=orders["answer"], finished=view.questions_left == 1)
+    if wording["told"].partition("{")[0] in spoken:
+        return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
-    return DoctorTurn(text=orders["told"].format(diagnosis=names, treatment=found.treatment), finished=False)
+    return DoctorTurn(text=wording["told"].format(diagnosis=names, treatment=found.treatment), finished=False)
 
 
 def _asked(view: InterviewView, questions: Sequence[str]) -> int:

@@ -12,8 +12,8 @@ from cases.vocabulary import label, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.offline.votes import majority
+from nodes.offline.whole_picture import sorted_replies, with_findings
 from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
@@ -52,10 +52,11 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     """Offline: what was said and found, with the diagnosis and the treatment that it names or similar cases had."""
     chart = view.chart
     language = chart.presentation.language
-    talk, found = _sorted_replies(chart)
+    talk, found = sorted_replies(chart)
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
-    diagnosis = majority(DIAGNOSIS, heard, view.neighbours, (), None, view.seat)
-    treatment = majority(TREATMENT, heard, view.neighbours, TREATMENT.options(chart, Context()), None, view.seat)
+    similar = with_findings(view.neighbours, heard)
+    diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
+    treatment = majority(TREATMENT, heard, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]
@@ -68,21 +69,6 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
         basis=diagnosis.basis,
         treatment=mark("listed", language).join(labels(treatment.items, language)),
     )
-
-
-def _sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
-    """What the patient's side said, until it was told: on questions, and on the examinations that were asked for."""
-    talk: list[str] = []
-    found: list[str] = []
-    replies = talk
-    for turn in chart.dialogue:
-        if turn.speaker == "doctor":
-            if tells_diagnosis(turn.text):
-                break
-            replies = found if wants_examination(turn.text) else talk
-        else:
-            (found if turn.speaker == "examiner" else replies).append(turn.text)
-    return talk, found
 
 
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)

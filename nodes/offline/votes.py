@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cases.vocabulary import PHYSICAL_ITEMS, normalise
-from nodes.offline.chart_signs import contradicts, sites
+from nodes.offline.chart_signs import contradicts, sites, usual_pictures
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
 from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, PhysicalOrders, Report
@@ -22,15 +22,29 @@ REFERRED = 0.1  # until something is found: how much a case counts for that is o
 
 @dataclass(frozen=True)
 class Eye:
-    """How one doctor looks at similar cases: how much what is told and what was found counts, and how many cases."""
+    """How one doctor looks at a patient.
+
+    Attributes:
+        name: in the words of the group (``prompts/*/medchain/words.toml``).
+        told, found: how much each counts of a similar case.
+        nearest: how many cases are counted.
+        routine, place: what is ordered without a similar case, and whether what the complaint's place asks for is.
+    """
 
     name: str
     told: float
     found: float
     nearest: int = NEAREST
+    routine: tuple[str, ...] = ("General Examination", "Blood Test")
+    place: bool = True
 
 
-EYES = (Eye("findings", 1.0, FOUND), Eye("complaint", FOUND, 1.0), Eye("nearest", 1.0, 1.0, nearest=1))
+_WHOLE_BODY = ("General Examination", "Chest Examination", "Abdominal Examination", "Blood Test", "Urine Test")
+EYES = (
+    Eye("findings", 1.0, FOUND),
+    Eye("complaint", FOUND, 1.0, routine=_WHOLE_BODY, place=False),
+    Eye("nearest", 1.0, 1.0, nearest=1, routine=()),
+)
 
 
 def eye_of(seat: int) -> Eye:
@@ -113,6 +127,19 @@ def majority(
 def _described(stage: Stage, chart: Chart) -> list[str]:
     """What is to be reported, where it was handed over in words: it is reported as it is described."""
     return list(chart.results.values()) if stage.decision is Report else []
+
+
+def orders(
+    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], seat: int = 0
+) -> list[str]:
+    """What is ordered, in the order of the list: as similar cases had it, or without any by routine and by place."""
+    if neighbours:
+        chosen = set(majority(stage, chart, neighbours, options, None, seat).choices())
+    else:
+        eye, looks = eye_of(seat), [site["examination"] for site in sites(chart) if "examination" in site]
+        here = usual_pictures(chart) if stage.decision is AuxiliaryOrders else looks
+        chosen = {*eye.routine, *(here if eye.place else ())}
+    return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:

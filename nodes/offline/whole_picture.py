@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import contradicts
+from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.state.chart import Chart
 from retrieval import Neighbour, RememberedCase
 from retrieval.embedding import embed, unfit_languages
@@ -49,14 +50,40 @@ def seen_whole(
 
 def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[Neighbour]:
     """The cases with how alike they are; in words by their letters too, and by these alone in an unread language."""
-    read_out = [*chart.results.values(), *chart.reports.values()]
-    read_out += [turn.text for turn in chart.dialogue if turn.speaker == "examiner"]
-    told = likeness(chart.patients_words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
+    door, (talk, _) = chart.presentation, sorted_replies(chart)
+    words = " ".join([door.chief_complaint, door.present_illness, *talk])
+    told = likeness(words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
+    return with_findings(
+        [
+            replace(each, told=(alike + each.similarity) / 2 if read else alike)
+            for each, alike in zip(neighbours, told, strict=True)
+        ],
+        chart,
+    )
+
+
+def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
+    """The cases with how alike is what was found by now; a clinic has no findings."""
+    read_out = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *sorted_replies(chart)[1]])
     found = likeness(" ".join(read_out), [_found(each.case) if read_out else "" for each in neighbours])
     return [
-        replace(each, told=(words + each.similarity) / 2 if read else words, found=results)
-        for each, words, results in zip(neighbours, told, found, strict=True)
+        each if each.told is None else replace(each, found=alike) for each, alike in zip(neighbours, found, strict=True)
     ]
+
+
+def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
+    """What the patient's side said, until it was told: on questions, and on the examinations that were asked for."""
+    talk: list[str] = []
+    found: list[str] = []
+    replies = talk
+    for turn in chart.dialogue:
+        if turn.speaker == "doctor":
+            if tells_diagnosis(turn.text):
+                break
+            replies = found if wants_examination(turn.text) else talk
+        else:
+            (found if turn.speaker == "examiner" else replies).append(turn.text)
+    return talk, found
 
 
 def _found(case: RememberedCase) -> str:

@@ -105,6 +105,16 @@ def test_a_view_without_a_majority_stands() -> None:
     assert [give_way(view).report.diagnosis for view in views] == [["Asthma"], ["Gout"], ["Flu"]]
 
 
+def test_a_disputed_diagnosis_is_held_against_the_agreed_facts() -> None:
+    facts = Facts(symptoms="Pain.", examinations="CT: no pneumothorax.")
+    reports = [report("Pneumothorax"), report("Asthma")]
+    view = dataclasses.replace(intern(1, *reports, disputed=("diagnosis",)), facts=facts)
+    assert give_way(view).report.diagnosis == ["Asthma"], "what they deny is let go"
+    named = facts.model_copy(update={"examinations": "CT: consistent with pulmonary embolism."})
+    assert give_way(dataclasses.replace(view, facts=named)).report.diagnosis == ["pulmonary embolism"]
+    assert give_way(dataclasses.replace(view, disputes=[])).report.diagnosis == ["Pneumothorax"]
+
+
 # The exchange of facts.
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cases.vocabulary import SECOND_LEVEL, label
-from nodes.offline.votes import majority, weights
-from nodes.offline.whole_picture import clinics, seen_whole
-from nodes.state.chart import Chart
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, label
+from nodes.offline.votes import majority, orders, weights
+from nodes.offline.whole_picture import clinics, seen_whole, with_findings
+from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
 from retrieval import Neighbour, RememberedCase
@@ -118,3 +118,33 @@ def test_what_is_examined_follows_the_complaint_as_well_as_similar_cases(
     near = [Neighbour(one, 0.5), *near[:2], Neighbour(one.model_copy(update={"id": "another"}), 0.5)]
     ordered = majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
     assert spared in ordered, "if most similar cases had it"
+
+
+def test_doctors_of_a_group_order_different_examinations_with_similar_cases_and_without() -> None:
+    chart = chart_of(chief_complaint="My knee hurts.")
+    told = Neighbour(case("told", physical_examination={"Skin Examination": "Red."}), 0.9, told=0.9, found=0.0)
+    found = Neighbour(case("found", physical_examination={"Neck Examination": "Stiff."}), 0.8, told=0.0, found=0.9)
+    for near in ([told, found], []):
+        groups = [
+            tuple(orders(STAGES[stage], chart, near, items.names, seat) for seat in (1, 2, 3))
+            for stage, items in (
+                ("history_taking.physical", PHYSICAL_ITEMS),
+                ("history_taking.auxiliary", AUXILIARY_ITEMS),
+            )
+        ]
+        physical, auxiliary = groups
+        assert len(set(map(tuple, physical))) > 1 and all(physical) and all(auxiliary)
+    assert orders(STAGES["history_taking.physical"], chart, [], PHYSICAL_ITEMS.names) == [
+        "General Examination",
+        "Spine and Limb Examination",
+    ]
+
+
+def test_results_that_the_patient_passes_on_are_findings_and_no_complaint() -> None:
+    dialogue = [
+        Turn(speaker="doctor", text="Please have these tests done: Blood Test."),
+        Turn(speaker="patient", text="The examiner told me this: glucose 31 mmol/L, ketones positive."),
+    ]
+    diabetic = case("Ketoacidosis", auxiliary_examination={"Blood Test": "Glucose 28 mmol/L, ketones positive."})
+    (seen,) = with_findings([Neighbour(diabetic, 0.3, told=0.1)], replace(OPEN, dialogue=dialogue))
+    assert seen.found > 0.3
