@@ -82,6 +82,13 @@ class ExaminationRecord(Strict):
         return {**self.physical, **self.auxiliary}
 
 
+class Plan(Strict):
+    """Another sound treatment of the same patient."""
+
+    treatment_course: Text = ""
+    treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
+
+
 class AnswerKey(Strict):
     """The reference answers. An absent answer leaves its stage unscored; it is never shown to a doctor."""
 
@@ -101,6 +108,11 @@ class AnswerKey(Strict):
     diagnosis_basis: Text = ""
     treatment_course: Text = ""
     treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
+    alternative_plans: list[Plan] = Field(
+        default_factory=list,
+        exclude_if=is_empty,
+        description="Other sound treatments; they count where an experiment says so (`alternative_plans`).",
+    )
     question: Text = Field("", exclude_if=is_empty, description="What an examination asks at the end of the record.")
     options: dict[str, RequiredText] = Field(
         default_factory=dict, exclude_if=is_empty, description="What there is to choose from, by letter."

@@ -1,6 +1,6 @@
 """Scoring one run of the clinical workflow against the answer key (MedChain, section 5.2)."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import Field
@@ -61,6 +61,13 @@ async def score_clinical_workflow(
     key = case.key
     given = answers if isinstance(answers, Answers) else Answers.of(answers)
     referral = given.referral
+
+    def agreement(items: Sequence[str]) -> float | None:
+        return intersection_over_union(
+            canonical_items(given.treatment, TREATMENT_ITEMS), canonical_items(items, TREATMENT_ITEMS)
+        )
+
+    plans = [key.treatment_items, *(plan.treatment_items for plan in key.alternative_plans)]
     scores: dict[str, float | None] = {
         "referral_level1": exact_match(referral.department if referral else None, key.department),
         "referral_level2": intersection_over_union(
@@ -70,9 +77,9 @@ async def score_clinical_workflow(
         "history_taking": intersection_over_union(
             canonical_items(given.orders, EXAMINATION_ITEMS), canonical_items(key.examination_items, EXAMINATION_ITEMS)
         ),
-        "treatment": intersection_over_union(
-            canonical_items(given.treatment, TREATMENT_ITEMS),
-            canonical_items(key.treatment_items, TREATMENT_ITEMS),
+        "treatment": max(
+            (score for items in plans if (score := agreement(items)) is not None),
+            default=None,
         ),
     }
     unscored: dict[str, str] = {}

@@ -1,14 +1,15 @@
 """MVME: the five parts of a report, graded by the director (AI Hospital, section 3.2)."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
 from scoring.case_scores import JUDGE_FAILED, CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
-from scoring.mvme.grades import ENDS, LOWEST, SCORES
-from scoring.mvme.judges import grade, misdiagnosis
-from scoring.mvme.transcripts import PARTS
+from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option
+from scoring.mvme.judges import ReportParts, grade, misdiagnosis
+from scoring.mvme.transcripts import PARTS, Part
 
 NO_KEY = "no reference in the answer key"
 COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was laid open: there was nothing to find out")
@@ -30,6 +31,10 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     try:
         report = report_parts(answers.report)
         options = (await grade(report, reference, settings, case.language)).options
+        for number, plan in enumerate(plan for plan in case.key.alternative_plans if plan.treatment_course.strip()):
+            other = ReportParts(treatment=plan.treatment_course)
+            found = (await grade(report, other, settings, case.language, f"plan{number + 2}")).options
+            options |= {"treatment": max((options, found), key=_of_treatment).get("treatment")}
     except UNANSWERED as error:
         reason = f"{JUDGE_FAILED}: {error.reason}: {error}"
         return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
@@ -39,6 +44,10 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     for part, option in options.items():
         values[part] = float(SCORES[option]) if option and part not in copied else None
     return CaseScores(values, unscored)
+
+
+def _of_treatment(options: Mapping[Part, Option | None]) -> int:
+    return SCORES[option] if (option := options.get("treatment")) else 0
 
 
 suite = Suite(

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from cases import AnswerKey
+from cases.case import Plan
 from graphs import consultation, one_step
 from llm import AnswerError, ModelSettings
 from nodes.consultation.final_report import FinalReport
@@ -13,6 +14,7 @@ from scoring.consultation import ConsultationAnswers, items_asked_for, score_con
 from scoring.mvme.suite import COPIED
 from scoring.suite import SUITES
 from tests.graphs.scripting import builtin
+from wardround.config.experiment import Experiment
 
 ONE_STEP: Any = one_step
 CONSULTATION: Any = consultation
@@ -96,3 +98,18 @@ def test_what_led_to_a_diagnosis_is_asked_of_the_lowest_graded_alone_and_costs_n
 def test_what_a_consultation_found_out_is_scored() -> None:
     state = CONSULTATION.invoke({"case": builtin("surgery-03")}, context={"retrieval": False, "max_turns": 2})
     assert not ConsultationAnswers.of(state).disclosed
+
+
+def test_the_plan_that_agrees_best_is_the_treatments_grade_where_an_experiment_says_so() -> None:
+    plan = "Antibiotics for seven days, and a check of the ears after a month."
+    key = CASE.key.model_copy(update={"alternative_plans": [Plan(treatment_course=plan), Plan()]})
+    case = CASE.model_copy(update={"key": key})
+    answers = ConsultationAnswers(report=RIGHT.model_copy(update={"treatment": plan}))
+    grades = {}
+    for wanted in (False, True):
+        scored = Experiment(alternative_plans=wanted).to_score(case)
+        grades[wanted] = asyncio.run(SUITES["mvme"].score(scored, answers, Context())).values
+    assert grades[False]["treatment"] < grades[True]["treatment"] == 4.0
+    assert {**grades[False], "treatment": 4.0} == grades[True]
+    again = asyncio.run(SUITES["mvme"].score(case, ConsultationAnswers(report=RIGHT), Context())).values
+    assert again["treatment"] == 4.0

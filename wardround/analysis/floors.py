@@ -46,7 +46,13 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
         return {}, ""
     if run.planned > _AT_ONCE:
         return {}, f"Floor and ceiling: `wardround floors {run.path}` computes them."
-    key = (run.manifest["data"]["fingerprint"], run.suite.name, *run.suite.metrics, run.experiment.inferred_keys)
+    key = (
+        run.manifest["data"]["fingerprint"],
+        run.suite.name,
+        *run.suite.metrics,
+        run.experiment.inferred_keys,
+        run.experiment.alternative_plans,
+    )
     try:
         if key not in _computed:
             _computed[key] = floors_from_keys(run.experiment, list(run.cases.values()))

@@ -150,6 +150,9 @@ class Experiment(Strict):
     inferred_keys: bool = Field(
         False, description="Score also what an importer inferred of an answer key, and the source does not state."
     )
+    alternative_plans: bool = Field(
+        False, description="Score a treatment by the plan of the key that it agrees with best; otherwise by the first."
+    )
     epochs: int = Field(1, ge=1, description="How often each case is run.")
     seed: int = 0
     run: Run = Field(default_factory=Run)
@@ -216,9 +219,12 @@ class Experiment(Strict):
 
     def to_score(self, item: Any) -> Any:
         """A case with that part of its key which it is scored by; a note as it is."""
-        if self.inferred_keys or not isinstance(item, Case) or not item.key.inferred:
+        if not isinstance(item, Case):
             return item
-        return item.model_copy(update={"key": item.key.stated})
+        key = item.key if self.inferred_keys or not item.key.inferred else item.key.stated
+        if key.alternative_plans and not self.alternative_plans:
+            key = key.model_copy(update={"alternative_plans": []})
+        return item if key is item.key else item.model_copy(update={"key": key})
 
     @property
     def scored_by(self) -> str:
@@ -248,7 +254,8 @@ class Experiment(Strict):
     def identity(self) -> dict[str, Any]:
         """What a result depends on: the configuration without the way it is run and what the whole may cost."""
         identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
-        return {key: value for key, value in identity.items() if value or key not in ("plugins", "prompts", "model")}
+        unless_empty = ("plugins", "prompts", "model", "alternative_plans")
+        return {key: value for key, value in identity.items() if value or key not in unless_empty}
 
 
 def suites_of(graph: GraphName) -> list[str]:

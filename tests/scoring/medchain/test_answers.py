@@ -172,3 +172,12 @@ def test_every_built_in_case_can_be_scored_against_its_own_key() -> None:
         assert {stage: scores.values[stage] for stage in STAGE_NAMES} == {
             stage: None if stage in scores.unscored else 1.0 for stage in STAGE_NAMES
         }, each.id
+
+
+def test_another_sound_plan_counts_if_it_agrees_better_and_never_worsens() -> None:
+    other = {"treatment_items": ["Physical Therapy", "Medication"]}
+    given = answers(treatment=Treatment(items=["Medication", "Physical Therapy"], plan=""))
+    assert score(case(), given).values["treatment"] == pytest.approx(1 / 3)
+    assert score(case(alternative_plans=[other]), given).values["treatment"] == 1
+    assert score(case(alternative_plans=[other]), answers()).values["treatment"] == 1
+    assert score(case(treatment_items=[], alternative_plans=[{}]), given).values["treatment"] is None

@@ -72,7 +72,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
     [
         (
             "colour = 1",
-            "colour: unknown key; known are data, epochs, extends, fixed, graph, grid, inferred_keys, judges, limits, ",
+            "colour: unknown key; known are alternative_plans, data, epochs, extends, fixed, graph, grid, ",
         ),
         ("[data]\nlimits = 3", "data.limits: unknown key; did you mean 'limit'?"),
         (
