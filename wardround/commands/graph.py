@@ -1,4 +1,4 @@
-"""``wardround graph``: a graph as Mermaid or PNG."""
+"""``wardround graph``: a graph as Mermaid, SVG or PNG."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ def graph(
     ] = "group",
     depth: Annotated[int, typer.Option(min=0, max=4, help="Levels of subgraphs to draw.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here: .png is drawn, anything else is Mermaid text.")
+        Path | None, typer.Option("--out", "-o", help="Write here: .svg and .png are drawn, anything else is Mermaid.")
     ] = None,
 ) -> None:
     """Draw a graph: as Mermaid text to standard output, or into a file."""
@@ -39,6 +39,10 @@ def graph(
     try:
         if out.suffix.lower() == ".png":
             out.write_bytes(_png(drawn))
+        elif out.suffix.lower() == ".svg":
+            from wardround.commands.graph_svg import as_svg
+
+            out.write_text(as_svg(drawn, f"The graph {name}"), encoding="utf-8")
         else:
             out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:

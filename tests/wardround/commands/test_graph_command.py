@@ -1,9 +1,12 @@
 """`wardround graph`: the picture of a graph, as text or as a file."""
 
 import importlib.util
+import itertools
 import re
 import sys
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -79,6 +82,30 @@ def test_mermaid_goes_into_a_file(tmp_path: Path) -> None:
     out = tmp_path / "referral.mmd"
     assert draw("referral", "--out", str(out)).exit_code == 0
     assert out.read_text("utf-8") == draw("referral").stdout.removesuffix("\n")
+
+
+@pytest.mark.parametrize(("name", "depth"), [*((name, 0) for name in GRAPHS), ("clinical_workflow", 2)])
+def test_an_svg_shows_every_box_edge_and_word_without_graphviz_and_no_box_upon_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, depth: int
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    out = tmp_path / "graph.svg"
+    assert draw(name, "--depth", str(depth), "--out", str(out)).exit_code == 0
+    picture = ElementTree.fromstring(out.read_text("utf-8"))
+    drawn = GRAPHS[name].get_graph(xray=depth)
+    boxes = [
+        tuple(float(box.attrib[side]) for side in ("x", "y", "width", "height"))
+        for box in picture.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    assert len(boxes) == len(drawn.nodes)
+    for (x, y, width, height), (other_x, other_y, other_width, _) in itertools.combinations(boxes, 2):
+        assert abs(y - other_y) >= height or x + width <= other_x or other_x + other_width <= x
+    left, top, wide, high = map(float, picture.attrib["viewBox"].split())
+    assert all(left <= x and x + width <= left + wide and top <= y <= top + high - 34 for x, y, width, _ in boxes)
+    lines = [path for path in picture.iter("{http://www.w3.org/2000/svg}path") if "marker-end" in path.attrib]
+    assert len(lines) == len(drawn.edges)
+    words = Counter("".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text"))
+    assert not Counter(str(edge.data) for edge in drawn.edges if edge.data) - words
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
