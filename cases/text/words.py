@@ -10,6 +10,8 @@ HAN = "\u3400-\u9fff\uf900-\ufaff"  # Chinese characters, as the inside of a cha
 _CHINESE = re.compile(f"[{HAN}]")
 _WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:['-][^\W_{HAN}]+)*")
 
+_COUNTED = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
+
 
 def has_chinese(text: str) -> bool:
     """Whether there is any Chinese character."""
@@ -31,6 +33,11 @@ def words(text: str) -> list[str]:
     """The words of a text, folded: Chinese cut by jieba, others whole with their hyphens and apostrophes."""
     found = _WORD.findall(text.casefold().replace("’", "'"))
     return [word for run in found for word in (chinese_words(run) if has_chinese(run) else (run,))]
+
+
+def count_words(text: str) -> int:
+    """The words of a text, as Clini-Eval counts them: each Chinese character is one."""
+    return len(_COUNTED.findall(text))
 
 
 @lru_cache(maxsize=1 << 16)

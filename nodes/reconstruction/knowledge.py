@@ -2,15 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from cases.notes import Note
 from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
+from cases.text.words import count_words
 from cases.vocabulary import GivenClinichatDepartment, GivenDepartment, patterns
 from llm import Role, ask
 from nodes.context import Context
@@ -18,17 +19,28 @@ from nodes.node import node
 from nodes.reconstruction.role_setting import NoteState
 from prompts import mark
 
+_BRIEF = 100  # words, or Chinese characters (Figure 5)
 _LONGEST_NAME = 90  # characters; what is longer is an account, not the name of a disease
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 _REASONS = 3
+
+
+def _brief(text: str, info: ValidationInfo) -> str:
+    """A text of at most so many words; a longer one is asked for again once, then kept as it is."""
+    if (info.context or {}).get("closed") and (count := count_words(text)) > _BRIEF:
+        raise ValueError(f"has {count} words; say it in under {_BRIEF}")
+    return text
+
+
+Brief = Annotated[str, AfterValidator(_brief)]
 
 
 class DiagnosticKnowledge(Strict):
     """What the physician comes to think, and why."""
 
     most_likely_disease: str = Field(description="One disease; empty only if the note does not let one infer it.")
-    diagnosis_basis: str = Field(description="What in the note speaks for it, in under 100 words.")
-    basic_information: str = Field(
+    diagnosis_basis: Brief = Field(description="What in the note speaks for it, in under 100 words.")
+    basic_information: Brief = Field(
         description="What the disease is, in plain words; say if it is urgent; under 100 words."
     )
     differential_diagnosis: list[str] = Field(description="Other diseases to be considered for this patient.")

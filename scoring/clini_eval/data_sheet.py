@@ -10,6 +10,8 @@ from cases.strict import Strict
 from scoring.clini_eval.points import STATISTICS, statistics_of
 from scoring.metrics.samples import mean
 
+_FEW = 0.02
+
 
 class DataSheet(Strict):
     """What a set of dialogues holds. A turn is the physician's words with the reply to them; None if there is none."""
@@ -32,6 +34,11 @@ class DataSheet(Strict):
     )
     tokens: int | None = Field(None, description="Read and written by models.")
     cost: float | None = Field(None, description="US dollars; None where a price is not known.")
+
+    @property
+    def rare(self) -> list[str]:
+        """Departments with under 2 % of the dialogues: too few to learn from."""
+        return [name for name, count in self.departments.items() if count < _FEW * self.dialogues]
 
 
 def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_out: Iterable[str] = ()) -> DataSheet:

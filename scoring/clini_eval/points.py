@@ -4,7 +4,6 @@ The paper's table prints whole maxima and its results have decimals; it says not
 is any between 0 and its maximum, and one beyond it is refused, never cut.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from pydantic import Field, create_model
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
+from cases.text.words import count_words
 from cases.vocabulary import Language, data_file
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate, estimate
@@ -141,14 +141,6 @@ def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
     for message in dialogue.spoken:
         lengths[message.role == PHYSICIAN].append(count_words(message.content))
     return dict(zip(STATISTICS, (float(len(lengths[True])), mean(lengths[True]), mean(lengths[False])), strict=True))
-
-
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
-
-
-def count_words(text: str) -> int:
-    """The words of a text; each Chinese character is one."""
-    return len(_WORD.findall(text))
 
 
 def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, Estimate]:

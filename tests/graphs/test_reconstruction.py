@@ -178,6 +178,23 @@ def test_offline_the_reader_goes_by_the_rules_and_unasked_nobody_reads() -> None
     assert [(one.turn, one.kind) for one in objections_by_rule(view).objections] == [(len(worse), "contradicted")]
 
 
+@pytest.mark.parametrize("mends", [True, False])
+def test_a_basis_of_more_than_a_hundred_words_is_asked_for_once_more_then_kept(mends: bool) -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.name != "ClinicalKnowledge":
+            return None
+        found = sample(request.schema or {}, random.Random(1))
+        again = "say it in under 100" in request.messages[-1]["content"]
+        found["diagnostic"] |= {"diagnosis_basis": "Fever." if again and mends else long}
+        return found
+
+    long = " ".join(f"sign{number}" for number in range(150))
+    with FakeServer(answer=answer) as server:
+        result = run(models={"clinical_expert": spec(server)["default"]}, whole_dialogue=True)
+        assert len(server.requests) == 2
+    assert len(result["knowledge"].diagnostic.diagnosis_basis.split()) == (1 if mends else 150)
+
+
 def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_its_repair() -> None:
     def answer(request: ChatRequest) -> Any:
         if request.name != "DirectDialogue":

@@ -13,7 +13,6 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import versions, write_whole
 
 CARD = "README.md"
-_FEW = 0.02  # a smaller share of the dialogues is too few to learn a department from
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
 
 
@@ -96,7 +95,6 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "configs": configs,
     }
     template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
-    rare = [name for name, count in sheet.departments.items() if count < _FEW * sheet.dialogues]
     told = {
         "dialogues": sheet.dialogues,
         "turns": _figures(sheet),
@@ -104,7 +102,7 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "ways": _listed(dialogue.strategy or "not recorded" for dialogue in dialogues),
         "models": _listed(model for dialogue in dialogues for model in dialogue.models or ["not recorded"]),
         "departments": _listed(dialogue.department or "not recorded" for dialogue in dialogues),
-        "rare": ", ".join(rare) or "none",
+        "rare": ", ".join(sheet.rare) or "none",
         "files": "\n".join(f"- `{file}`: {count} lines" for file, count in counts.items()),
         "version": versions(["wardround"])["wardround"] or "",
         "license": license,

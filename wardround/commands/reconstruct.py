@@ -8,7 +8,7 @@ import typer
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exits import SOME_FAILED, exits
-from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
+from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.printing import echo, printable
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def reconstruct(
     address: Address = None,
     dry_run: DryRun = False,
     like: Like = None,
+    csv: CsvFolder = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
     progress: Progress = "auto",
@@ -93,6 +94,8 @@ def reconstruct(
             return
         left = _run(experiment, files, progress)
         sheet = files.write()
+        if csv:
+            _draw(sheet, csv)
     _print_sheet(sheet)
     for reason in sheet.left_out:
         echo(reason)
@@ -128,6 +131,17 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int
     return int(summary["not_attempted"])
 
 
+def _draw(sheet: "DataSheet", folder: Path) -> None:
+    """The departments as table and figure."""
+    from wardround.tables.departments import departments, draw_departments
+    from wardround.tables.making import write_figure, write_table
+
+    table = departments(sheet)
+    write_table(table, folder)
+    if table.rows:
+        write_figure(table.name, draw_departments(table), folder)
+
+
 def _print_sheet(sheet: "DataSheet") -> None:
     from rich.console import Console
     from rich.table import Table
@@ -160,3 +174,5 @@ def _print_sheet(sheet: "DataSheet") -> None:
             for name, count in counts.items():
                 bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / most)))
             console.print(bars)
+    if sheet.rare:
+        echo(f"Under 2 % of the dialogues, too few to learn from: {', '.join(map(printable, sheet.rare))}")

@@ -3,13 +3,14 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cases.dialogues import Dialogue
 from llm.local_weights import ADAPTER_FILE
+from scoring.clini_eval.data_sheet import data_sheet
 from wardround.store.durable_lines import only_writer
 from wardround.store.provenance import differences, git_state, versions, write_whole
 from wardround.tuning.configuration import Tuning, TuningError
@@ -28,6 +29,7 @@ class TuningDirectory:
         self.checkpoints = path / "checkpoints"
         self.table = path / "loss.csv"
         self.picture = path / "loss.svg"
+        self.card = path / "README.md"
 
     def held(self) -> contextlib.AbstractContextManager[None]:
         """Hold the directory, made if new.
@@ -73,6 +75,30 @@ class TuningDirectory:
         found = [path for path in self.checkpoints.glob("checkpoint-*") if _is_whole(path)]
         return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
+    def describe(self, dialogues: Sequence[Dialogue], manifest: dict[str, Any], losses: Sequence[float]) -> None:
+        """Write the card: what it was trained on, what it is not for. The library's own has the head and no words."""
+        sheet, settings = data_sheet(dialogues), manifest["configuration"]
+        head = self.card.read_text("utf-8").split("---", 2)[1] if self.card.exists() else "\nlibrary_name: peft\n"
+        told = (
+            Path(__file__)
+            .with_name("card.md")
+            .read_text("utf-8")
+            .format(
+                version=manifest["versions"]["wardround"],
+                method=settings["method"],
+                base=settings["base"],
+                turns=manifest["data"]["turns"],
+                dialogues=sheet.dialogues,
+                steps=len(losses),
+                first=losses[0],
+                last=losses[-1],
+                sources=_named(dialogue.source for dialogue in dialogues),
+                models=_named(name for dialogue in dialogues for name in dialogue.models or [""]),
+                rare=", ".join(sheet.rare) or "none",
+            )
+        )
+        write_whole(self.card, f"---{head}---\n{told}")
+
     def finish(self, outcome: dict[str, Any]) -> None:
         """Write down how the training ended."""
         self._write({**json.loads(self.manifest.read_text("utf-8")), "finished": outcome})
@@ -91,6 +117,10 @@ def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -
         "git": git_state(),
         "finished": None,
     }
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(sorted({name or "not recorded" for name in names}))
 
 
 def _is_whole(checkpoint: Path) -> bool:

@@ -64,6 +64,7 @@ def train(
             model.save_pretrained(out)
             tokenizer.save_pretrained(out)
             write_picture(directory.picture, steps)
+            directory.describe(dialogues, manifest, [step.loss for step in steps])
             # Of this call alone: what was trained before a kill took its own time.
             seconds = round(time.monotonic() - start, 1)
             directory.finish({"steps": len(steps), "last_loss": steps[-1].loss, "seconds": seconds})

@@ -1,8 +1,8 @@
 """The data sheet counts what the paper's table counts."""
 
 from cases.dialogues import Dialogue, Message
+from cases.text.words import count_words
 from scoring.clini_eval.data_sheet import data_sheet
-from scoring.clini_eval.points import count_words
 
 
 def spoken(*turns: str, **more: object) -> Dialogue:
@@ -23,6 +23,11 @@ def test_turns_words_departments_and_diseases_are_counted() -> None:
     assert sheet.departments == {"Surgery": 1, "not recorded": 1}
     assert sheet.diseases == {"Gout": 2} and sheet.languages == {"en": 1, "zh": 1}
     assert sheet.failed == {"model_error": 2, "gates: plain_words": 1}
+
+
+def test_departments_with_under_two_percent_are_too_few() -> None:
+    sheet = data_sheet([spoken("Hello.", department="Surgery"), *[spoken("Hello.", department="Urology")] * 60])
+    assert sheet.rare == ["Surgery"]
 
 
 def test_of_no_dialogue_nothing_is_averaged() -> None:

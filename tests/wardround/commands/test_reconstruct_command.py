@@ -35,8 +35,11 @@ def failures(path: Path) -> list[dict[str, Any]]:
 
 def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "dialogs.jsonl"
-    result = run(source, "-o", out)
+    result = run(source, "-o", out, "--csv", tmp_path / "sheet")
     assert result.exit_code == 0, result.output
+    table = (tmp_path / "sheet" / "departments.csv").read_text("utf-8").splitlines()
+    assert table[:2] == ["department,dialogues,share", f"not recorded,2,{2 / 3}"]
+    assert "Surgery" in (tmp_path / "sheet" / "departments.svg").read_text("utf-8")
     dialogues, problems = read_dialogues(out)
     assert not problems and sorted(dialogue.id for dialogue in dialogues) == ["a", "b/ü", "c"]
     assert {dialogue.models[0] for dialogue in dialogues} == {"offline"}

@@ -92,6 +92,10 @@ def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, 
     adapter = json.loads((tmp_path / "out" / "adapter_config.json").read_text())
     assert adapter["base_model_name_or_path"] == str(work / "base") and adapter["num_virtual_tokens"] == 4
 
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.startswith(f"---\nbase_model: {work / 'base'}\n") and "More Information Needed" not in card
+    assert "research only, not for care" in card and "10 turns of 3 dialogues, 12 steps" in card
+
     again = tune(work, tmp_path / "out")
     assert again.exit_code == 0 and "already trained" in again.stdout
     said = refused(tune(work, tmp_path / "out", epochs=2, seed=None))
