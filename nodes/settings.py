@@ -219,6 +219,19 @@ class PatientSettings(Settings):
         "finds named there are counted; or it opens only what a rule finds named.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    tracker_context: Literal["dialogue", "words"] = Field(
+        "dialogue",
+        description="SAPS and Med-PMC: the tracker sees what was said before the doctor's words, without which 'and "
+        "the other one?' means nothing; or the words alone, as published.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    history_sentences: int = Field(
+        8,
+        ge=0,
+        description="SAPS and Med-PMC: the most sentences of the histories that one turn opens; 0: no limit, as "
+        "published.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     tracker: bool = Field(
         True,
         description="SAPS and Med-PMC: track the doctor's actions; if off, the same patient holds the whole record and "

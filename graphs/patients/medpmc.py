@@ -96,7 +96,15 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("patient_profession", "actor", "pictures_in_dialogue", "result_gate", "tracker"),
+    settings=(
+        "patient_profession",
+        "actor",
+        "pictures_in_dialogue",
+        "result_gate",
+        "tracker",
+        "tracker_context",
+        "history_sentences",
+    ),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
     """One reply of the patient, in the manner of the actor, or of the technician."""

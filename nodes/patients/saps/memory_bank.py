@@ -26,7 +26,6 @@ from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, Tr
 from nodes.state.patient_side import turn_number
 from prompts import load_prompt
 
-_MOST = 8  # no one question is about more sentences of the histories than these
 _TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
 
 
@@ -86,7 +85,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         view = LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language)
         answer = await ask_in_turn(memory_bank, view, state, context)
         chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
-        most = [fact for fact in chosen if not fact.is_result][:_MOST]
+        most = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
         facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
     released = [fact.text for fact in facts]

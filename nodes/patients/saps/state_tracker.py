@@ -4,6 +4,7 @@ Each step is a closed choice: the answer types are enumerations, which the JSON 
 whose server supports that.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -122,6 +123,11 @@ specificity_tracker = Role(
 coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Coverage, offline=coverage_by_rule)
 
 
+def _before(dialogue: Sequence[Turn], context: Context) -> list[Turn]:
+    """What was said before the doctor's words, as far as the tracker is shown it."""
+    return [*dialogue[:-1]] if context.tracker_context == "dialogue" else []
+
+
 @node
 async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
     """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
@@ -139,7 +145,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         kind_tracker,
         WordsView(
             words=dialogue[-1].text,
-            dialogue=dialogue[:-1],
+            dialogue=_before(dialogue, runtime.context),
             facts=record_sentences(state["patient_record"], state["examination_record"], language),
             language=language,
         ),
@@ -156,7 +162,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
 async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 2: specific or ambiguous."""
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
-    view = KindView(words=dialogue[-1].text, dialogue=dialogue[:-1], kind=kind, language=language)
+    view = KindView(words=dialogue[-1].text, dialogue=_before(dialogue, runtime.context), kind=kind, language=language)
     answer = await ask_in_turn(specificity_tracker, view, state, runtime.context, "specificity")
     return {"action": AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
 
@@ -169,7 +175,7 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
         coverage_tracker,
         RecordView(
             words=dialogue[-1].text,
-            dialogue=dialogue[:-1],
+            dialogue=_before(dialogue, runtime.context),
             kind=kind,
             facts=record_sentences(
                 state["patient_record"], state.get("examination_record", ExaminationRecord()), language

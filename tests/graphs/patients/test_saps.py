@@ -216,6 +216,31 @@ def test_over_a_server_the_steps_are_forced_to_their_choices_and_the_generator_s
     assert not any(text in seen for text in hidden)
 
 
+KNOWN = {
+    "ActionKind": {"kind": "inquiry"},
+    "Specificity": {"specificity": "specific"},
+    "Coverage": {"coverage": "on_record"},
+    "Release": {"numbers": [1, 2, 3]},
+}
+
+
+@pytest.mark.parametrize("context", ["dialogue", "words"])
+def test_the_tracker_sees_what_was_said_before_or_as_published_the_doctors_words_alone(context: str) -> None:
+    before = [Turn(speaker="doctor", text="Hello."), Turn(speaker="patient", text="My left knee hurts.")]
+    with FakeServer(answer=lambda request: KNOWN.get(request.name)) as server:
+        answer_to("And the other one?", CASES["en"], before=before, models=served(server), tracker_context=context)
+        steps = [request.text for request in server.requests if request.name in KNOWN][:3]
+    assert all("And the other one?" in text for text in steps)
+    assert all(("My left knee hurts." in text) == (context == "dialogue") for text in steps)
+
+
+@pytest.mark.parametrize(("most", "told"), [(2, 2), (0, 3)])
+def test_one_question_opens_so_many_sentences_of_the_histories(most: int, told: int) -> None:
+    with FakeServer(answer=lambda request: KNOWN.get(request.name)) as server:
+        result = answer_to("When did it begin?", CASES["en"], models=served(server), history_sentences=most)
+    assert len(result["dialogue"][-1].facts) == told
+
+
 def test_an_action_for_which_nothing_is_found_was_not_effective() -> None:
     def answers(request: ChatRequest) -> dict[str, Any] | None:
         given: dict[str, dict[str, Any]] = {
