@@ -400,6 +400,12 @@ class ReconstructionSettings(Settings):
         "is kept as it is.",
         json_schema_extra=_at("prepare_knowledge"),
     )
+    plan: Literal["ours", "paper"] = Field(
+        "ours",
+        description="Clini-Recon: whether occupation, usual habits and nine organ systems are asked after always, or "
+        "only what the prepared knowledge names, as in the paper.",
+        json_schema_extra=_at("plan_interview"),
+    )
     section_revisions: int = Field(
         1,
         ge=0,

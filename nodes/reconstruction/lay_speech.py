@@ -62,9 +62,10 @@ def _work(text: str) -> str:
     work = text.partition(",")[2].strip(" .")
     if not work:
         return ""
-    if re.search(r"retired|unemployed|student|former", work, re.IGNORECASE):
-        return f"@I is {'' if re.fullmatch('retired|unemployed', work, re.IGNORECASE) else 'a '}{lowered(work)}"
-    return f"@I works as {'an' if work[0].lower() in 'aeiou' else 'a'} {lowered(work)}"
+    article = (
+        "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else "an " if work[0] in "aeiouAEIOU" else "a "
+    )
+    return f"@I {'is' if PATTERNS['no_trade'].search(work) else 'works as'} {article}{lowered(work)}"
 
 
 def _listed(items: str, voice: Voice) -> str:
@@ -126,14 +127,10 @@ def _whole(text: str, section: str) -> str:
 
 
 def _in_chinese(text: str, section: str, voice: Voice) -> str:
+    kin = "孩子" if voice.kin in ("son", "daughter", "child") else "家人"
     if section == "person":
         work = re.split(r"[，,]", text.strip("。"))[-1]
-        return (
-            ""
-            if re.fullmatch(r".*岁|.*月|[男女]性?", work)
-            else f"患者是{work}".replace("患者", "我" if voice.itself else "家人")
-        )
-    kin = "孩子" if voice.kin in ("son", "daughter", "child") else "家人"
+        return "" if re.fullmatch(r".*岁|.*月|[男女]性?", work) else f"{'我' if voice.itself else kin}是{work}"
     for rule in SPEECH["zh"]:
         text = re.sub(rule["from"], (rule["self"] if voice.itself else rule["family"]).replace("{kin}", kin), text)
     return text

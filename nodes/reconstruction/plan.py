@@ -16,7 +16,7 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
-from cases.vocabulary import Language, data_file
+from cases.vocabulary import Language, data_file, normalise, spelled
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import SectionName
@@ -64,11 +64,14 @@ async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[st
     """Lay out the whole interview for this patient; asks nobody."""
     note = state["note"]
     language = runtime.context.language or note.language
-    return {"plan": fill_plan(note, state["roles"], state["knowledge"], language)}
+    ours = runtime.context.plan == "ours"
+    return {"plan": fill_plan(note, state["roles"], state["knowledge"], language, ours=ours)}
 
 
-def fill_plan(note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, language: Language) -> list[PlannedSection]:
-    """The plan of one interview."""
+def fill_plan(
+    note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, language: Language, *, ours: bool = True
+) -> list[PlannedSection]:
+    """The plan of one interview, with the steps that the paper's has not, or without them."""
     single, lists = _values(note, knowledge, language)
     words = _words(language)
     return [
@@ -78,6 +81,7 @@ def fill_plan(note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, lang
             steps=[
                 filled
                 for step in section["step"]
+                if ours or not step.get("ours")
                 for filled in _filled(step, words[section["name"]][step["name"]], single, lists, roles, language)
             ],
         )
@@ -151,6 +155,8 @@ def _values(
         f"{sign.name} ({sign.description})" if sign.description else sign.name for sign in disease.signs_and_symptoms
     )
     names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
+    complaint = normalise("\n".join(told.get("chief_complaint", ())))
+    untold = [name for name in names if not spelled(normalise(name)).search(complaint)]
     examined = _without(told.get("physical_examination", ()), about.most_likely_disease)
     tested = _without(told.get("test_results", ()), about.most_likely_disease)
     complains = any(told.get(section) for section in ("chief_complaint", "present_illness"))
@@ -163,7 +169,7 @@ def _values(
         "information": about.basic_information.strip() if phrase(about.basic_information) else "",
         "differentials": _and(_meaningful(about.differential_diagnosis), language),
         "tests": _and(_meaningful(about.confirmation_tests), language),
-        "symptoms": _and(names[:_LISTED], language),
+        "symptoms": _and(untold[:_LISTED], language),
         "conditions": _and(_meaningful(disease.associated_conditions)[:_LISTED], language),
     }
     return single, {

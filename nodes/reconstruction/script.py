@@ -59,8 +59,8 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
             if part == "person":
                 told = [*_age(roles, words), *told]
             for number, reply in enumerate(_together(told, at_once, note.language)):
-                of_child = part == "person" and roles.speaker not in ("self", "relative")
-                ways = words["ask"]["child" if of_child else part]
+                of_child = roles.speaker not in ("self", "relative")
+                ways = words["ask_of_child" if of_child and part in words["ask_of_child"] else "ask"][part]
                 asked = next(more) if number else _addressed(_one(ways, note.id), roles, words)
                 exchanges.append(Exchange(physician=asked, patient=reply))
         if exchanges:
@@ -106,7 +106,13 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[
 
 def _age(roles: RoleSetting, words: Mapping[str, Any]) -> list[str]:
     years = roles.age_years
-    if years is None or years < 2 or years != int(years):
+    if years is None:
+        return []
+    if years < 2:
+        months = round(12 * years)
+        told = months > 1 and abs(12 * years - months) < 0.01 and roles.speaker != "self"
+        return [str(words["months_family"]).format(months)] if told else []
+    if years != int(years):
         return []
     return [str(words["age" if roles.speaker == "self" else "age_family"]).format(int(years))]
 

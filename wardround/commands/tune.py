@@ -54,6 +54,7 @@ def tune(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
+    keep: Annotated[int, typer.Option(min=1, help="How many checkpoints are kept, the newest.")] = 2,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")
     ] = False,
@@ -82,7 +83,7 @@ def tune(
 
         from wardround.tuning.train import train
 
-        outcome = train(tuning, read, out, _report, save_every)
+        outcome = train(tuning, read, out, _report, save_every, keep)
     except TuningError as error:
         refuse(str(error))
     except TrainingStoppedError as error:

@@ -32,7 +32,12 @@ class Outcome:
 
 
 def train(
-    tuning: Tuning, dialogues: Sequence[Dialogue], out: Path, report: Report | None = None, save_every: int = 100
+    tuning: Tuning,
+    dialogues: Sequence[Dialogue],
+    out: Path,
+    report: Report | None = None,
+    save_every: int = 100,
+    keep: int = 2,
 ) -> Outcome:
     """Train an adapter on dialogues, or go on where an earlier call was broken off.
 
@@ -42,6 +47,7 @@ def train(
         out: where the adapter, the loss and the manifest go.
         report: called after each step.
         save_every: steps between two checkpoints; changes nothing in what comes out.
+        keep: how many of them are kept.
 
     Raises:
         TuningError: nothing can be trained like that, or the directory holds another training.
@@ -60,7 +66,7 @@ def train(
         start = time.monotonic()
         try:
             directory.begin(manifest)
-            steps = _fit(model, tokenizer, examples, tuning, directory, report, save_every)
+            steps = _fit(model, tokenizer, examples, tuning, directory, report, save_every, keep)
             model.save_pretrained(out)
             tokenizer.save_pretrained(out)
             write_picture(directory.picture, steps)
@@ -83,6 +89,7 @@ def _fit(
     directory: TuningDirectory,
     report: Report | None,
     save_every: int,
+    keep: int,
 ) -> list[Step]:
     arguments = TrainingArguments(
         output_dir=str(directory.checkpoints),
@@ -99,7 +106,7 @@ def _fit(
         logging_nan_inf_filter=False,  # a loss that is no number is to be seen
         save_strategy="steps",
         save_steps=save_every,
-        save_total_limit=2,
+        save_total_limit=keep,
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,

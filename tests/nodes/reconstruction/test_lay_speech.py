@@ -34,6 +34,8 @@ SON = Voice("en", "son", "male")
         ("present_illness", "His mother reports that he has a fever.", SON, "He has a fever."),
         ("present_illness", "The patient was brought in by his mother.", SON, "My son was brought in by me."),
         ("person", "35-year-old female, nurse.", SHE, "I work as a nurse."),
+        ("person", "10-month-old male, infant.", SON, "My son is an infant."),
+        ("person", "7岁，男，小学生。", Voice("zh", "son", "male"), "孩子是小学生。"),
     ],
 )  # fmt: skip
 def test_a_sentence_of_a_chart_is_said_as_people_say_it(section: str, chart: str, voice: Voice, said: str) -> None:

@@ -100,6 +100,31 @@ def test_without_knowledge_steps_are_skipped_and_an_open_answer_stands_for_them(
     assert {"no_disease_yet", "tests_open"} <= found.keys() and "suspected_disease" not in found
 
 
+def test_the_papers_plan_asks_for_the_systems_and_habits_that_the_knowledge_names_and_for_no_others() -> None:
+    def asked(ours: bool) -> dict[str, list[str]]:
+        plan = fill_plan(NOTE, RoleSetting(speaker="self"), knowing(), "en", ours=ours)
+        return {section.name: [step.name for step in section.steps] for section in plan}
+
+    assert asked(ours=False)["review_of_systems"] == ["named_system", "rest_of_systems"]
+    assert len(asked(ours=True)["review_of_systems"]) == 11
+    assert asked(ours=False)["risk_factors"] == [
+        "family",
+        "family_factor",
+        "other_factor",
+        "other_factor",
+        "rest_of_history",
+    ]
+    assert "occupation" not in asked(ours=False)["general_condition"]
+    assert asked(ours=False)["past_history"] == asked(ours=True)["past_history"]
+
+
+def test_a_symptom_that_the_complaint_tells_of_is_no_example_of_others() -> None:
+    note = Note(id="n", text="Chief complaint: Fever and cough.")
+    plan = fill_plan(note, RoleSetting(speaker="self"), knowing(), "en")
+    (listed,) = [step.physician for section in plan for step in section.steps if step.name == "listed_symptoms"]
+    assert "chills" in listed and "fever" not in listed
+
+
 def test_findings_that_name_the_disease_wait_for_the_diagnosis() -> None:
     found = steps(knowing())
     assert found["examination_findings"] == ["This is what the examination showed: Crackles."]

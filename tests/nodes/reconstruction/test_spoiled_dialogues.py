@@ -76,7 +76,14 @@ def test_real_dialogues_pass_and_spoiled_ones_are_caught(half: int) -> None:
     assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
 
 
-def test_offline_a_family_is_asked_how_old_the_child_is_and_not_for_its_work() -> None:
-    child = written(Note(id="a", text="Patient: 3-year-old female.\nChief complaint: Rash for 2 days."))
+def test_offline_a_family_is_asked_how_old_the_child_is_and_not_for_its_work_or_for_tobacco() -> None:
+    history = "Personal history: She lives at home."
+    child = written(Note(id="a", text=f"Patient: 3-year-old female.\nChief complaint: Rash for 2 days.\n{history}"))
     asked = " ".join(message.content for message in child.spoken if message.role == PHYSICIAN)
     assert "how old is your daughter" in asked.casefold() and "work" not in asked
+    assert any("lives at home" in message.content for message in child.spoken)
+    assert not any(word in asked for word in ("smok", "alcohol", "tobacco"))
+    infant = written(Note(id="a", text="Patient: 10-month-old male.\nChief complaint: Vomiting."))
+    assert "The age is 10 months." in [message.content for message in infant.spoken]
+    newborn = written(Note(id="a", text="患者：4天，女，新生儿。\n主诉：皮肤发黄。", language="zh"))
+    assert "孩子是新生儿。" in [message.content for message in newborn.spoken]

@@ -79,7 +79,7 @@ def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labell
 
 
 def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, tmp_path: Path) -> None:
-    told = tune(work, tmp_path / "out")
+    told = tune(work, tmp_path / "out", keep=3)
     assert told.exit_code == 0, told.output
     assert f"Model: hf:{tmp_path / 'out'}" in told.stdout and "1 cut at the target length" in told.stdout
     steps = read_table(tmp_path / "out" / "loss.csv")
@@ -92,6 +92,7 @@ def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, 
     adapter = json.loads((tmp_path / "out" / "adapter_config.json").read_text())
     assert adapter["base_model_name_or_path"] == str(work / "base") and adapter["num_virtual_tokens"] == 4
 
+    assert len(list((tmp_path / "out" / "checkpoints").glob("checkpoint-*"))) == 3
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith(f"---\nbase_model: {work / 'base'}\n") and "More Information Needed" not in card
     assert "research only, not for care" in card and "10 turns of 3 dialogues, 12 steps" in card
