@@ -1,4 +1,4 @@
-"""``docs/extending.md`` shows what is in ``examples/``, and its commands are theirs."""
+"""``docs/extending.md`` and its pages show what is in ``examples/``, and their commands are theirs."""
 
 import re
 
@@ -6,7 +6,8 @@ import pytest
 
 from tests.examples.test_examples import EXAMPLES, ROOT
 
-TEXT = (ROOT / "docs/extending.md").read_text("utf-8")
+PAGES = [ROOT / "docs" / "extending.md", *sorted((ROOT / "docs" / "doors").glob("*.md"))]
+TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
 SOURCES = {file: file.read_text("utf-8") for file in EXAMPLES}
 
 

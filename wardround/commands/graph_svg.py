@@ -49,7 +49,8 @@ def as_svg(drawn: "Graph", title: str) -> str:
     wide = {key: float(_BEND) for row in rows for key in row}
     wide |= {key: max(map(len, name)) * _CHARACTER + 24 for key, name in names.items()}
     wide |= {_middle(chain): len(one.label) * _SMALL + _BEND for one, chain in zip(edges, chains, strict=True)}
-    x = _places(rows, chains, wide)
+    beside = {one.source: 2 * (len(one.label) * _SMALL + 40) for one in loops}  # on both sides, as boxes are centred
+    x = _places(rows, chains, {key: width + beside.get(key, 0) for key, width in wide.items()})
     y = {key: 20 + number * _APART for number, row in enumerate(rows) for key in row}
     ends = _ends(chains, x, wide)
     left = min(x[key] - wide[key] / 2 for key in x) - 20
@@ -196,9 +197,7 @@ def _arrow(edge: _Edge, chain: Sequence[str], ends: tuple[float, float], x: dict
 
 
 def _loop(edge: _Edge, x: float, y: float) -> str:
-    path = (
-        f"M{x:.1f},{y + 9:.1f} C{x + 40:.1f},{y - 4:.1f} {x + 40:.1f},{y + _HIGH + 4:.1f} {x:.1f},{y + _HIGH - 9:.1f}"
-    )
+    path = f"M{x:.1f},{y + 9} C{x + 40:.1f},{y - 4} {x + 40:.1f},{y + _HIGH + 4} {x:.1f},{y + _HIGH - 9}"
     return _line(edge, path, x + 34, y + _HIGH / 2 + 4, "start")
 
 
