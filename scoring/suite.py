@@ -11,6 +11,7 @@ from scoring.clini_eval.gates import suite as gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
 from scoring.medchain.suite import suite as medchain
+from scoring.medpmc.judged_suite import suite as medpmc_judged
 from scoring.medpmc.patient_suite import suite as medpmc_patient
 from scoring.medpmc.suite import suite as medpmc
 from scoring.mvme.suite import suite as mvme
@@ -18,7 +19,7 @@ from scoring.mvme.suite import suite as mvme
 __all__ = ["SUITES", "CaseScores", "Metric", "Suite", "metric"]
 
 SUITES: Registry[Suite] = Registry("suite")
-for _suite in (medchain, mvme, aie, medpmc, medpmc_patient, clini_eval, clini_eval_paper, gates):
+for _suite in (medchain, mvme, aie, medpmc, medpmc_judged, medpmc_patient, clini_eval, clini_eval_paper, gates):
     SUITES.add(_suite.name, _suite)
 
 # What else stands in a line of results, or in a column of a table beside the scores.

@@ -30,7 +30,10 @@ FIXED: dict[str, frozenset[str]] = {
         frozenset({"patient", "extraction"}),
     ),
     **dict.fromkeys(
-        (*(f"medpmc_table_{number}" for number in (2, 3, 4, 5)), *(f"medpmc_figure_{number}" for number in (3, 4, 5))),
+        (
+            *(f"medpmc_table_{number}" for number in (2, 3, 4, 5)),
+            *(f"medpmc_figure_{number}" for number in (2, 3, 4, 5)),
+        ),
         SIMULATOR | {"technician", "actor"},
     ),
     **dict.fromkeys(

@@ -1,0 +1,49 @@
+"""Med-PMC's judgement of a consultation and its report (section 4.2.2, Figure 2), of our own consultations."""
+
+from cases import Case
+from llm import UNANSWERED, ModelSettings, ask
+from nodes.context import Context
+from scoring.case_scores import CaseScores, Suite
+from scoring.consultation import ConsultationAnswers
+from scoring.medpmc.export import medpmc_transcript, pictures_withheld
+from scoring.medpmc.judges import consultation_judge, view
+from scoring.medpmc.transcripts import MedPmcTranscript
+
+ASPECTS = {
+    "Inquiry": "inquiry",
+    "Examination": "examination",
+    "MMA": "multimodal_analysis",
+    "Diagnosis": "diagnosis",
+    "Treatment": "treatment",
+}
+_NO_PICTURE = "no picture was to be read"
+
+
+async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Five aspects by the judge, 1 to 5; higher is better.
+
+    Multi-modal analysis is unscored where the case has no picture or none may be handed over, and all five where the
+    judge fails.
+    """
+    withheld = isinstance(settings, Context) and pictures_withheld(settings)
+    made = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
+    seen = view(MedPmcTranscript.model_validate(made), case.language)
+    try:
+        given = await ask(consultation_judge, seen, settings, language=case.language)
+    except UNANSWERED as error:
+        return CaseScores.none_of(suite.published, error)
+    values = {column: getattr(given, aspect) for column, aspect in ASPECTS.items()}
+    if not seen.case.images:  # whatever the judge says
+        values["MMA"] = None
+    return CaseScores(values, {"MMA": _NO_PICTURE} if values["MMA"] is None else {})
+
+
+suite = Suite(
+    "medpmc_judged",
+    {**{column: column for column in ASPECTS}, "MMA": "Multi-modal analysis"},
+    score,
+    needs=frozenset({"dialogue", "report"}),
+    ends=(1.0, 5.0),
+    judged=tuple(ASPECTS),
+    notes="A judge's 1 to 5 in each aspect; the paper's Figure 2 draws them.",
+)
