@@ -215,9 +215,6 @@ EXAMINATION = Stage(
     outcome=lambda stage, decision, findings: {"reports": {findings["image_class"]: str(decision)}},  # type: ignore[typeddict-item]
     output=ReportOutput,
     shows=("reports",),
-    precedent=lambda case, image_class: (
-        [case.imaging_report[image_class]] if image_class in case.imaging_report else []
-    ),
     recalls=("imaging_report",),
     single=True,
     column=("examination", "Examination"),
