@@ -282,9 +282,15 @@ def _parse(name: str, source: str) -> tuple[dict[str, Any], dict[str, str]]:
     return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
+@cache
+def _variables_of(template: str) -> frozenset[str]:
+    """The variables that a template uses; the stages of a workflow share theirs."""
+    return frozenset(meta.find_undeclared_variables(_environment.parse(template)))
+
+
 def _check_variables(name: str, template: str, declared: frozenset[str]) -> None:
     try:
-        used = meta.find_undeclared_variables(_environment.parse(template))
+        used = _variables_of(template)
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
     if used - declared:
