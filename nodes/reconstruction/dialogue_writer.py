@@ -17,7 +17,7 @@ from llm import Role, ask
 from llm.errors import AnswerError
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.exchanges import Exchange, SectionDialogue, WholeDialogue, WrittenSection
+from nodes.reconstruction.exchanges import Exchange, FreeExchange, SectionDialogue, WholeDialogue, WrittenSection
 from nodes.reconstruction.filing import assemble, inferred_by
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.knowledge import ClinicalKnowledge, KnowledgeView, knowledge_of_the_note
@@ -39,9 +39,9 @@ class WritingState(PlanState, total=False):
 
 
 class DirectDialogue(Strict):
-    """A dialogue without sections."""
+    """A dialogue without sections, whose physician may ask as much at once as he likes: Figure 10 has no such rule."""
 
-    exchanges: list[Exchange] = Field(min_length=1)
+    exchanges: list[FreeExchange] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def whole_script(view: WholeView) -> WholeDialogue:
 
 def what_the_note_tells(view: DirectView) -> DirectDialogue:
     """Offline: a section of the note in each exchange."""
-    return DirectDialogue(exchanges=short_script(view.note, _SECTION_AT_ONCE))
+    return DirectDialogue(exchanges=[*short_script(view.note, _SECTION_AT_ONCE)])
 
 
 def short_script(note: Note, at_once: int = 3) -> list[Exchange]:

@@ -1,4 +1,4 @@
-"""What dialogues are made of: a physician's turn and the reply to it; never more than two questions at a time."""
+"""What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
 from typing import Annotated, Literal
 
@@ -31,11 +31,17 @@ Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 PhysicianUtterance = Annotated[Utterance, AfterValidator(_few_questions)]
 
 
-class Exchange(Strict):
+class FreeExchange(Strict):
     """The physician says or asks something, and the patient replies; so the two always take turns."""
 
-    physician: PhysicianUtterance = Field(description="At most two questions.")
+    physician: Utterance
     patient: Utterance
+
+
+class Exchange(FreeExchange):
+    """The same under the rule of two questions (Figures 6 and 11)."""
+
+    physician: PhysicianUtterance = Field(description="At most two questions.")
 
 
 class SectionDialogue(Strict):

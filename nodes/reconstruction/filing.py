@@ -14,7 +14,7 @@ from cases.notes import Note, note_of
 from cases.vocabulary import Language
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.exchanges import Exchange, WrittenSection
+from nodes.reconstruction.exchanges import FreeExchange, WrittenSection
 from nodes.reconstruction.knowledge import ClinicalKnowledge
 from nodes.reconstruction.plan import farewell_words, opening_words
 from nodes.reconstruction.role_setting import RoleSetting
@@ -36,7 +36,7 @@ class FilingState(TypedDict, total=False):
     roles: RoleSetting
     knowledge: ClinicalKnowledge
     sections: list[WrittenSection]
-    exchanges: list[Exchange]
+    exchanges: list[FreeExchange]
     last_words: str
     diseases: list[str]  # of the answer key; no writer sees them
 
@@ -84,7 +84,7 @@ def inferred_by(knowledge: ClinicalKnowledge | None) -> str:
 def assemble(
     note: Note,
     roles: RoleSetting,
-    parts: Sequence[WrittenSection | tuple[None, Sequence[Exchange]]],
+    parts: Sequence[WrittenSection | tuple[None, Sequence[FreeExchange]]],
     inferred: str,
     language: Language,
     last_words: str = "",

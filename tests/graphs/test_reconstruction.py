@@ -197,15 +197,28 @@ def test_a_basis_of_more_than_a_hundred_words_is_asked_for_once_more_then_kept(m
 
 def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_its_repair() -> None:
     def answer(request: ChatRequest) -> Any:
-        if request.name != "DirectDialogue":
+        if request.name != "PhysicianTurn":
             return None
         many = "at most two" not in request.messages[-1]["content"]
-        return {"exchanges": [{"physician": "A? B? C?" if many else "A? B?", "patient": "It hurts."}]}
+        return {"text": "A? B? C?" if many else "A? B?", "finished": not many}
+
+    with FakeServer(answer=answer) as server:
+        models = {"doctor": spec(server)["default"]}
+        dialogue = run(models=models, reconstruction="interactive")["dialogue"]
+        assert len(server.requests) == 2
+    assert dialogue.spoken[1].content == "A? B?"
+
+
+def test_direct_role_play_keeps_three_questions_in_a_turn_which_the_gate_then_tells() -> None:
+    def answer(request: ChatRequest) -> Any:
+        assert "two questions" not in request.text
+        return {"exchanges": [{"physician": "Where? When? How?", "patient": "It hurts."}]}
 
     with FakeServer(answer=answer) as server:
         dialogue = run(models=spec(server), reconstruction="direct")["dialogue"]
-        assert len(server.requests) == 2
-    assert dialogue.spoken[1].content == "A? B?"
+        assert len(server.requests) == 1
+    assert dialogue.spoken[1].content == "Where? When? How?"
+    assert "few_questions" in {problem.gate for problem in check_dialogue(dialogue)}
 
 
 def test_the_prompts_show_the_note_and_the_plan_without_a_placeholder() -> None:
