@@ -79,12 +79,7 @@ async def admit(
     kin = kin_of(case) if context.retrieval else None  # as it came: it is told in other words below
     if case.examinations.images and context.send_pictures:
         case = await asyncio.to_thread(with_sound_pictures, case)
-    persona = drawn(case.id, context.seed, context.epoch)
-    if context.patient_sex == "drawn" and persona.sex is not None:
-        with suppress(SexBoundError):
-            case = with_sex(case, persona.sex)
-    elif context.patient_sex in ("female", "male"):
-        case = with_sex(case, context.patient_sex)
+    case = in_played_sex(case, context)
     if not context.personalized:
         case = impersonal(case)
     record = case.patient
@@ -113,12 +108,26 @@ async def admit(
         pictured = {image.item for image in case.examinations.images}
         update["told_results"] = {item: text for item, text in results.items() if item not in pictured}
     if context.patient_profession == "drawn":
-        update["profession"] = persona.profession
+        update["profession"] = drawn(case.id, context.seed).profession
     if context.pictures_in_dialogue == "report":
         update["reference_reports"] = dict(case.key.imaging_reports)
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
+
+
+def in_played_sex(case: Case, context: Context) -> Case:
+    """The case in the sex that the patient is played in: as recorded, set, or drawn where it can be either.
+
+    Raises:
+        SexBoundError: it turns on the other sex than the one that is set.
+    """
+    if context.patient_sex in ("female", "male"):
+        return with_sex(case, context.patient_sex)
+    if context.patient_sex == "drawn" and (sex := drawn(case.id, context.seed).sex) is not None:
+        with suppress(SexBoundError):
+            return with_sex(case, sex)
+    return case
 
 
 @node

@@ -32,7 +32,7 @@ def _answer(request: ChatRequest) -> dict[str, Any] | None:
     [
         ("medpmc_table_2", 3, ["scores"]),
         ("medpmc_table_4", 2, ["scores", "contrasts"]),
-        ("medpmc_table_5", 2, ["scores", "contrasts"]),
+        ("medpmc_table_5", 2, ["scores", "contrasts", "personas"]),
         ("medpmc_figure_2", 6, ["scores", "contrasts"]),
         ("medpmc_figure_3", 3, ["scores", "contrasts"]),
         ("medpmc_figure_4", 1, ["scores", "information"]),

@@ -23,6 +23,7 @@ from wardround.tables import (
     leakage,
     learning_curve,
     orders,
+    personas,
     roles,
     scores,
 )
@@ -60,6 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions, figures.draw_actions),
     "simulators": Kind(aie.build_simulators, figures.draw_simulators),
+    "personas": Kind(personas.build, judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

@@ -17,8 +17,9 @@ TABLE_NAMES = (
     "aie",
     "actions",
     "simulators",
+    "personas",
 )
 
 # What is made when it is asked for: it opens a memory, or is of few runs.
-_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators"})
+_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators", "personas"})
 USUAL = tuple(name for name in TABLE_NAMES if name not in _ON_REQUEST)

@@ -35,10 +35,10 @@ class Persona(Strict):
 PERSONAS = 2 * len(PROFESSIONS)
 
 
-def drawn(case_id: str, seed: int | None, epoch: int) -> Persona:
-    """One of the ten by the case and the seed; each epoch of a case has another, and ten epochs have them all."""
-    first = int.from_bytes(hashlib.sha256(f"{seed or 0}/{case_id}".encode()).digest()[:4], "big")
-    place = (first + epoch) % PERSONAS
+def drawn(case_id: str, seed: int | None) -> Persona:
+    """One of the ten by the case and the seed; ten seeds in a row, as the epochs of a run have them, draw them all."""
+    first = int.from_bytes(hashlib.sha256(case_id.encode()).digest()[:4], "big")
+    place = (first + (seed or 0)) % PERSONAS
     return Persona(sex=get_args(Sex)[place % 2], profession=PROFESSIONS[place // 2])
 
 
