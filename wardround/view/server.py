@@ -1,5 +1,6 @@
 """The viewer's server: pages of runs for people at this machine."""
 
+import traceback
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
@@ -48,4 +49,8 @@ class _Handler(GuardedHandler):
             status, page = HTTPStatus.NOT_FOUND, pages.trouble(str(error))
         except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
+        except Exception as error:  # a fault of ours is said on the page, with its place on the terminal
+            traceback.print_exc()
+            told = f"this page cannot be drawn ({type(error).__name__}: {error}); please report it"
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(told)
         self.answer(status, page, "text/html", policy(served=True))

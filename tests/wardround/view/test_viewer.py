@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             graded(CASE, 2.0, answers={"report": report(words), "dialogue": said}),
             Result(case_id=OTHER, epoch=0, termination="model_error", error="the server has gone"),
         ]
-        prompt = [{"role": "user", "content": "The pericardium."}]
+        prompt = [{"role": "user", "content": "The pericardium."}, {"role": "user", "image": "foot.png"}]
         write_run(root / "sweep" / name, results, {(CASE, 0): [call(messages=prompt)]}, data=data)
     steps = [
         call("diagnosis/general/discussion0/seat1", "general", stage="diagnosis", answer={"reasoning": "Tophi."}),
@@ -160,6 +160,7 @@ def test_cases_are_searched_filtered_and_sorted(viewer: Viewer, query: str, foun
 def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer) -> None:
     page = shown(viewer, f"?run=sweep/one&case={CASE}")
     assert "Effective Inquiry" in page and "Pain since Monday." in page and "The pericardium." in page
+    assert "picture foot.png" in page
     page = shown(viewer, f"?run=clinical&case={CASE}")
     assert page.index("Tophi.") < page.index("Too vague.") < page.index("Named now.")
     assert 'class="step no"' in page and "1 objection" in page and 'class="exhausted"' in page
@@ -244,6 +245,12 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewer.pages, "page", lambda query: {}["nothing"])
+    status, page = ask(viewer, "?run=clinical")
+    assert status == 500 and "this page cannot be drawn (KeyError" in page
 
 
 def test_what_cannot_be_viewed_is_refused_in_one_sentence(tmp_path: Path) -> None:
