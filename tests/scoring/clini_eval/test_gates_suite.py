@@ -25,8 +25,13 @@ def scores(answers: ReconstructionAnswers) -> CaseScores:
 def test_a_gate_is_one_if_the_dialogue_passes_it_and_else_zero(weeks: str, passed: float) -> None:
     said = ["Hello, doctor.", "What is it?", f"I have had a cough for {weeks} weeks.", "Thank you."]
     messages = [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(said)]
-    found = scores(ReconstructionAnswers(reconstructed=Dialogue(id="a", messages=messages, note="Cough for 3 weeks.")))
+    dialogue = Dialogue(id="a", messages=messages, note="Cough for 3 weeks.", objections=[])
+    found = scores(ReconstructionAnswers(reconstructed=dialogue))
     assert found.values == {**dict.fromkeys(GATES, 1.0), "numbers_of_the_note": passed} and not found.unscored
+    unread = scores(ReconstructionAnswers(reconstructed=dialogue.model_copy(update={"objections": None})))
+    assert unread.values == {**found.values, "entailed_by_the_note": None} and set(unread.unscored) == {
+        "entailed_by_the_note"
+    }
 
 
 def test_without_a_dialogue_no_gate_is_scored() -> None:
