@@ -7,6 +7,7 @@ differ in more than the recall.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from cases.text.words import has_chinese, language_of
@@ -26,6 +27,7 @@ SUPPORT = "support"  # ours, beside them
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
 
 EntityRule = Literal["rules", "spacy"]
+Window = Literal["all", "next"]  # what follows a picture: all of it, or the next turn
 Pair = tuple[str, str]  # reference, text
 
 
@@ -60,11 +62,14 @@ def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> flo
     return mean([float((phrase.strip() if has_chinese(phrase) else phrase) in report) for phrase in phrases])
 
 
-def imaging_pair(case: MedPmcTranscript, definition: Definition = "sound", table: int = 8) -> Pair | None:
+def imaging_pair(
+    case: MedPmcTranscript, definition: Definition = "sound", table: int = 8, window: Window = "all"
+) -> Pair | None:
     """What MMA (multi-modal analysis) recalls: the reports of the images, in the doctor's words.
 
     Sound: the reports of all images of the case, in what the doctor says after the first was shown, final report
-    included; a case without images is unscored (None). Source: Med-PMC, equation 8. Published, punctuation removed:
+    included, or only in the doctor's turns right after those that show one (``window = "next"``); a case without images
+    is unscored (None). Source: Med-PMC, equation 8. Published, punctuation removed:
 
     - Table 8: the reports of the images in the first message that shows one, in the very next doctor turn. A case whose
       first image comes with its last turn is dropped (None), as is one that shows an image without a report.
@@ -79,7 +84,10 @@ def imaging_pair(case: MedPmcTranscript, definition: Definition = "sound", table
     if definition == "sound":
         if not case.images:
             return None
-        said = [] if shown is None else [turn.doctor for turn in case.history[shown + 1 :]] + [case.report]
+        if window == "next":
+            said = [after.doctor for turn, after in pairwise(case.history) if turn.images and not turn.ends]
+        else:
+            said = [] if shown is None else [turn.doctor for turn in case.history[shown + 1 :]] + [case.report]
         return " ".join(case.images.values()), " ".join(said)
     if shown is None:
         return "image", ""
@@ -142,6 +150,7 @@ def score_medpmc(
     *,
     find: EntityRule = "rules",
     model: str | None = None,
+    window: Window = "all",
 ) -> dict[str, list[Sample]]:
     """The values of the eight columns, percent except Lens and Turns; unscored cases are absent.
 
@@ -165,7 +174,7 @@ def score_medpmc(
 
     def mma(case: MedPmcTranscript) -> Pair | None:
         skipped = definition == "paper" and table == 9 and len(cases) == PUBLISHED_CASES and case is cases[LEFT_OUT]
-        return None if skipped else imaging_pair(case, definition, table)
+        return None if skipped else imaging_pair(case, definition, table, window)
 
     return {
         "Inquiry": column(lambda case: inquiry_pair(case, definition)),

@@ -76,8 +76,8 @@ def _of_run(run: RecordedRun, several: bool) -> Table | None:
         *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.columns.items()),
     ]
     notes = [
-        "Length: words said for a word that was meant. Left plain, percent: the words that were meant are said as they "
-        "are, since a rewriting was refused (facts, length) or changed nothing."
+        "Length: words said over words meant, mean over replies. Left plain, percent: the words that were meant are "
+        "said as they are, since a rewriting was refused (facts, length) or changed nothing."
     ]
     title = f"Personas: {run.name}" if several else "Personas"
     name = f"personas-{run.name.replace('/', '-')}" if several else "personas"

@@ -90,6 +90,14 @@ def test_sound_mma_reads_all_images_in_what_is_said_after_the_first() -> None:
     assert imaging_pair(medpmc(*MEDPMC_HISTORY, Image={})) is None
 
 
+def test_a_reading_may_be_looked_for_in_the_turn_right_after_a_picture_alone() -> None:
+    shown, later = turn("B-A-A", "CT?", "<\\image00001.jpg>"), turn("A-B", "A tumour.", "Really?")
+    case = medpmc(shown, turn("A-B", "I see a stone.", "Oh."), later, diagnosis_self="A tumour.")
+    reference, said = imaging_pair(case, window="next") or ("", "")
+    assert said == "I see a stone." and reference == (imaging_pair(case) or ("",))[0]
+    assert imaging_pair(medpmc(later, shown), window="next") == (reference, ""), "nothing was said after it"
+
+
 def test_examination_compares_whole_words_and_any_punctuation() -> None:
     # WBC 2.46*10^9/L | free air | Upper abdominal CT
     assert examination_share(medpmc()) == pytest.approx(1 / 3)

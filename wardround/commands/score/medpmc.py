@@ -12,7 +12,7 @@ from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
-from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, score_medpmc, support
+from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_medpmc, support
 from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
@@ -21,6 +21,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
 from scoring.metrics.statistics import Estimate
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
+from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
@@ -56,6 +57,10 @@ def medpmc(
     model: Annotated[
         str | None, typer.Option(help="The embedding of rate_style, or the model of bertscore.", show_default=False)
     ] = None,
+    mma: Annotated[
+        Window,
+        typer.Option(help="Where MMA looks for the reports: in all that follows a picture, or in the next turn alone."),
+    ] = "all",
     judge: Annotated[
         list[str] | None,
         typer.Option(metavar="SPEC", help="Also judge, by this model or 'offline'; several are a panel."),
@@ -68,14 +73,18 @@ def medpmc(
 
     Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
     """
-    others = transcripts[1:] or against or human or judge or recall != "rouge1" or entities != "rules"
+    if mma != "all" and mode is Mode.PAPER:
+        refuse("--mma: paper mode looks where Tables 8 and 9 did; leave it out, or use --mode sound")
+    others = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if transcripts[0].is_dir() and mode is Mode.SOUND and not others:
         return scores_of_run(transcripts[0], "medpmc", mode)
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]:
         files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
-        return files, [score_medpmc(cases, recall, definition, find=entities, model=model) for cases in files]
+        return files, [
+            score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files
+        ]
 
     files, parts = scored(transcripts)
     cases = [case for records in files for case in records]

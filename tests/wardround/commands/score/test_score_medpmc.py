@@ -76,3 +76,13 @@ def test_another_run_is_compared(file: Path) -> None:
 def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
     result = run(write(tmp_path / "t.json", [{"id": 1, "Text": {}}]))
     assert result.exit_code == 2 and "entry 1, Text.Diagnosis: Field required" in result.stderr
+
+
+def test_the_window_of_a_reading_is_no_option_of_paper_mode(file: Path, tmp_path: Path) -> None:
+    told = run(file, "--mma", "next", "--mode", "paper")
+    assert told.exit_code == 2 and "--mma: paper mode" in told.stderr
+    found = []
+    for window in ("all", "next"):
+        assert run(file, "--mma", window, "--json", tmp_path / "out.json").exit_code == 0
+        found.append(json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]["MMA"]["mean"])
+    assert found[1] < found[0], "the report is not read"
