@@ -1,18 +1,28 @@
 """Claim recall of imaging reports: how much of the reference the generated report states (MedChain, after DocLens)."""
 
-from collections import defaultdict
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Self
 
 from pydantic import Field
 
 from cases.strict import Strict
 from cases.text.statements import Mention, mentions, statements
-from cases.vocabulary import normalise
+from cases.text.words import stem
+from cases.vocabulary import normalise, word_list
 
 MAX_CLAIMS = 30
-ENTAILED_FROM = 0.8  # share of a claim's content words that the report must state
-WINDOW = 2  # adjacent sentences of the report that may together state a claim
+ENTAILED_FROM = 0.8  # share of a claim's words that a report must state where none is a known finding
+HALF = 0.5  # of the other words where one is
+_GROUPS = ("plain", "findings", "places", "degrees")
+_OPPOSITE = {"larg": "small", "small": "larg"}
+_CLAUSE = re.compile(
+    r"[,，、](?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)|伴(?!随)|(?=[无未])", re.I
+)
+_NORMAL, _ROOT = "normal", 5  # letters that two forms of one English word share
+_GOES_ON = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # of what was said before
 
 
 class ClaimVerdict(Strict):
@@ -87,42 +97,116 @@ def judge_offline(report: str, reference: str, generated: str) -> ReportClaims:
 
 
 def entailed(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states each claim, by rules.
+    """Whether a report states each claim, by rules that read meaning and polarity.
 
-    A claim is entailed if one window of the report (two adjacent sentences) has at least 80 % of its content words,
-    all of its numbers (lengths compared in millimetres), and no content word of it only with the other polarity or on
-    another side. A claim that the report has word for word is entailed.
+    What reports call the same thing is read as the same (``cases/vocabularies/finding_terms.toml``). A claim is
+    entailed if one sentence of the report (two, if the second goes on with "it") has all of its findings, with their
+    polarity and on their side, all of its numbers (lengths compared in millimetres), half of its other words (where,
+    and what no list knows), and nothing small for what is large. Absent is also what is normal. A claim that the
+    report has word for word is entailed.
 
-    Limits: words are compared, not meanings. Synonyms ("opacity", "consolidation"), number words ("two nodules") and
-    a claim scattered over a report are missed; so is a claim naming a side where the report says "both lungs" in other
-    words. What shares words and contradicts otherwise is accepted ("small" for "large" among five or more words; "no
-    fracture, mild swelling" is read rightly, "no fracture and mild swelling" is not). Good for plumbing and for
-    ranking similar systems; use an LLM judge for numbers to publish.
+    Limits: a conclusion is not drawn ("a rim of pleural air" is pneumothorax, "acid-fast bacilli" are no tuberculosis),
+    number words are not read, and of what no list knows, words are compared. Its agreement with labelled claims is in
+    the docs; use an LLM judge for numbers to publish.
     """
-    stated = [normalise(sentence) for sentence in statements(report)]
-    read = [mentions(sentence) for sentence in statements(report)]
+    said = statements(report)
+    stated, read = {normalise(sentence) for sentence in said}, [_read(sentence) for sentence in said]
     windows = [
-        _by_word(mention for sentence in read[start : start + WINDOW] for mention in sentence)
-        for start in range(max(1, len(read) - WINDOW + 1))
+        *read,
+        *(one + two for (one, two), later in zip(pairwise(read), said[1:], strict=False) if _GOES_ON.match(later)),
     ]
+    told = [mention for sentence in read for mention in sentence]
+
+    def says(claim: str) -> bool:
+        return any(_states(window, _read(claim), told) for window in windows)
+
     return [
-        normalise(claim) in stated or any(_states(window, mentions(claim)) for window in windows) for claim in claims
+        normalise(claim) in stated or says(claim) or (len(parts := _parts(claim)) > 1 and all(map(says, parts)))
+        for claim in claims
     ]
 
 
-def _by_word(window: Iterable[Mention]) -> dict[str, list[Mention]]:
-    by_word: dict[str, list[Mention]] = defaultdict(list)
-    for mention in window:
-        by_word[mention.word].append(mention)
-    return by_word
+def stated_share(report: str, reference: str) -> float:
+    """How much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
+
+    Words count with polarity and side, once each, and by one name for one thing, as in :func:`entailed`; numbers too.
+    """
+    told = [mention for sentence in statements(report) for mention in _read(sentence)]
+    wanted = dict.fromkeys(mention for sentence in statements(reference) for mention in _read(sentence))
+    met = [
+        any(mention.exact or each.negated == mention.negated for each in _agreeing(mention, told)) for mention in wanted
+    ]
+    return sum(met) / len(met) if met else 0.0
 
 
-def _states(window: dict[str, list[Mention]], claim: list[Mention]) -> bool:
-    found = 0
-    for mention in claim:
-        candidates = window.get(mention.word, [])
-        if any(other.negated == mention.negated and mention.sides <= other.sides for other in candidates):
-            found += 1
-        elif candidates or mention.exact:  # said otherwise, or a number that is missing
+def _parts(claim: str) -> list[str]:
+    """A claim clause by clause, where each says something."""
+    return [part for part in _CLAUSE.split(claim) if _read(part)]
+
+
+@cache
+def _terms() -> tuple[re.Pattern[str], list[str], frozenset[str]]:
+    """One pattern for all that is called otherwise, what to call it, and which of these are findings."""
+    lists = word_list("finding_terms")
+    called = [(name, ways) for group in _GROUPS for name, ways in lists[group].items()]
+    called += [(name, ways) for name, ways in word_list("medical_terms")["terms"].items() if len(ways) == 2]
+    pattern = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in called)
+    return re.compile(pattern, re.IGNORECASE), [name for name, _ in called], frozenset(map(stem, lists["findings"]))
+
+
+@lru_cache(maxsize=4096)
+def _read(sentence: str) -> list[Mention]:
+    """The words of a sentence, each finding and place by one name."""
+    pattern, names, _ = _terms()
+    return mentions(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
+
+
+def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) -> bool:
+    """Whether all findings of a claim stand in a window, and enough of its other words.
+
+    What a report finds somewhere is absent only where it says so of the same place, and so is what it does not name.
+    """
+    findings = _terms()[2]
+    named = [mention for mention in claim if mention.word in findings]
+    others = [mention for mention in claim if mention.word not in findings and not mention.exact]
+    met = sum(_agreeing(mention, window) != [] for mention in others)
+    if any(mention.exact and not any(mention.word == other.word for other in window) for mention in claim):
+        return False
+    if {_OPPOSITE.get(mention.word) for mention in claim} & {other.word for other in window}:
+        return False
+    enough = met >= (HALF if named else ENTAILED_FROM) * len(others)
+    for mention in named:
+        agreeing = _agreeing(mention, window)
+        if any(other.negated == mention.negated for other in agreeing):
+            found = any(other.negated != mention.negated for other in _agreeing(mention, told))
+            enough = enough or (mention.negated and not found)
+        elif any(mention.word == other.word for other in window) or not _as_normal(mention, window, findings):
             return False
-    return bool(claim) and found >= ENTAILED_FROM * len(claim)
+    return bool(claim) and enough
+
+
+def _agreeing(mention: Mention, window: list[Mention]) -> list[Mention]:
+    return [each for each in window if _alike(mention.word, each.word) and _on_its_side(mention, each, window)]
+
+
+def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]) -> bool:
+    """Whether a finding's absence is said as what is normal, or the normal as the absence of a finding."""
+    if mention.word == _NORMAL:
+        return any(other.word in findings and other.negated != mention.negated for other in window)
+    return mention.negated and any(other.word == _NORMAL and not other.negated for other in window)
+
+
+def _on_its_side(mention: Mention, other: Mention, window: list[Mention]) -> bool:
+    if not mention.sides or not other.sides:
+        told = {side for each in window for side in each.sides}
+        return not mention.sides or not told or mention.sides <= told
+    return mention.sides <= other.sides
+
+
+def _alike(word: str, other: str) -> bool:
+    """One word, in another form or as part of a longer one in Chinese."""
+    if word == other:
+        return True
+    if word.isascii() and other.isascii():
+        return len(word) >= _ROOT and word[:_ROOT] == other[:_ROOT] and not any(map(str.isdigit, word + other))
+    return not word.isascii() and min(len(word), len(other)) > 1 and (word in other or other in word)

@@ -9,8 +9,8 @@ from pydantic import Field
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import ModelSettings, Role, ask
+from scoring.metrics.claims import stated_share
 from scoring.metrics.diagnosis_grade import grade_offline
-from scoring.metrics.text_overlap import rouge_1, words
 from scoring.mvme.disease_entities import split_diseases
 from scoring.mvme.grades import LOWEST, Option
 from scoring.mvme.transcripts import PARTS, Part
@@ -19,7 +19,8 @@ ErrorType = Literal["omitted_examination", "complication_only", "wrong_judgement
 ERROR_TYPES: tuple[ErrorType, ...] = ("omitted_examination", "complication_only", "wrong_judgement")
 
 _OPTION_OF_LEVEL: dict[int, Option] = {5: "A", 4: "B", 3: "C", 2: "C", 1: "D"}
-_OPTION_FROM: dict[Option, float] = {"A": 0.8, "B": 0.4, "C": 0.1}  # share of the reference's words
+_OPTION_FROM: dict[Option, float] = {"A": 0.7, "B": 0.4}  # share of the reference that the report states
+_LITTLE, _TRUE = 0.05, 0.5  # C: a little of the reference, if half of what the report states is in it
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,17 @@ def _grade_offline(view: GradingView) -> MvmeGrades:
 
 
 def _part_offline(part: Part, view: GradingView) -> PartGrade:
-    """The diagnosis by its names; another part by the share of the reference's words that the report has."""
+    """The diagnosis by its names; another part by the share of the reference that the report states.
+
+    What shares but a few words with the reference and is mostly about something else is D.
+    """
     report, reference = view.report[part], view.reference[part]
     if part == "diagnosis" and (grade := grade_offline(split_diseases(report), split_diseases(reference))):
         return PartGrade(analysis=grade.reason, option=_OPTION_OF_LEVEL[grade.level])
-    share = rouge_1(words(report), words(reference)).recall
-    option = next((option for option, least in _OPTION_FROM.items() if share >= least), LOWEST)
-    return PartGrade(analysis=f"{share:.0%} of the reference's words", option=option)
+    share, true = stated_share(report, reference), stated_share(reference, report)
+    little: Option = "C" if share >= _LITTLE and true >= _TRUE else LOWEST
+    option = next((option for option, least in _OPTION_FROM.items() if share >= least), little)
+    return PartGrade(analysis=f"states {share:.0%} of the reference, which has {true:.0%} of it", option=option)
 
 
 def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:

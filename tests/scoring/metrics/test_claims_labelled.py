@@ -1,0 +1,55 @@
+"""The judge of claims by rules beside labels: what is stated in other words, and what is contradicted or not said."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import load_cases
+from scoring.metrics.claims import entailed, judge_offline, stated_share
+
+REPORTS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("claims_labelled.toml").read_text("utf-8"))[
+    "report"
+]
+
+
+def agreement(part: str, language: str, label: str) -> float:
+    judged = [
+        flag == (label == "stated")
+        for report in REPORTS
+        if (report["part"], report["language"]) == (part, language)
+        for flag in entailed(report[label], report["text"])
+    ]
+    return sum(judged) / len(judged)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("part", "stated", "not_stated"), [("development", 0.7, 1.0), ("check", 0.85, 0.8)])
+def test_it_agrees_with_labels_on_paraphrase_polarity_side_and_size(
+    part: str, stated: float, not_stated: float, language: str
+) -> None:
+    assert agreement(part, language, "stated") >= stated
+    assert agreement(part, language, "not_stated") >= not_stated
+
+
+@pytest.mark.parametrize(("language", "copied"), [("en", 0.3), ("zh", 0.4)])
+def test_of_findings_copied_it_supports_more_and_of_another_patients_hardly_anything(
+    language: str, copied: float
+) -> None:
+    """Conclusions are a third of the claims of these keys, and no finding states them."""
+    cases = [case for case in load_cases() if case.language == language and case.split == "train"]
+    keys = [(case, item, text) for case in cases for item, text in case.key.imaging_reports.items()]
+    pairs = [(item, text, case.examinations.results[item]) for case, item, text in keys]
+    others = [(item, text, pairs[place - 7][2]) for place, (item, text, _) in enumerate(pairs)]
+    own, foreign = (
+        [verdict.entailed for judged in rows for verdict in judge_offline(*judged).verdicts] for rows in (pairs, others)
+    )
+    assert sum(own) / len(own) >= copied and sum(foreign) / len(foreign) <= 0.05
+
+
+def test_the_share_that_is_stated_knows_polarity_and_other_words_for_one_thing() -> None:
+    reference = "Fever for two days. No vomiting. The left ankle is swollen."
+    assert stated_share("Two days febrile, no vomiting, swelling of the left ankle.", reference) >= 0.8
+    assert stated_share("No fever. Vomiting. The right ankle is swollen.", reference) <= 0.2
+    assert stated_share("", reference) == stated_share("Fever.", "") == 0.0

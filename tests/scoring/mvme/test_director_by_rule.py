@@ -1,0 +1,41 @@
+"""The director's grades by rules beside grades given by reading."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import load_cases
+from scoring.mvme.judges import GradingView, ReportParts, director
+
+CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("parts_labelled.toml").read_text("utf-8"))["case"]
+
+
+def graded(section: Any, report: str, reference: str) -> str:
+    view = GradingView(ReportParts(**{section: report}), ReportParts(**{section: reference}), [section])
+    option: str = director.offline(view).options[section]
+    return option
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("part", ["development", "check"])
+def test_it_agrees_with_grades_given_by_reading(part: str, language: str) -> None:
+    pairs = [
+        (option, graded(case["section"], report, case["reference"]))
+        for case in CASES
+        if (case["part"], case["language"]) == (part, language)
+        for option in "ABCD"
+        for report in case[option]
+    ]
+    assert sum(wanted == given for wanted, given in pairs) / len(pairs) >= 0.8
+    assert all(abs(ord(wanted) - ord(given)) <= 1 for wanted, given in pairs)
+
+
+def test_it_tells_the_own_history_whole_or_halved_from_another_patients() -> None:
+    told = [case.patient.present_illness for case in load_cases()[::4] if case.patient.present_illness]
+    own = [graded("symptoms", text, text) for text in told]
+    half = [graded("symptoms", text[: len(text) // 2], text) for text in told]
+    other = [graded("symptoms", told[place - 1], text) for place, text in enumerate(told)]
+    assert set(own) == {"A"} and set(half) <= {"A", "B", "C"} and half.count("B") > len(half) / 2
+    assert other.count("D") >= 0.9 * len(other)
