@@ -45,6 +45,7 @@ class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
     """The state of one plain reply."""
 
     released: list[str]
+    own_words: list[tuple[str, str]]
     requirement: str
 
 
@@ -58,6 +59,7 @@ class PatientActorState(PatientSideState, total=False):
     findings: dict[str, str]
     found_pictures: list[Picture]
     released: list[str]
+    own_words: list[tuple[str, str]]
     requirement: str
 
 

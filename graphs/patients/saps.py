@@ -21,6 +21,7 @@ class SapsState(PatientSideState, total=False):
     kind: Kind
     action: Action | None
     released: list[str]
+    own_words: list[tuple[str, str]]
     requirement: str
 
 

@@ -1,6 +1,5 @@
 """The patient: answers from the patient record, which is all the patient knows."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +9,15 @@ from pydantic import Field
 
 from cases.case import PatientRecord
 from cases.strict import Strict
-from cases.text.sentences import sentences
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.record_answers import answer_from_record
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
-from prompts import load_words, mark
+from prompts import mark
 
 
 class PatientState(HeardState, total=False):
@@ -45,37 +44,12 @@ class PatientView:
     results: Mapping[str, str] = field(default_factory=dict)
 
 
-# Which section of the record a question is about, most specific first.
-TOPICS: tuple[tuple[str, str], ...] = (
-    ("family_history", r"famil|relative|parents?\b|run in|家里|家族|家人|父母|遗传"),
-    (
-        "past_history",
-        r"before|earlier|past|previous|illnesses|operation|surger|medicin|medication|drugs?\b|allerg|以前|既往|手术|用药|吃药|什么药|过敏",
-    ),
-    (
-        "personal_history",
-        r"habit|smok|alcohol|drink|work\b|occupation|\bjob|live\b|living|travel|period|menstru|pregnan|习惯|抽烟|吸烟|喝酒|饮酒|工作|职业|居住|月经|怀孕|旅",
-    ),
-)
-
-
 def quote_the_record(view: PatientView) -> PatientReply:
-    """Offline: the sentences of the record that answer the question, as far as they have not been said yet."""
-    words = load_words("medchain/words", view.language)["patient"]
+    """Offline: results that were told and are asked for, else what of the record answers the question."""
     examined = [*PHYSICAL_ITEMS.mentioned_in(view.question), *AUXILIARY_ITEMS.mentioned_in(view.question)]
     if found := [view.results[item] for item in examined if item in view.results]:
         return PatientReply(text=mark("space", view.language).join(found))
-    asked = (section for section, pattern in TOPICS if re.search(pattern, view.question, re.IGNORECASE))
-    section = next(asked, "present_illness")
-    recorded = sentences(getattr(view.record, section))
-    if not recorded:
-        return PatientReply(text=words["nothing"])
-    said = {sentence for turn in view.dialogue if turn.speaker == "patient" for sentence in sentences(turn.text)}
-    fresh = [sentence for sentence in recorded if sentence not in said]
-    if section == "present_illness":
-        fresh = fresh[:3]  # a long story is told bit by bit
-    spaced = (f"{sentence} " if sentence[-1].isascii() else sentence for sentence in fresh)
-    return PatientReply(text="".join(spaced).strip() or words["all_said"])
+    return PatientReply(text=answer_from_record(view.question, view.record, view.dialogue, view.language))
 
 
 patient = Role(

@@ -32,8 +32,10 @@ def with_marks(text: str, section: str, voice: Voice) -> str:
     for sex in [voice.sex] if voice.sex else ["female", "male"]:
         kin = PATTERNS[f"kin_{sex}"].search(text)
         end = kin.start() if kin else len(text)
-        if section == "family_history" and not kin and not PATTERNS["told_of_oneself"].match(text):
-            end = 0
+        if section == "family_history":
+            text = PATTERNS[f"kin_of_{sex}"].sub("@my", text)
+            if not kin and not PATTERNS["told_of_oneself"].match(text):
+                end = 0
         text = rewritten(text[:end], sex, "object") + text[end:]
     return text
 

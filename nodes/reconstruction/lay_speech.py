@@ -109,7 +109,7 @@ def _whole(text: str, section: str) -> str:
     """A sentence with a subject and a verb, as far as the fragments of charts allow."""
     if (
         not text
-        or "@I" in text
+        or "@" in text
         or len(text.split()) > _LONGEST_FRAGMENT
         or PATTERNS["finite"].search(text)
         or re.match(r"(?:no|not|yes|there)\b", text, re.IGNORECASE)

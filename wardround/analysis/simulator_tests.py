@@ -165,7 +165,7 @@ def _labelled(
     words: str, facts: Sequence[RecordSentence], language: Language
 ) -> tuple[Action, Sequence[RecordSentence]]:
     """What the rules take the doctor's words for, and what of the record is due to them."""
-    kind = kind_of(words, language, facts)
+    kind = kind_of(words, language)
     if whole := WHOLE_KINDS.get(kind):
         return whole, ()
     if (names_nothing if kind == "advice" else is_vague)(words, language):

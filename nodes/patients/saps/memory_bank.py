@@ -21,7 +21,9 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
-from nodes.offline.relevance import open_results, released_for
+from nodes.offline.orders import open_results
+from nodes.offline.relevance import released_for
+from nodes.patients.own_words import said_of
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
 from nodes.state.patient_side import turn_number
 from prompts import load_prompt
@@ -105,6 +107,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
         "action": action,
         "released": released,
+        "own_words": said_of(facts, state["patient_record"], language),
         "requirement": requirement,
         "trace": file_event(event, context.trace_file),
     }

@@ -13,7 +13,8 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.relevance import answering
+from nodes.offline.record_answers import facts_for
+from nodes.patients.own_words import unsaid
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -25,6 +26,7 @@ class GeneratorState(HeardState, total=False):
 
     action: Action | None
     released: list[str]
+    own_words: list[tuple[str, str]]
     requirement: str
 
 
@@ -36,27 +38,38 @@ class SimulatedReply(Strict):
 
 @dataclass(frozen=True)
 class ReleasedView:
-    """What the generator sees: the action, if tracked, the memory it opened, what it requires, and the dialogue."""
+    """What the generator sees: the action, if tracked, the memory it opened, what it requires, and the dialogue.
+
+    Attributes:
+        own_words: section and words of each of the released sentences, as the patient would say it.
+    """
 
     words: str
     dialogue: list[Turn]
     action: Action | None
     released: list[str]
     requirement: str
+    own_words: list[tuple[str, str]]
     language: Language
 
 
 def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
-    """Offline: the released sentences as they stand, or the phrase that the action requires.
+    """Offline: what is released, in the patient's words and not a second time, or the phrase that the action requires.
 
-    Without an action what shares the doctor's words is told of all that there is, or denied.
+    Without an action what answers the doctor is told of all that there is, or denied.
     """
-    action, told = view.action or "Ineffective Inquiry", view.released
+    told = [words for _, words in view.own_words]
     if view.action is None:
-        facts = [RecordSentence("present_illness", text) for text in told]
-        told = [fact.text for fact in answering(facts, view.words, view.language)]
-    said = mark("space", view.language).join(told)
-    return SimulatedReply(text=said or load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
+        facts = [
+            RecordSentence(section, text) for (section, _), text in zip(view.own_words, view.released, strict=True)
+        ]
+        due = facts_for(view.words, facts, view.language)
+        told = [words for words, fact in zip(told, facts, strict=True) if fact in due]
+    if not told:
+        action = view.action or "Ineffective Inquiry"
+        return SimulatedReply(text=load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
+    all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
+    return SimulatedReply(text=mark("space", view.language).join(unsaid(told, view.dialogue)) or all_said)
 
 
 response_generator = Role(
@@ -81,6 +94,7 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
             action=state["action"],
             released=state["released"],
             requirement=state["requirement"],
+            own_words=state["own_words"],
             language=language,
         ),
         state,

@@ -73,11 +73,10 @@ class Coverage(Strict):
 
 @dataclass(frozen=True)
 class WordsView:
-    """What step 1 sees: the doctor's words and what was said before them; the prompt does not show the facts."""
+    """What step 1 sees: the doctor's words and what was said before them."""
 
     words: str
     dialogue: list[Turn]
-    facts: list[RecordSentence]
     language: Language
 
 
@@ -99,12 +98,12 @@ class RecordView(KindView):
 
 
 def kind_by_rule(view: WordsView) -> ActionKind:
-    """Offline: by the verbs, the courtesies and the names of examinations."""
-    return ActionKind(kind=kind_of(view.words, view.language, view.facts))
+    """Offline: by the meaning of the words."""
+    return ActionKind(kind=kind_of(view.words, view.language))
 
 
 def specificity_by_rule(view: KindView) -> Specificity:
-    """Offline: a question is vague if nothing is left of it without its empty words, advice if it names nothing."""
+    """Offline: a question is vague if it sounds like one for everything, advice if it names nothing either."""
     is_empty = names_nothing if view.kind == "advice" else is_vague
     vague = is_empty(view.words, view.language)
     return Specificity(specificity="ambiguous" if vague else "specific")
@@ -146,7 +145,6 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         WordsView(
             words=dialogue[-1].text,
             dialogue=_before(dialogue, runtime.context),
-            facts=record_sentences(state["patient_record"], state["examination_record"], language),
             language=language,
         ),
         state,

@@ -8,6 +8,7 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from nodes.context import Context
 from nodes.node import node
+from nodes.patients.own_words import said_of
 from nodes.patients.saps.state_tracker import TrackerState
 from nodes.state.patient_side import HeardState, turn_number
 from prompts import load_prompt
@@ -27,4 +28,9 @@ async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[st
         state["patient_record"], state.get("examination_record", ExaminationRecord()), language
     )
     requirement = load_prompt("saps/requirements", runtime.context.language or language).render({"action": ""})[1]
-    return {"action": None, "released": [fact.text for fact in everything], "requirement": requirement}
+    return {
+        "action": None,
+        "released": [fact.text for fact in everything],
+        "own_words": said_of(everything, state["patient_record"], language),
+        "requirement": requirement,
+    }

@@ -176,7 +176,7 @@ def test_a_picture_is_handed_over_as_a_picture_and_as_text_only_where_no_picture
 def test_a_question_about_the_illness_is_answered_without_the_desk() -> None:
     result = answer_to("Do you have any allergies?")
     assert path(result) == ["p>d"]
-    assert result["dialogue"][-1].text == "She has no known drug allergy."
+    assert result["dialogue"][-1].text == "I have no known drug allergy."
     assert calls(result, "examiner") == []
 
 

@@ -7,6 +7,7 @@ import pytest
 from cases import Case
 from cases.text.record_sentences import record_sentences
 from graphs.patients import saps
+from nodes.patients.own_words import in_own_words, voice_of
 from nodes.patients.saps.memory_bank import open_to
 from nodes.state.chart import Presentation, Turn
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -81,7 +82,9 @@ def test_each_step_is_asked_only_as_long_as_the_action_is_open(
     assert filed(result)["action"] == action
     assert filed(result)["released"] == patient.facts
     if action.startswith("Effective"):
-        assert patient.facts and all(text in patient.text for text in patient.facts)
+        facts = record_sentences(case.patient, case.examinations, case.language)
+        words = dict(zip(facts, in_own_words(facts, voice_of(case.patient, case.language)), strict=True))
+        assert patient.facts and all(words[fact] in patient.text for fact in facts if fact.text in patient.facts)
     else:
         assert patient.facts == [] and silent(case, result)
 

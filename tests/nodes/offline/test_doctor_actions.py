@@ -71,4 +71,4 @@ def test_advice_names_something_or_nothing(language: Language, nothing: bool, wo
 
 @pytest.mark.parametrize(("language", "words"), [("en", "The sky over there."), ("zh", "一二三四。")])
 def test_words_that_are_nothing_in_particular_end_no_dialogue(language: Language, words: str) -> None:
-    assert kind_of(words, language) == "inquiry"
+    assert kind_of(words, language) != "conclusion"

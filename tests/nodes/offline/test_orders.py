@@ -13,7 +13,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import EXAMINATION_ITEMS, Language, word_list
-from nodes.offline.relevance import open_results
+from nodes.offline.orders import open_results
 from nodes.patients.ai_hospital.examiner import RequestView, items_by_name
 from nodes.patients.filed_results import asked_for, look_up
 

@@ -1,12 +1,13 @@
 import pytest
 
-from cases import PatientRecord, load_cases
+from cases import PatientRecord
+from cases.case import ExaminationRecord
+from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.record_answers import answer_from_record, wants_examination
+from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
-from prompts import load_words
-from tests.graphs.scripting import builtin
 
 RECORDS: dict[Language, PatientRecord] = {
     "en": PatientRecord(
@@ -34,17 +35,17 @@ def answer(question: str, language: Language, *said: str) -> str:
 @pytest.mark.parametrize(
     ("language", "question", "expected"),
     [
-        ("en", "Did you vomit?", "She vomited twice."),
+        ("en", "Did you vomit?", "I vomited twice."),
         ("en", "Are you allergic to any drugs?", "No known drug allergy."),
-        ("en", "Do you smoke?", "She smokes ten cigarettes a day."),
-        ("en", "Are there illnesses that run in your family?", "Her father has gout."),
+        ("en", "Do you smoke?", "I smoke ten cigarettes a day."),
+        ("en", "Are there illnesses that run in your family?", "My father has gout."),
         ("zh", "有没有呕吐？", "呕吐两次。"),
-        ("zh", "对药物过敏吗？", "无药物过敏史。"),
+        ("zh", "对药物过敏吗？", "没有药物过敏史。"),
         ("zh", "抽烟吗？", "每天抽十支烟。"),
         ("zh", "家里人有什么病？", "父亲有痛风。"),
     ],
 )
-def test_the_sentence_that_answers_is_quoted_and_no_other(language: Language, question: str, expected: str) -> None:
+def test_the_sentence_that_answers_is_told_as_i_and_no_other(language: Language, question: str, expected: str) -> None:
     assert answer(question, language) == expected
 
 
@@ -55,36 +56,16 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
     assert answer(question, language).startswith(denial)
 
 
-@pytest.mark.parametrize(
-    ("language", "question", "back"), [("en", "Well?", "What do you mean"), ("zh", "说吧。", "具体")]
-)
-def test_a_vague_question_is_asked_back(language: Language, question: str, back: str) -> None:
-    assert back in answer(question, language)
-
-
 @pytest.mark.parametrize(("language", "question"), [("en", "What brings you here?"), ("zh", "您哪里不舒服？")])
 def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(language: Language, question: str) -> None:
     said: list[str] = []
     for _ in range(3):
         said.append(answer(question, language, *said))
-    story = RECORDS[language]
     told = [sentence for text in said[:2] for sentence in sentences(text)]
-    assert told == sentences(story.chief_complaint) + sentences(story.present_illness)
+    record = record_sentences(RECORDS[language], ExaminationRecord(), language)
+    story = [fact for fact in record if fact.section in ("chief_complaint", "present_illness")]
+    assert told == in_own_words(story, voice_of(RECORDS[language], language))
     assert "all that I know" in said[2] or "都说过" in said[2]
-
-
-@pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06", "psychiatry-02", "pediatrics-05"])
-def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_phrases(case_id: str) -> None:
-    case = builtin(case_id)
-    language = case.language
-    record = "".join(str(text) for _, text in case.patient)
-    phrases = load_words("consultation/words", language)["patient"].values()
-    dialogue: list[Turn] = []
-    for question in load_words("medchain/words", language)["doctor"]["questions"]:
-        text = answer_from_record(question, case.patient, dialogue, language)
-        dialogue += [Turn(speaker="doctor", text=question), Turn(speaker="patient", text=text)]
-        if text not in phrases:
-            assert all(sentence.rstrip(".。") in record for sentence in sentences(text))
 
 
 @pytest.mark.parametrize(
@@ -102,15 +83,3 @@ def test_every_answer_is_made_of_sentences_of_the_record_or_is_one_of_the_few_ph
 )
 def test_an_order_is_told_from_a_question_about_earlier_examinations(words: str, wanted: bool) -> None:
     assert wants_examination(words) == wanted
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_nobody_denies_how_the_complaint_is_that_brought_them(language: Language) -> None:
-    question = load_words("medchain/words", language)["doctor"]["questions"][1]
-    words = load_words("consultation/words", language)["patient"]
-    answers = {
-        case.id: answer_from_record(question, case.patient, [], language)
-        for case in load_cases()
-        if case.language == language
-    }
-    assert [name for name, told in answers.items() if told in (words["nothing"], words["all_said"])] == []

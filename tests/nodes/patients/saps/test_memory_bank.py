@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cases import Case, load_cases
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
-from nodes.offline.relevance import open_results
+from nodes.offline.orders import open_results
 from nodes.patients.saps.memory_bank import LongTermView, open_to, release_by_rule
 from nodes.patients.saps.state_tracker import Action
 from tests.graphs.scripting import builtin

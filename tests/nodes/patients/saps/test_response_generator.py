@@ -20,7 +20,8 @@ BEHAVIOUR: list[tuple[Action, Any]] = [
 
 
 def said(action: Action, language: Language, released: list[str]) -> str:
-    return quote_what_is_released(ReleasedView("?", [], action, released, "", language)).text
+    own_words = [("present_illness", text) for text in released]
+    return quote_what_is_released(ReleasedView("?", [], action, released, "", own_words, language)).text
 
 
 @LANGUAGES

@@ -62,7 +62,7 @@ def test_the_schema_of_a_step_forces_its_closed_choice(
 
 
 def test_the_steps_by_rule_read_words_kind_and_record() -> None:
-    assert kind_by_rule(WordsView("Please cough for me.", [], FACTS, "en")).kind == "demand"
+    assert kind_by_rule(WordsView("Please cough for me.", [], "en")).kind == "demand"
     assert specificity_by_rule(KindView("How are you?", [], "inquiry", "en")).specificity == "ambiguous"
     assert specificity_by_rule(KindView("An X-ray is needed.", [], "advice", "en")).specificity == "specific"
     assert coverage_by_rule(RecordView("Is there blood?", [], "inquiry", "en", FACTS)).coverage == "on_record"

@@ -1,0 +1,188 @@
+"""What a doctor's words mean, by a small linear classifier: which kind of action, and what a question is about.
+
+English is read by the embedding of the sentence (`retrieval.embed`), Chinese by its characters, one to three at a time;
+both also by what of the lists of clinical words occurs. The weights are trained on the wordings of `wordings.toml` and
+on the development items of the tracker's test set (`python -m wardround.run.train_meaning`), and come with the package.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.text.sentences import sentences
+from cases.text.words import rules_of, stem
+from cases.vocabulary import Language, data_file
+from nodes.offline.consultation_words import concepts, matters_in, pattern
+from nodes.offline.orders import is_specific, names_examination
+from nodes.offline.topics import topic_of
+from retrieval import embed
+
+KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
+WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
+_PHRASE = 6  # characters; what is shorter and names nothing ("Hello") is no question of its own
+_BETWEEN = {
+    "en": re.compile(
+        r", (?:and |or )?(?=(?:do|does|did|is|are|was|were|have|has|had|can|could|will|would|what|when|since|where"
+        r"|which|who|whom|how|why|any|tell|please)\b)"
+    ),
+    "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
+}
+_SIGNS = 0.15  # how much the lists count beside the words as a whole
+_ASKS = re.compile("[?？]")
+_DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a question can be about, and where the record speaks of it.
+
+    Attributes:
+        sections: of the patient record, the likeliest first; none of a particular symptom, of results,
+            and of what is vague.
+        record: the concepts that its sentences name.
+        story: whether it is how the complaint is, which nobody who has come for it denies.
+        rest: whether it has those sentences of its sections too that are no other subject's.
+    """
+
+    sections: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+    story: bool = False
+    rest: bool = False
+
+
+@cache
+def wordings(language: Language) -> dict[str, list[str]]:
+    """What a doctor may say, by what is meant."""
+    return {name: entry[language].split("\n")[:-1] for name, entry in _entries().items()}
+
+
+def kind_named(name: str) -> str:
+    """The kind of action that a table of the wordings is of; a question for the whole is an ambiguous one."""
+    return name if name in KINDS else "ambiguous" if name in ("opening", "other_symptoms") else "inquiry"
+
+
+@cache
+def subjects() -> dict[str, Subject]:
+    """What a question can be about, by name."""
+    return {
+        name: Subject(
+            tuple(about.get("sections", ())),
+            tuple(about.get("record", ())),
+            about.get("story", False),
+            about.get("rest", False),
+        )
+        for name, entry in _entries().items()
+        if (about := entry.get("about")) is not None
+    }
+
+
+@cache
+def words_of(subject: str, language: Language) -> frozenset[str]:
+    """The words of its wordings, and the names of the concepts in them: they name nothing in particular of it."""
+    asked = wordings(language)[subject]
+    topics = [topic_of(text, language) for text in asked]
+    named = (about.name for topic in topics for about in (*topic.sections, *topic.matters, *topic.places))
+    return frozenset((*named, *(stem(word) for text in asked for word in matters_in(text, language))))
+
+
+@cache
+def _entries() -> dict[str, dict[str, Any]]:
+    return data_file("nodes.offline", "wordings")
+
+
+@lru_cache(maxsize=4096)
+def kind_label(words: str, language: Language) -> str:
+    """Which of ``KINDS`` the words are; a ``remark`` asks nothing.
+
+    A farewell comes last: an end that nobody meant does more harm than one that was not heard.
+    """
+    label = _best("kind", words, rules_of(language))
+    told = sentences(words)
+    return kind_label(told[-1], language) if label == "conclusion" and len(told) > 1 else label
+
+
+@lru_cache(maxsize=4096)
+def subject_of(words: str, language: Language) -> str:
+    """What a question is about: a table of `wordings.toml`; ``complaint`` is any particular symptom."""
+    return _best("subject", words, rules_of(language))
+
+
+def clauses(words: str, language: Language) -> list[str]:
+    """The questions of which a turn is made: "Which medicines do you take, and have you any allergies?" is two.
+
+    What names nothing beside something that does ("Do you smoke, how many a day?") says more of it.
+    """
+    told = sentences(words)
+    if any(_ASKS.search(sentence) for sentence in told):
+        told = [each for each in told if _ASKS.search(each) or kind_label(each, language) != "remark"]
+    parts = [part.strip() for sentence in told for part in _BETWEEN[rules_of(language)].split(sentence)]
+    parts = [part for part in parts if not topic_of(part, language).is_empty or len(part) >= _PHRASE]
+    naming = [part for part in parts if topic_of(part, language).clinical]
+    return (naming if naming and naming[0] == parts[0] else parts) or [words]
+
+
+def features(texts: Sequence[str], language: Language, grams: Sequence[str] = ()) -> NDArray[np.float32]:
+    """What the classifier sees of each text (n, d); ``grams`` are the runs of characters that Chinese is read by."""
+    signs = _SIGNS * np.array([_signs(text, language) for text in texts], np.float32)
+    seen = embed([heard(text) for text in texts]) if language == "en" else _counted(texts, grams)
+    rows: NDArray[np.float32] = np.hstack([seen, signs]).astype(np.float32)
+    return rows
+
+
+def heard(text: str) -> str:
+    """What is embedded: without a list of examinations ("Please have these done: ..."), which the signs read."""
+    said, colon, listed = text.partition(": ")
+    return said if colon and names_examination(listed, "en") else text
+
+
+def grams_of(text: str) -> Counter[str]:
+    """Runs of one, two and three characters, with the ends marked."""
+    whole = "^" + re.sub(r"\s", "", text.casefold()) + "$"
+    return Counter(whole[start : start + size] for size in (1, 2, 3) for start in range(len(whole) - size + 1))
+
+
+def _counted(texts: Sequence[str], grams: Sequence[str]) -> NDArray[np.float32]:
+    places = {gram: place for place, gram in enumerate(grams)}
+    rows: NDArray[np.float32] = np.zeros((len(texts), len(grams)), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        for gram, count in grams_of(text).items():
+            if gram in places:
+                row[places[gram]] = 1 + np.log(count)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    unit: NDArray[np.float32] = rows / lengths
+    return unit
+
+
+def _signs(text: str, language: Language) -> tuple[float, ...]:
+    """What of the lists occurs: each concept, then whether anything clinical is named at all."""
+    topic = topic_of(text, language)
+    clinical = topic.clinical > 0 or pattern("clinical", "", language).search(text) is not None
+    asks = re.search(r"[?？吗呢]", text) is not None
+    named = is_specific(text, language)
+    unknown = not clinical and not topic.frames and bool(topic.words)
+    said = [concept.asked.search(text) is not None for concept in concepts(language)]
+    return tuple(float(sign) for sign in (*said, clinical, asks, named, unknown, topic.is_empty, not topic.words))
+
+
+def _best(head: str, words: str, language: Language) -> str:
+    labels, weights, grams = _weights(head, language)
+    row = features([words], language, grams)[0]
+    scores = np.round(np.append(row, 1) @ weights, _DECIMALS)
+    return labels[int(np.argmax(scores))]
+
+
+@cache
+def _weights(head: str, language: Language) -> tuple[list[str], NDArray[np.float32], list[str]]:
+    """The labels, the weights (d + 1, labels; the last row is the constant), and the runs of characters."""
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        weights = stored[f"{language}_{head}"].astype(np.float32)
+        return stored[f"{head}_labels"].tolist(), weights, stored[f"{language}_grams"].tolist()

@@ -1,0 +1,64 @@
+"""What a question is about, taken apart by the lists of clinical words.
+
+Parts of the record (the family), parts of the body, complaints and habits, words that no list knows, and how it is
+asked for (when, how bad, what makes it worse).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cases.text.words import stem
+from cases.text.words import words as cut
+from cases.vocabulary import Language
+from nodes.offline.consultation_words import Concept, concepts, matters_in
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a question is about, taken apart."""
+
+    sections: tuple[Concept, ...]
+    matters: tuple[Concept, ...]
+    places: tuple[Concept, ...]
+    frames: tuple[Concept, ...]
+    words: tuple[str, ...]
+    frame_words: tuple[str, ...]
+
+    @property
+    def clinical(self) -> int:
+        """How many things of a record it names."""
+        return len(self.sections) + len(self.matters) + len(self.places)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the question is about nothing in particular."""
+        return not (self.sections or self.matters or self.places or self.frames or self.words)
+
+
+@lru_cache(maxsize=1024)
+def topic_of(words: str, language: Language) -> Topic:
+    """What the doctor's words are about."""
+    found: dict[str, list[Concept]] = {"section": [], "matter": [], "place": [], "frame": []}
+    rest, framing = words, ""
+    for concept in concepts(language):
+        if concept.asked.search(words):
+            found[concept.kind].append(concept)
+            rest = concept.asked.sub(" ", rest)
+            if concept.kind == "frame":
+                framing += " " + " ".join(match.group() for match in concept.asked.finditer(words))
+    return Topic(
+        sections=tuple(found["section"]),
+        matters=tuple(found["matter"]),
+        places=tuple(found["place"]),
+        frames=tuple(found["frame"]),
+        words=tuple(dict.fromkeys(stem(word) for word in matters_in(rest, language))),
+        frame_words=tuple(dict.fromkeys(stem(word) for word in matters_in(framing, language))),
+    )
+
+
+def words_in(text: str, words: Sequence[str]) -> int:
+    """How many of these stems, or Chinese words, stand in a text."""
+    folded = text.casefold()
+    stems = {stem(word) for word in cut(folded)}
+    return sum(word in stems if word.isascii() else word in folded for word in words)

@@ -1,0 +1,60 @@
+"""What a patient says of the own record without a model: each sentence as "I", or as whoever came along says it."""
+
+import re
+from collections.abc import Sequence
+
+from cases.case import PatientRecord
+from cases.text.record_sentences import RecordSentence
+from cases.text.words import rules_of
+from cases.vocabulary import Language, patterns
+from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.voice import Kin, Voice
+from nodes.state.chart import Turn
+from prompts import load_words
+
+_ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child whose complaint is not told as "I"
+_PATTERNS = patterns("nodes.patients", "patterns")
+
+
+def voice_of(person: PatientRecord, language: Language) -> Voice:
+    """Who speaks: whoever tells the complaint, a parent for a child."""
+    told = person.chief_complaint
+    another = _PATTERNS[f"of_another_{rules_of(language)}"].match(told)
+    young = person.age_years is not None and person.age_years < _ANSWERS_FROM
+    if another is None and not (young and not _PATTERNS["of_oneself"].search(told)):
+        return Voice(language, "self", person.sex)
+    child: Kin = "son" if person.sex == "male" else "daughter" if person.sex == "female" else "child"
+    return Voice(language, child if young else "relative", person.sex)
+
+
+def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:
+    """The facts in the speaker's words; results as they are filed, and what the speech rules cannot put as recorded."""
+    return [_said(fact, voice) for fact in facts]
+
+
+def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: Language) -> list[tuple[str, str]]:
+    """The section of each fact, and what the person, or whoever speaks for a child, says of it."""
+    words = in_own_words(facts, voice_of(person, language))
+    return [(fact.section, said) for fact, said in zip(facts, words, strict=True)]
+
+
+def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
+    """What of these words the patient has not said before."""
+    heard = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
+    return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", heard)]
+
+
+def _said(fact: RecordSentence, voice: Voice) -> str:
+    if fact.is_result or fact.section == "chief_complaint":
+        return fact.text
+    if fact.section != "person":
+        return spoken(fact.text, fact.section, voice) or fact.text
+    about = load_words("consultation/words", voice.language)["person"]
+    ways = about["self" if voice.itself else voice.sex or "child"]
+    for line, way in zip(about["lines"], ways, strict=True):
+        opening, _, ending = line.partition("{}")
+        if fact.text.startswith(opening):
+            value = fact.text.removeprefix(opening).removesuffix(ending)
+            article = "an" if value[:1].casefold() in "aeiou" else "a"
+            return str(way).format(value[:1].lower() + value[1:], article=article)
+    return fact.text

@@ -1,0 +1,104 @@
+"""Train what hears the meaning of a doctor's words without a model: ``python -m wardround.run.train_meaning``.
+
+Learned from the wordings of ``nodes/offline/wordings.toml`` and, for the kind of action, from the development items of
+the tracker's test set; run this again when one of them, or a list that the features read, changes (a test says when).
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.vocabulary import Language
+from nodes.offline.consultation_words import concepts, orders, pattern
+from nodes.offline.meaning import KINDS, WEIGHTS, features, grams_of, kind_named, subjects, wordings
+from prompts import mark
+from scoring.aie.simulator_set import read_items, shipped_files
+
+_LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_OF_ACTIONS = {
+    "Effective Inquiry": "inquiry",
+    "Ineffective Inquiry": "inquiry",
+    "Ambiguous Inquiry": "ambiguous",
+    "Effective Advice": "advice",
+    "Ineffective Advice": "advice",
+    "Ambiguous Advice": "vague_advice",
+    "Demand": "demand",
+    "Other Topic": "other_topic",
+    "Conclusion": "conclusion",
+}
+_AT_LEAST = 4  # times that a run of characters must stand to be learned from; each text counts twice
+
+
+def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
+    """Doctors' words with the kind of action that they are: the wordings, and the items for development."""
+    items = [item for path in shipped_files() for item in read_items(path).records]
+    labelled = [
+        (item.doctor, _OF_ACTIONS[item.action])
+        for item in items
+        if item.language == language and item.part == "development" and item.action in _OF_ACTIONS
+    ]
+    told = [(text, kind_named(name)) for name, texts in wordings(language).items() for text in texts]
+    return _after_remarks([*told, *labelled], language)
+
+
+def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list[tuple[str, str]]:
+    """The pairs, and each again after a remark: doctors say something of their own before they ask."""
+    remarks, space = wordings(language)["remark"], mark("space", language)
+    after = [
+        (remarks[place % len(remarks)] + space + text, label)
+        for place, (text, label) in enumerate(pairs)
+        if label != "remark"
+    ]
+    return [*pairs, *after]
+
+
+def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
+    """Questions with what they are about."""
+    return [(text, name) for name, texts in wordings(language).items() if name in subjects() for text in texts]
+
+
+def fingerprint() -> str:
+    """SHA-256 of all that is learned from: the texts with their labels, and the lists that the signs are read from."""
+    learned: list[object] = []
+    for language in _LANGUAGES:
+        learned += [kinds_to_learn(language), subjects_to_learn(language)]
+        learned += [concept.asked.pattern for concept in concepts(language)]
+        learned += [order.asked.pattern for order in orders(language)]
+        learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
+    return hashlib.sha256(repr(learned).encode()).hexdigest()
+
+
+def train() -> dict[str, NDArray[np.generic]]:
+    """The weights of both languages and tasks, in half precision."""
+    stored: dict[str, NDArray[np.generic]] = {
+        "kind_labels": np.array(KINDS),
+        "subject_labels": np.array(list(subjects())),
+        "fingerprint": np.array(fingerprint()),
+    }
+    for language in _LANGUAGES:
+        kinds, asked = kinds_to_learn(language), subjects_to_learn(language)
+        found = Counter(gram for text, _ in kinds for gram in grams_of(text))
+        grams = sorted(gram for gram, count in found.items() if count >= _AT_LEAST) if language == "zh" else []
+        stored[f"{language}_grams"] = np.array(grams, dtype=str)
+        for task, pairs, labels in (("kind", kinds, KINDS), ("subject", asked, tuple(subjects()))):
+            rows = features([text for text, _ in pairs], language, grams)
+            stored[f"{language}_{task}"] = _fitted(rows, [label for _, label in pairs], labels).astype(np.float16)
+    return stored
+
+
+def _fitted(rows: NDArray[np.float32], named: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """The weights (d + 1, labels) of a logistic regression in which each label counts alike."""
+    from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
+
+    model = LogisticRegression(C=30, max_iter=5000, class_weight="balanced")
+    model.fit(rows, [labels.index(name) for name in named])
+    weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
+    return weights
+
+
+if __name__ == "__main__":
+    np.savez_compressed(WEIGHTS, **train())  # type: ignore[arg-type]
+    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size // 1024} KB")
