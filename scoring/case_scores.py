@@ -14,7 +14,7 @@ from scoring.metrics.statistics import Ends
 
 # What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
 # a patient took the doctor's words, and a dialogue that was written from a note.
-Part = Literal["decisions", "report", "dialogue", "actions", "reconstruction"]
+Part = Literal["decisions", "report", "dialogue", "actions", "patient", "reconstruction"]
 MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"

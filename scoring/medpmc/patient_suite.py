@@ -54,7 +54,7 @@ suite = Suite(
     "medpmc_patient",
     {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
     score,
-    needs=frozenset({"dialogue"}),
+    needs=frozenset({"dialogue", "patient"}),
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
     notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
     "2; their sum: 0 to 10; the actor's semantic consistency and character feature: 0 to 5.",

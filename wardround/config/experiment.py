@@ -32,7 +32,7 @@ GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
 # What a course through a graph comes to, for a suite to score; actions only if the patient tracks them.
 GIVES: Mapping[GraphName, frozenset[Part]] = {
     "clinical_workflow": frozenset({"decisions"}),
-    "consultation": frozenset({"dialogue", "actions", "report"}),
+    "consultation": frozenset({"dialogue", "actions", "patient", "report"}),
     "one_step": frozenset({"report"}),
     "dispute_resolution": frozenset({"report"}),
     "reconstruction": frozenset({"dialogue", "reconstruction"}),
