@@ -125,7 +125,12 @@ def clauses(words: str, language: Language) -> list[str]:
         told = [each for each in told if _ASKS.search(each) or kind_label(each, language) != "remark"]
     parts = [part.strip() for sentence in told for part in _BETWEEN[rules_of(language)].split(sentence)]
     parts = [part for part in parts if not topic_of(part, language).is_empty or len(part) >= _PHRASE]
-    naming = [part for part in parts if topic_of(part, language).clinical]
+    naming = [
+        part
+        for part in parts
+        if topic_of(part, language).clinical
+        or (part in told and (about := subjects()[subject_of(part, language)]).sections and not about.story)
+    ]
     return (naming if naming and naming[0] == parts[0] else parts) or [words]
 
 

@@ -148,6 +148,7 @@ def test_wordings_that_nothing_was_settled_on_are_heard_right(language: Language
         ("Which medicines do you take, and do you have any allergies?", "en", 2),
         ("Do you smoke, how many a day?", "en", 1),
         ("在用什么药？有没有过敏？", "zh", 2),
+        ("您做什么工作？家里情况怎么样？", "zh", 2),
     ],
 )
 def test_a_turn_is_heard_question_by_question(words: str, language: Language, parts: int) -> None:
