@@ -61,7 +61,7 @@ class Subject:
 @cache
 def wordings(language: Language) -> dict[str, list[str]]:
     """What a doctor may say, by what is meant."""
-    return {name: entry[language].split("\n")[:-1] for name, entry in _entries().items()}
+    return {name: entry[rules_of(language)].split("\n")[:-1] for name, entry in _entries().items()}
 
 
 def kind_named(name: str) -> str:

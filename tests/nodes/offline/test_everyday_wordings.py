@@ -153,3 +153,9 @@ def test_wordings_that_nothing_was_settled_on_are_heard_right(language: Language
 )
 def test_a_turn_is_heard_question_by_question(words: str, language: Language, parts: int) -> None:
     assert len(clauses(words, language)) == parts
+
+
+def test_a_language_without_wordings_of_its_own_is_heard_by_the_english_ones() -> None:
+    assert wordings("xx") == wordings("en")
+    facts = [RecordSentence("family_history", "Mother has gout.")]
+    assert answering(facts, "Are there illnesses that run in your family?", "xx") == facts
