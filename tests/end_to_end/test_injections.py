@@ -20,13 +20,13 @@ from wardround.run.tasks import TASKS
 
 pytestmark = pytest.mark.slow
 
-CASES = {"en": "otolaryngology-01", "zh": "internal-medicine-06"}
+CASES = {"en": "emergency-medicine-02", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)
 RULED = [Course("clinical_workflow"), Course("consultation", "saps"), Course("dispute_resolution")]
 OVER_A_SERVER = [Course("clinical_workflow"), *(course for course in COURSES if course.graph == "consultation")]
 OVER_A_SERVER += [Course("dispute_resolution", "ai_hospital")]
-# One agent, so that the nearest case alone decides and physicians who know all three object.
-SETTING: Any = {"retrieval": True, "send_pictures": False, "general_agents": 1}
+# Three agents, two of whom go by what the patient tells: the physicians, who go by what was found, object.
+SETTING: Any = {"retrieval": True, "send_pictures": False, "general_agents": 3}
 
 # What of an answer decides something; the rest is words.
 DECIDING = {
@@ -76,10 +76,13 @@ def earlier(language: str) -> list[Case]:
 
 @pytest.fixture
 def recall(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Lets the memory recall the given cases, the first as the nearest."""
+    """Lets the memory recall the given cases: the first as the nearest in what is told, the last in what was found."""
 
     def let(cases: list[Case]) -> None:
-        found = [Neighbour(case=remember(case), similarity=0.9 - place / 10) for place, case in enumerate(cases)]
+        found = [
+            Neighbour(case=remember(case), similarity=near, told=near, found=1 - near)
+            for near, case in zip((0.9, 0.8, 0.7), cases, strict=True)
+        ]
 
         async def recalled(*_: Any) -> list[Neighbour]:
             return found
