@@ -62,9 +62,8 @@ def _work(text: str) -> str:
     work = text.partition(",")[2].strip(" .")
     if not work:
         return ""
-    article = (
-        "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else "an " if work[0] in "aeiouAEIOU" else "a "
-    )
+    spoken_vowel = re.match("(?!uni(?!n)|eu|us[eu]|one)[aeiou]", work, re.IGNORECASE)
+    article = "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else "an " if spoken_vowel else "a "
     return f"@I {'is' if PATTERNS['no_trade'].search(work) else 'works as'} {article}{lowered(work)}"
 
 

@@ -34,6 +34,7 @@ SON = Voice("en", "son", "male")
         ("present_illness", "His mother reports that he has a fever.", SON, "He has a fever."),
         ("present_illness", "The patient was brought in by his mother.", SON, "My son was brought in by me."),
         ("person", "35-year-old female, nurse.", SHE, "I work as a nurse."),
+        ("person", "20-year-old male, university student.", HE, "I am a university student."),
         ("person", "10-month-old male, infant.", SON, "My son is an infant."),
         ("person", "7岁，男，小学生。", Voice("zh", "son", "male"), "孩子是小学生。"),
     ],

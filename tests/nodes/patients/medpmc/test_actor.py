@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from langgraph.graph import END, START, StateGraph
 
+import graphs.patients  # noqa: F401 - registers who may be named
 from nodes.context import Context
 from nodes.patients.medpmc.actor import ActorState, act, persona_of
 from nodes.state.chart import Presentation, Turn
