@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cases import AnswerKey, Case
+from cases.case import Plan
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS
 from nodes.state.chart import Turn
 
@@ -109,6 +110,8 @@ def _planted_records(case: Case) -> Case:
 
 def _planted_like(name: str, fresh: Iterator[str]) -> Any:
     """A value of the field's shape that holds canaries."""
+    if name == "alternative_plans":
+        return [Plan(treatment_course=next(fresh)), Plan(treatment_course=next(fresh))]
     default = AnswerKey.model_fields[name].get_default(call_default_factory=True)
     if isinstance(default, dict):
         return {item: next(fresh) for item in IMAGE_CLASSES}
