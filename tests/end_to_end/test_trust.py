@@ -1,6 +1,5 @@
 """What a user trusts: nobody reads the key who is not a judge, and no text of a case stands among the instructions."""
 
-import json
 from typing import Any
 
 import pytest
