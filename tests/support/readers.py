@@ -15,10 +15,12 @@ from cases.note_files import read_notes
 from llm.replies import find_json
 from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
+from scoring.metrics.comparison import read_human_scores
 from scoring.mvme.transcripts import Collaboration, read_collaborations, read_evaluations, read_references, read_reports
 from tests.support.schema_sampler import sample
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import read_sweep
+from wardround.rating.marks import read_marks
 from wardround.store.manifest import read_manifest
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
@@ -64,6 +66,18 @@ _AGENTCLINIC = {"OSCE_Examination": {"Patient_Actor": _PATIENT, "Correct_Diagnos
 _MEDQA = {"question": "A man has a cough.", "options": {"A": "Flu", "B": "Gout"}, "answer_idx": "A", "answer": "Flu"}
 _DIALOGUE = {"id": "a", "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]}
 _RESULT = {"case_id": "a", "epoch": 0, "termination": "completed", "scores": {"diagnosis": 0.5}, "answers": None}
+_AI_HOSPITAL = {"id": 1, "medical_record": {"主诉": "腹痛3年。", "一般资料": "男，52岁", "诊断结果": "1. 胃炎\n2. 痔"}}
+_AIE = {
+    "id": 3,
+    "raw_data": {"question": "主诉：腹痛。", "options": {"A": "胃炎", "B": "痔"}, "answer_idx": "A"},
+    "history": [{"doctor": "您好。", "state": "O", "patient": "我腹痛。"}],
+}
+_MEDPMC = {
+    "id": 4,
+    "Text": {"Chief Complaint": "Pain.", "Examinations": "White cells 9.1.", "Diagnosis": "Gout."},
+    "Image": {},
+}
+_MARK = {"rater": "Ann", "scale": "mvme", "question": "basis", "value": 2, "run": "one", "case_id": "a", "epoch": 0}
 _CALL = {
     "id": "a", "role": "r", "stage": "s", "model": "m", "prompt": "p", "prompt_hash": "h", "started": 0.0, "seconds": 1,
 }  # fmt: skip
@@ -78,6 +92,9 @@ READERS: Mapping[str, Reader] = {
     "medchain": Reader(lambda file: import_cases("medchain", file), json.dumps(_MEDCHAIN)),
     "agentclinic": Reader(lambda file: import_cases("agentclinic", file), json.dumps(_AGENTCLINIC)),
     "medqa": Reader(lambda file: import_cases("medqa", file), json.dumps(_MEDQA)),
+    "ai_hospital cases": Reader(lambda file: import_cases("ai_hospital", file), json.dumps([_AI_HOSPITAL])),
+    "aie cases": Reader(lambda file: import_cases("aie", file), json.dumps([_AIE])),
+    "medpmc cases": Reader(lambda file: import_cases("medpmc", file), json.dumps([_MEDPMC])),
     "aie": Reader(read_aie, _sampled(AieTranscript)),
     "simulator": Reader(read_simulator_tests, _sampled(SimulatorTest)),
     "medpmc": Reader(read_medpmc, _sampled(MedPmcTranscript)),
@@ -98,6 +115,8 @@ READERS: Mapping[str, Reader] = {
     "manifest": Reader(
         read_manifest, json.dumps({"run": "a", "configuration": {}}), refusal=ValueError, name="manifest.json"
     ),
+    "ratings": Reader(read_marks, json.dumps(_MARK) + "\n", refusal=ConfigurationError),
+    "human scores": Reader(read_human_scores, "case,diagnosis\na,1\nb,0.5\n", name="scores.csv"),
     "reply": Reader(
         lambda file: find_json(file.read_text("utf-8", "replace")),
         'Here:\n```json\n{"a": [1]}\n```',
