@@ -118,12 +118,12 @@ async def _answer(
         asked = question if messages is question.messages else question.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
         try:
-            return _read(question, reply, taken)
+            return await asyncio.to_thread(_read, question, reply, taken)  # plain words may be embedded
         except ValueError as error:  # a ValidationError is one too
             wrong = error
             if reply.cut and not isinstance(error, LoopError | EchoError):
                 wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
-        before, kept = kept, _not_quite(question, reply, taken) or kept
+        before, kept = kept, await asyncio.to_thread(_not_quite, question, reply, taken) or kept
         if repair is None or not left or (before and kept is not before):
             break
         account.check()

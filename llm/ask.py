@@ -1,5 +1,6 @@
 """The one door through which every role speaks."""
 
+import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -121,9 +122,9 @@ async def ask(
                 else:
                     answer = await answer_from_model(question, call, settings, taken)
             elif spec == OFFLINE:
-                answer = role.offline(view)
+                answer = await asyncio.to_thread(role.offline, view)  # it may embed what was said
             else:
-                answer = _ask_person(role, view, call)
+                answer = await _ask_person(role, view, call)
             break
         except AskError as error:
             if isinstance(error, ContextLengthError):
@@ -153,7 +154,7 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
     return answer
 
 
-def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
+async def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
     """Interrupt the graph with the question; the run goes on with what the person gives.
 
     What is no answer is asked for again, by a further interrupt of the same node, with what is wrong with it. LangGraph
@@ -170,7 +171,7 @@ def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
     while True:
         given = interrupt(asked)
         try:
-            return role.read(view, _form_or_words(given))
+            return await asyncio.to_thread(role.read, view, _form_or_words(given))
         except ValueError as error:
             asked = {**asked, "wrong": what_is_wrong(error)}
 
