@@ -12,7 +12,7 @@ from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
-from llm.loops import EchoError, LoopError, echoes, without_loops
+from llm.loops import EchoError, LoopError, echoes, undescribed, without_loops
 from llm.prices import cost_of, price_of
 from llm.question import Question, what_is_wrong
 from llm.retries import Patience
@@ -113,12 +113,15 @@ async def _answer(
     One that only names what a closed list has not, or goes round in circles, is mended once, then kept (and cut).
     """
     messages, kept, repair = question.messages, None, question.repair
+    form, bound = question, False  # which repairs may ask in another
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
-        asked = question if messages is question.messages else question.about(messages)
+        asked = form if messages is question.messages else form.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
         try:
-            return await asyncio.to_thread(_read, question, reply, taken)  # plain words may be embedded
+            answer = await asyncio.to_thread(_read, question, reply, taken)  # plain words may be embedded
+            taken.shortened |= bound and not client.forms.unbound
+            return answer
         except ValueError as error:  # a ValidationError is one too
             wrong = error
             if reply.cut and not isinstance(error, LoopError | EchoError):
@@ -128,8 +131,10 @@ async def _answer(
             break
         account.check()
         taken.repaired = True
+        if left == 1:  # what words have not mended, the server's grammar may
+            form, bound = form.narrower(len(reply.text) if reply.cut else None), reply.cut
         if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
-            question = replace(question, instruction=question.bare())
+            form = replace(form, schema=undescribed(form.schema))
             messages = [*question.messages]
             continue
         shown = without_loops(reply.text)[:_SHOWN] or "{}"

@@ -96,6 +96,8 @@ class ChatClient:
         refusals: dict[str, str] = {}
         faults: list[str] = []
         counts = (0, 0)
+        if self.forms.unbound:
+            question = question.as_wide()
         forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain words need no form
         forms = [form for form in forms if form in self.own_forms]
         while forms:
@@ -109,6 +111,9 @@ class ChatClient:
             except ParameterRefusedError:
                 continue
             except FormRefusedError as error:
+                if question.wider is not None:  # it may be the narrower schema alone that is refused
+                    self.forms.unbound, question = True, question.as_wide()
+                    continue
                 refusals[form], forms = str(error), lesser
                 continue
             except (RefusedError, ContextLengthError):
@@ -175,7 +180,7 @@ class ChatClient:
             messages = [_without_pictures(message) for message in messages]
         # In JSON mode the schema goes along as a parameter; its descriptions are left to it, as in the strictest form.
         bare = form in TOLD and form != PLAIN
-        if (instruction := question.bare() if bare else question.instruction) and (form in TOLD or question.told):
+        if (instruction := question.bare if bare else question.instruction) and (form in TOLD or question.told):
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles:
             messages = [in_one(messages)]

@@ -64,6 +64,7 @@ class Forms:
     refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
     left_out: set[str] = field(default_factory=set)
     blind: bool = False
+    unbound: bool = False  # lengths and lists of numbers in a schema are refused
     _misfits: Counter[str] = field(default_factory=Counter)
 
     def of(self, answer: str) -> list[str]:

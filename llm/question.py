@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Generic
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
@@ -16,6 +16,7 @@ from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.vocabulary import Language
 from llm.loops import undescribed
+from llm.narrowing import narrowed
 from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
 from llm.schema import answer_schema
@@ -31,27 +32,36 @@ class Question(Generic[Answer]):
         messages: the rendered prompt, or the conversation so far.
         name: the answer type's name.
         schema: the answer's strict JSON schema.
-        instruction: what is appended to the last message when the answer is asked for as JSON in text, if anything.
-        bare: gives the same without what the schema says of its fields, which a small model would say back as its
-            answer; rendered where it is needed alone.
+        words: how a schema is told in words.
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
             item outside a closed list is refused, or kept as it is.
         repair: what is said to the model about a reply that could not be read; None if it is not asked again.
         told: whether the instruction is appended in every form: some servers ignore one without a word, and the model
             then reads what its answer should have been.
+        wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
     """
 
     kind: type[Answer]
     messages: list[BaseMessage]
     name: str
     schema: dict[str, Any]
-    instruction: str
-    bare: Callable[[], str]
+    words: Callable[[dict[str, Any]], str]
     checked: Callable[[Answer], Answer]
     read: Callable[[str, bool], Answer]
     repair: Callable[[ValueError], str] | None = None
     told: bool = False
+    wider: dict[str, Any] | None = None
+
+    @cached_property
+    def instruction(self) -> str:
+        """What is appended to the last message when the answer is asked for as JSON in text."""
+        return self.words(self.schema)
+
+    @property
+    def bare(self) -> str:
+        """The same without what the schema says of its fields, which a small model would say back as its answer."""
+        return self.words(undescribed(self.schema))
 
     @property
     def pictures(self) -> int:
@@ -62,6 +72,15 @@ class Question(Generic[Answer]):
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
         """The same question, further on in the conversation."""
         return replace(self, messages=messages, told=True)
+
+    def narrower(self, characters: int | None) -> "Question[Answer]":
+        """The same, with a schema that binds scales, and lengths if an answer of so many characters was too long."""
+        less = narrowed(self.schema, characters)
+        return self if less == self.schema else replace(self, schema=less, wider=self.schema)
+
+    def as_wide(self) -> "Question[Answer]":
+        """The same with the schema that it had at first."""
+        return self if self.wider is None else replace(self, schema=self.wider, wider=None)
 
 
 async def typed_question(
@@ -74,8 +93,7 @@ async def typed_question(
         messages=[SystemMessage(system), HumanMessage(await _content(user, pictures))],
         name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
         schema=schema,
-        instruction=_answer_format(schema, language),
-        bare=lambda: _answer_format(undescribed(schema), language),
+        words=lambda schema: _answer_format(schema, language),
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
@@ -91,8 +109,7 @@ def spoken_question(
         messages=convert_to_messages([message.model_dump() for message in conversation]),
         name=role.name,
         schema={},
-        instruction="",
-        bare=str,
+        words=lambda schema: "",
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, text)),
     )

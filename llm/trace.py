@@ -31,7 +31,9 @@ class Call(BaseModel):
         1, description="Requests sent, repairs and failed tries before a resume included; 0 if no model was asked."
     )
     repaired: bool = False
-    shortened: bool = Field(False, description="The reply went round in circles and was cut where it began to.")
+    shortened: bool = Field(
+        False, description="The reply went round in circles and was cut, or was too long until lengths were bound."
+    )
     left_out: dict[str, int] = Field(
         default_factory=dict,
         description="What the model could not read and was not sent: `recalled_cases`, `oldest_turns`, `pictures`.",

@@ -35,8 +35,7 @@ async def ask(context: ModelSettings, number: int) -> str:
         messages=[HumanMessage(f"question {number}")],
         name="plain",
         schema={},
-        instruction="",
-        bare=str,
+        words=lambda schema: "",
         checked=lambda answer: answer,
         read=lambda text, _: text,
     )

@@ -1,0 +1,148 @@
+"""The form of the last repair: scales as lists, and, of an answer that was cut off, lengths that fit."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from llm import AnswerError, Call, ModelSettings, Role, ask
+from llm import forms as known_forms
+from llm.narrowing import narrowed
+from llm.schema import answer_schema
+from llm.trace import collecting_calls
+from nodes.reconstruction.knowledge import ClinicalKnowledge
+from tests.support.fake_server import ChatRequest, FakeServer
+
+
+class Told(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    grade: Annotated[float, Field(ge=0, le=2)]
+
+
+class Opinion(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    said: list[Told] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class View:
+    report: str = "Pain under the ribs since yesterday."
+
+
+ROLE = Role("judge", "narrowing", "judges/claims", Opinion, offline=lambda view: Opinion(said=[]))
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_forms, "_known", {})
+
+
+def bound(request: ChatRequest) -> dict[str, Any]:
+    """The parts of the schema that a repair may bind."""
+    assert request.schema is not None
+    told = request.schema["$defs"]["Told"]["properties"]
+    return {
+        "items": request.schema["properties"]["said"].get("maxItems"),
+        "text": told["name"].get("maxLength"),
+        "grades": told["grade"].get("enum"),
+    }
+
+
+def weak(request: ChatRequest) -> Any:
+    """What a small model says under a grammar: as much as it may, and the highest grade it can."""
+    parts = bound(request)
+    text, items = (parts["text"] or 4000), (parts["items"] or 3)
+    grade = parts["grades"][-1] if parts["grades"] else 9
+    return json.dumps({"said": [{"name": "x y " * (text // 4), "grade": grade}] * items})
+
+
+async def put(
+    answer: Any, faults: Any = (), repairs: int = 1, questions: int = 1, **server: Any
+) -> tuple[list[Opinion], list[Call], list[ChatRequest]]:
+    with FakeServer(answer=answer, faults=faults, **server) as fake, collecting_calls() as calls:
+        settings = ModelSettings(models={"default": f"openai:any@{fake.base_url}"}, repairs=repairs)
+        said = [await ask(ROLE, View(f"Patient {n}."), settings, language="en") for n in range(questions)]
+    return said, calls, fake.requests
+
+
+async def test_a_grade_beyond_its_scale_is_asked_for_at_last_from_the_list_of_grades() -> None:
+    def answer(request: ChatRequest) -> Any:
+        grades = bound(request)["grades"]
+        return {"said": [{"name": "a", "grade": grades[1] if grades else 9}]}
+
+    (said,), (call,), requests = await put(answer, repairs=2)
+    assert [bound(request)["grades"] for request in requests] == [None, None, [0, 0.5, 1, 1.5, 2]]
+    assert said.said[0].grade == 0.5 and call.repaired and not call.shortened
+    assert bound(requests[-1])["text"] is None  # nothing was too long
+
+
+async def test_an_answer_that_overruns_its_tokens_every_time_is_bound_to_a_length_at_last_and_marked() -> None:
+    def cut(request: ChatRequest) -> Any:
+        return "cut_json" if bound(request)["text"] is None else None
+
+    (said,), (call,), requests = await put(lambda request: json.loads(weak(request)), faults=cut, repairs=2)
+    assert [bound(request)["text"] is None for request in requests] == [True, True, False]
+    assert len(said.said) == bound(requests[-1])["items"] and call.shortened
+    assert '"maxLength"' in requests[-1].text  # told in words too, to a server that binds nothing
+
+
+async def test_a_server_that_takes_no_lengths_is_asked_in_the_same_form_without_and_no_more_with_them() -> None:
+    def refusal(request: ChatRequest) -> tuple[int, str] | None:
+        return (400, "Invalid schema: 'enum' of numbers is not permitted") if bound(request)["grades"] else None
+
+    def answer(request: ChatRequest) -> Any:
+        return {"said": [{"name": "a", "grade": 1 if len(request.messages) > 2 else 9}]}
+
+    said, calls, requests = await put(answer, questions=2, refusal=refusal)
+    assert [opinion.said[0].grade for opinion in said] == [1, 1] and not any(call.error for call in calls)
+    assert [(request.status, request.mode) for request in requests] == [
+        (200, "json_schema"), (400, "json_schema"), (200, "json_schema"), (200, "json_schema"), (200, "json_schema")
+    ]  # fmt: skip
+
+
+async def test_what_no_repair_mends_is_still_no_answer() -> None:
+    with pytest.raises(AnswerError, match="less than or equal to 2"):
+        await put(lambda request: {"said": [{"name": "a", "grade": 9}]})
+
+
+def test_an_answer_within_the_lengths_has_room_in_what_was_cut_off() -> None:
+    def longest(node: Any, schema: Any) -> Any:
+        if "$ref" in node:
+            return longest(schema["$defs"][node["$ref"].rpartition("/")[2]], schema)
+        if "anyOf" in node or "enum" in node:
+            return "Infectious Diseases"
+        if node["type"] == "object":
+            return {name: longest(part, schema) for name, part in node["properties"].items()}
+        return (
+            [longest(node["items"], schema)] * node["maxItems"] if node["type"] == "array" else "x" * node["maxLength"]
+        )
+
+    for characters in (2500, 5000, 20_000):
+        schema = narrowed(answer_schema(ClinicalKnowledge, "en"), characters)
+        assert 0.5 * characters < len(json.dumps(longest(schema, schema))) <= characters
+
+
+@pytest.mark.parametrize(
+    ("number", "scale"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 5}, [1, 2, 3, 4, 5]),
+        ({"type": "number", "minimum": 0, "maximum": 1}, [0, 0.5, 1]),
+        ({"type": "number", "minimum": 0, "maximum": 100}, list(range(101))),
+        ({"type": "number", "minimum": 0}, None),
+        ({"type": "integer", "minimum": 0, "maximum": 1000}, None),
+    ],
+)
+def test_a_closed_scale_is_told_as_its_numbers(number: dict[str, Any], scale: list[float] | None) -> None:
+    assert narrowed(number, None).get("enum") == scale
+
+
+def test_bounds_of_the_answer_type_itself_are_never_loosened() -> None:
+    array = {"type": "array", "minItems": 4, "maxItems": 6, "items": {"type": "string", "maxLength": 9}}
+    found = narrowed({"type": "object", "properties": {"a": array}}, 10_000)["properties"]["a"]
+    assert found == array
+    assert narrowed({"type": "array", "minItems": 4, "items": {"type": "string"}}, 10)["maxItems"] == 4
