@@ -28,6 +28,7 @@ import nodes.strategies.report_writer
 import nodes.workflow.case_retrieval
 import nodes.workflow.feedback_agent
 import nodes.workflow.general_agent
+import nodes.workflow.item_reader
 import nodes.workflow.order_extraction
 import nodes.workflow.reviewer
 import nodes.workflow.summarizing_agent

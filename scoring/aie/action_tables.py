@@ -41,8 +41,9 @@ def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
 
 
 def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "sound") -> list[LengthScores]:
-    """Coverage and diagnosis by the number of turns (AIE, figure 6d)."""
+    """Coverage and diagnosis by the number of turns (AIE, figure 6d); no diagnosis where nobody was asked for one."""
     transcripts = list(transcripts)
+    asked = any(transcript.diagnosis for transcript in transcripts)
     language = data_set_language(transcripts)
     groups: dict[int, list[AieTranscript]] = {}
     for transcript in transcripts:
@@ -52,7 +53,7 @@ def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "so
             turns,
             len(group),
             mean([coverage(transcript, definition, language) for transcript in group]),
-            mean([float(diagnosis_is_right(transcript, definition)) for transcript in group]),
+            mean([float(diagnosis_is_right(transcript, definition)) for transcript in group]) if asked else None,
         )
         for turns, group in sorted(groups.items())
     ]

@@ -25,5 +25,6 @@ suite = Suite(
     needs=frozenset({"dialogue", "actions"}),
     ends=PERCENT,
     neither=("AVG_TURN", "AVG_LEN"),
-    notes="Percent, except turns and lengths. For the multiple-choice diagnosis: `wardround score mcq RUN`.",
+    notes="Percent, except turns and lengths. DIAGNOSIS is chosen afterwards: from the dialogue by `wardround score "
+    "aie RUN --diagnose SPEC`, from the whole record by `wardround score mcq RUN`.",
 )

@@ -1,12 +1,14 @@
-"""``wardround cases import | check | show | split | sample | rate | inject``: formats in, ..."""
+"""``wardround cases import | check | show | split | sample | rate | confirm | inject``: formats in, ..."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.case_files import counted, fail, read, report, save
+from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
-from wardround.commands.exits import BAD_INPUT
+from wardround.commands.exits import SOME_FAILED
 from wardround.commands.printing import echo, printable
 from wardround.commands.rate_cases import rate
 
@@ -15,11 +17,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from cases import Case, Problem
+    from cases import Case
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, take back what people "
+    "checked, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -49,32 +52,50 @@ def import_(
             "diagnosis and treatment, by commas.",
         ),
     ] = None,
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="A model that reads the items of the key that the source does not state; they are inferred, and "
+            "listed in FILE.checklist.csv for a person to check (`cases confirm`).",
+            show_default="by rule",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the reader's answers: none is paid twice.")
+    ] = None,
 ) -> None:
-    """Read a foreign file and write its cases; nothing is written if any record is faulty."""
+    """Read a foreign file and write its cases; nothing is written if any record is faulty.
+
+    A case that the --reader does not answer for keeps what rules found, and is named; the command then ends with 1.
+    """
     from cases.completeness import PARTS, missing
     from cases.importers import import_cases
     from cases.registry import RegistryError
 
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
-        _fail(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
+        fail(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
     try:
         result = import_cases(format, source, departments=departments)
     except RegistryError as error:
-        _fail(str(error))
-    _report(result.problems)
+        fail(str(error))
+    report(result.problems)
     if result.errors:
-        _fail(f"nothing written: {_count(len(result.errors), 'error')} in {source}")
+        fail(f"nothing written: {counted(len(result.errors), 'error')} in {source}")
     lacking = {case.id: parts for case in result.cases if (parts := missing(case, required))}
     for name, parts in lacking.items():
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
     kept = [case for case in result.cases if case.id not in lacking]
     if lacking and not kept:
-        _fail(f"nothing written: no case of {source} has all of {', '.join(required)}")
-    _save(kept, out, source, departments)
-    warned = f", with {_count(len(result.warnings), 'warning')}" if result.warnings else ""
+        fail(f"nothing written: no case of {source} has all of {', '.join(required)}")
+    kept, unread = with_items_read(kept, reader, cache, out)
+    save(kept, out, source, departments)
+    warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
     left_out = f", {len(lacking)} left out as incomplete" if required else ""
-    echo(f"{_count(len(kept), 'case')} written to {out}{left_out}{warned}")
+    echo(f"{counted(len(kept), 'case')} written to {out}{left_out}{warned}")
+    if unread:
+        raise typer.Exit(SOME_FAILED)
 
 
 @cases_app.command()
@@ -95,8 +116,8 @@ def check(
 
     cases, problems = check_cases(file)
     if problems:
-        _report(problems)
-        _fail(f"{_count(len(problems), 'problem')} in {file}")
+        report(problems)
+        fail(f"{counted(len(problems), 'problem')} in {file}")
     _print_summary(cases)
     if out is not None:
         _write_distribution(cases, out)
@@ -111,11 +132,11 @@ def show(
     """Show one case: what the patient knows and what examinations show; the answer key only when asked for."""
     import difflib
 
-    cases = {case.id: case for case in _read(file)}
+    cases = {case.id: case for case in read(file)}
     if case_id not in cases:
         near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
         hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
-        _fail(f"no case {case_id!r} in {file}{hint}")
+        fail(f"no case {case_id!r} in {file}{hint}")
     _print_case(cases[case_id], with_key)
 
 
@@ -133,25 +154,25 @@ def split(
     from cases import save_cases
     from cases.splits import duplicates, split_cases
 
-    cases = _read(str(file))
+    cases = read(str(file))
     if (known := sum(case.split is not None for case in cases)) and not anew:
-        _fail(
-            f"{_count(known, 'case')} of {file} have a split already, which a memory may rest on; --anew draws another"
+        fail(
+            f"{counted(known, 'case')} of {file} have a split already, which a memory may rest on; --anew draws another"
         )
     try:
         divided = split_cases(cases, ratio, seed)
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     if out is None or out.resolve() == file.resolve():
         save_cases(divided, file)
     else:
-        _save(divided, out)
+        save(divided, out)
     together = [group for group in duplicates(cases) if len(group) > 1]
     counts = Counter(str(case.split) for case in divided)
     echo(f"{out or file}: " + ", ".join(f"{counts[name]} {name}" for name in ("train", "validation", "test")))
     if together:
         records = sum(map(len, together))
-        echo(f"{records} records are alike and were kept together, in {_count(len(together), 'group')}")
+        echo(f"{records} records are alike and were kept together, in {counted(len(together), 'group')}")
 
 
 @cases_app.command()
@@ -175,14 +196,14 @@ def sample(
     from wardround.config.selection import select
 
     if out and out.resolve() in [Path(source).resolve() for source in sources]:
-        _fail(f"{out} would be overwritten while it is read; name another file with -o")
+        fail(f"{out} would be overwritten while it is read; name another file with -o")
     try:
         drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
     except CaseFileError as error:
-        _report(error.problems)
-        _fail(f"{_count(len(error.problems), 'problem')} in {', '.join(sources)}")
+        report(error.problems)
+        fail(f"{counted(len(error.problems), 'problem')} in {', '.join(sources)}")
     except ConfigurationError as error:
-        _fail(str(error))
+        fail(str(error))
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
     for name, parts in lacks.items():
         if parts:
@@ -195,7 +216,7 @@ def sample(
         try:
             out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         except OSError as error:
-            _fail(f"cannot write {out}: {error}")
+            fail(f"cannot write {out}: {error}")
 
 
 @cases_app.command()
@@ -212,55 +233,16 @@ def inject(
     """Write variants of cases whose text tries to command the models; keys stay as they are, so scores compare."""
     from cases.injections import injected, injected_earlier
 
-    cases = [case for case in _read(source) if not case_ids or case.id in case_ids]
+    cases = [case for case in read(source) if not case_ids or case.id in case_ids]
     if unknown := set(case_ids or ()) - {case.id for case in cases}:
-        _fail(f"no case {', '.join(sorted(unknown))} in {source}")
+        fail(f"no case {', '.join(sorted(unknown))} in {source}")
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
-    _save(variants, out, Path(source))
-    echo(f"{_count(len(variants), 'variant')} of {_count(len(cases), 'case')} written to {out}")
+    save(variants, out, Path(source))
+    echo(f"{counted(len(variants), 'variant')} of {counted(len(cases), 'case')} written to {out}")
 
 
 cases_app.command()(rate)
-
-
-def _read(file: str) -> "list[Case]":
-    from cases import CaseFileError, load_cases
-
-    try:
-        return load_cases(file)
-    except CaseFileError as error:
-        _report(error.problems)
-        _fail(f"{_count(len(error.problems), 'problem')} in {file}")
-
-
-def _save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
-    from cases import save_cases
-
-    if any(out.resolve() == source.resolve() for source in sources if source):
-        _fail(f"{out} would be overwritten while it is read; name another file with -o")
-    try:
-        save_cases((_beside(case, out) for case in cases), out)
-    except OSError as error:
-        _fail(f"cannot write {out}: {error}")
-
-
-def _beside(case: "Case", out: Path) -> "Case":
-    """The case with its pictures in the folder of the output: those that lie elsewhere are copied there."""
-    import hashlib
-    import shutil
-
-    folder = out.resolve().parent
-    images = []
-    for image in case.examinations.images:
-        picture = Path(case.folder, image.file).resolve()
-        if not picture.is_relative_to(folder):
-            mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
-            copy = folder / f"{out.stem}_pictures" / f"{mark}-{picture.name}"
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            picture = Path(shutil.copyfile(picture, copy))
-        images.append(image.model_copy(update={"file": picture.relative_to(folder).as_posix()}))
-    examinations = case.examinations.model_copy(update={"images": images})
-    return case.model_copy(update={"examinations": examinations, "folder": str(folder)})
+cases_app.command()(confirm)
 
 
 def _print_summary(cases: "list[Case]") -> None:
@@ -268,7 +250,7 @@ def _print_summary(cases: "list[Case]") -> None:
 
     from rich.table import Table
 
-    table = Table(title=_count(len(cases), "case"), title_justify="left")
+    table = Table(title=counted(len(cases), "case"), title_justify="left")
     table.add_column("")
     table.add_column("")
     table.add_column("Cases", justify="right")
@@ -305,7 +287,7 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
         write_table(table, out)
         write_figure(table.name, draw_case_counts(table), out)
     except OSError as error:
-        _fail(f"cannot write {out}: {error}")
+        fail(f"cannot write {out}: {error}")
     echo(f"Distribution: {out}")
 
 
@@ -350,17 +332,3 @@ def _console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _report(problems: "Iterable[Problem]") -> None:
-    for problem in problems:
-        echo(f"{problem.severity}: {problem}", err=True)
-
-
-def _fail(message: str) -> NoReturn:
-    echo(message, err=True)
-    raise typer.Exit(BAD_INPUT)

@@ -20,6 +20,7 @@ from wardround.tables.simulators import simulators_table
 from wardround.tables.table import Column, DoesNotFitError, Table, measured, stars
 
 _LENGTHS = ("AVG_TURN", "AVG_LEN")
+UNCHOSEN = "DIAGNOSIS: nobody chose an option; `wardround score aie RUNS --diagnose SPEC` has a model choose."
 STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
@@ -86,6 +87,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
     notes = [
         "Mean ± standard error; percent, but turns and length.",
         f"AIE, Table {number}: as printed, of their doctors on {cases}.",
+        *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
     return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)

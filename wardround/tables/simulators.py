@@ -12,6 +12,7 @@ from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mea
 from wardround.tables.table import Column, Table, measured
 
 ALL, SLOPE = "all", "a round"
+_SLOPES = f"{SLOPE.capitalize()}: the slope of the line through the rounds' means."
 COLUMNS = {
     "TRACKING": "Tracking",
     "ACCURACY": "Accuracy",
@@ -46,7 +47,7 @@ def simulators_table(
     theirs = list(_published_rows()) if beside else []
     notes = [
         "Percent, but Length. ±: half the width of the 95 % interval.",
-        f"{SLOPE.capitalize()}: the slope of the line through the rounds' means.",
+        *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
     ]
     if beside:
         notes.append("In brackets: as released by AIE's authors; their patients and questions, their definitions.")

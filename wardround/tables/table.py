@@ -106,7 +106,7 @@ class Table:
 
         A text that a spreadsheet would take for a formula gets an apostrophe before it.
         """
-        rows = [{_no_formula(name): _no_formula(value) for name, value in row.items()} for row in self.rows]
+        rows = [{no_formula(name): no_formula(value) for name, value in row.items()} for row in self.rows]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property
@@ -171,7 +171,8 @@ def stars(p: float | None) -> str:
     return next((mark for level, mark in _LEVELS if p is not None and p < level), "")
 
 
-def _no_formula(value: Any) -> Any:
+def no_formula(value: Any) -> Any:
+    """A cell with an apostrophe before what a spreadsheet would compute."""
     if not isinstance(value, str):
         return value
     text = value.replace("\r", " ")  # which csv does not quote, and some take for the end of a row

@@ -1,0 +1,73 @@
+"""What every command of cases does: a file read with each problem named, cases written with their pictures beside."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from wardround.commands.exits import BAD_INPUT
+from wardround.commands.printing import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cases import Case, Problem
+
+
+def read(file: str) -> "list[Case]":
+    """The cases of a file; ends the command, with each problem named, if there are any."""
+    from cases import CaseFileError, load_cases
+
+    try:
+        return load_cases(file)
+    except CaseFileError as error:
+        report(error.problems)
+        fail(f"{counted(len(error.problems), 'problem')} in {file}")
+
+
+def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
+    """Write cases with their pictures beside; ends the command rather than overwrite a source."""
+    from cases import save_cases
+
+    if any(out.resolve() == source.resolve() for source in sources if source):
+        fail(f"{out} would be overwritten while it is read; name another file with -o")
+    try:
+        save_cases((_beside(case, out) for case in cases), out)
+    except OSError as error:
+        fail(f"cannot write {out}: {error}")
+
+
+def _beside(case: "Case", out: Path) -> "Case":
+    """The case with its pictures in the folder of the output: those that lie elsewhere are copied there."""
+    import hashlib
+    import shutil
+
+    folder = out.resolve().parent
+    images = []
+    for image in case.examinations.images:
+        picture = Path(case.folder, image.file).resolve()
+        if not picture.is_relative_to(folder):
+            mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
+            copy = folder / f"{out.stem}_pictures" / f"{mark}-{picture.name}"
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            picture = Path(shutil.copyfile(picture, copy))
+        images.append(image.model_copy(update={"file": picture.relative_to(folder).as_posix()}))
+    examinations = case.examinations.model_copy(update={"images": images})
+    return case.model_copy(update={"examinations": examinations, "folder": str(folder)})
+
+
+def report(problems: "Iterable[Problem]") -> None:
+    """Name each problem."""
+    for problem in problems:
+        echo(f"{problem.severity}: {problem}", err=True)
+
+
+def fail(message: str) -> NoReturn:
+    """End with code 2 and one line."""
+    echo(message, err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,79 @@
+"""``wardround cases import --reader`` and ``cases confirm``: a model proposes the items of keys, a person checks."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wardround.commands.case_files import counted, read, save
+from wardround.commands.exits import exits, refuse
+from wardround.commands.printing import echo
+
+if TYPE_CHECKING:
+    from cases import Case
+
+
+def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None, out: Path) -> "tuple[list[Case], int]":
+    """The cases with the items that a model reads in them, and how many it gave no answer for; writes the list."""
+    if reader is None:
+        if cache is not None:
+            refuse("--cache keeps the reader's answers: name --reader too")
+        return cases, 0
+    import anyio
+
+    from llm import ModelSettings
+    from llm.specs import HUMAN, OFFLINE, ModelSpec, check_models
+    from nodes.workflow.item_reader import read_items
+    from scoring.asking import ask_each
+    from wardround.rating.checklists import write_checklist
+    from wardround.rating.item_lists import ItemLine, open_parts, proposed
+
+    with exits(OSError):
+        if reader == HUMAN:
+            refuse("--reader: a person cannot be asked here; name a model")
+        check_models({"item_reader": reader})
+        checklist = out.with_name(f"{out.name}.checklist.csv")
+        if checklist.exists():
+            refuse(f"{checklist} is there, and may hold what a person decided; move it, or name another file with -o")
+        settings = ModelSettings(models={"item_reader": reader}, cache=str(cache) if cache else None)
+        asked = anyio.run(
+            ask_each, [case for case in cases if open_parts(case)], lambda case: read_items(case, settings)
+        )
+        found = {case.id: items for case, items in asked.answers}
+        name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
+        read_cases, lines = [], []
+        for case in cases:
+            changed, listed = proposed(case, found.get(case.id), name)
+            read_cases.append(changed)
+            lines += listed
+        for case, reason in asked.failures:
+            echo(f"{case.id}: items as found by rule ({reason})", err=True)
+        checklist.parent.mkdir(parents=True, exist_ok=True)
+        write_checklist(checklist, ItemLine, lines)
+        items = f"{counted(len(lines), 'item')} of {counted(len({line.case for line in lines}), 'case')}"
+        echo(f"{items} to check in {checklist}: write yes or no, mend items, add lines; then `wardround cases confirm`")
+    return read_cases, len(asked.failures)
+
+
+def confirm(
+    file: Annotated[str, typer.Argument(help="The file of what was proposed.", show_default=False)],
+    checklist: Annotated[Path, typer.Argument(help="Its list, as a person left it (CSV).", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    by: Annotated[str, typer.Option(help="Who checked; stands in the provenance of each case.")] = "a person",
+) -> None:
+    """Take back a list that a person checked: a part of a key whose every line is decided is stated from then on.
+
+    Parts with an open line stay as they are. Also printed: how much of what was proposed was kept, by who found it.
+    """
+    from wardround.rating.checklists import read_checklist
+    from wardround.rating.item_lists import ItemLine, taken_back
+
+    with exits():
+        lines = read_checklist(checklist, ItemLine)
+        checked = taken_back(read(file), lines, checklist, by)
+    save(checked.cases, out, Path(file))
+    for who, (kept, seen) in checked.kept.items():
+        echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")
+    if checked.open:
+        echo(f"open: {', '.join(checked.open[:5])}{', ...' if len(checked.open) > 5 else ''}", err=True)
+    echo(f"{counted(checked.parts, 'part')} checked, {len(checked.open)} open; {out}")
