@@ -18,6 +18,7 @@ OURS = {
     "schema",
     "options",
     "physical_options",
+    "treatment_options",
     "auxiliary_options",
     "neighbours",  # recalled.md, which fences them
     "seat",
