@@ -9,17 +9,20 @@ printed is the worst case. The first step, which warms up, is not timed. Peak me
 
 import tempfile
 import time
+from array import array
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 import typer
-from transformers import Qwen2Config, Qwen2ForCausalLM, Trainer, TrainingArguments
+from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from wardround.tuning.base import load_adapted
 from wardround.tuning.configuration import Tuning, read_tuning
-from wardround.tuning.examples import UNLABELLED
+from wardround.tuning.examples import UNLABELLED, Example
+from wardround.tuning.smoke import make_base
+from wardround.tuning.train import trainer_of
 
 GPU = torch.cuda.is_available()
 # hidden size, intermediate size, layers, heads, key-value heads, vocabulary
@@ -52,6 +55,7 @@ def write_base(folder: Path, shape: str, precision: str) -> int:
             model: Any = Qwen2ForCausalLM(config)
     finally:
         torch.set_default_dtype(before)
+    make_base(folder)  # for its tokenizer
     model.save_pretrained(folder)
     return int(model.num_parameters())
 
@@ -73,27 +77,16 @@ def timed(tuning: Tuning, vocabulary: int, steps: int, folder: Path) -> tuple[fl
     """Seconds a step, and gibibytes at the peak (0 without CUDA)."""
     model = load_adapted(tuning)
     model.print_trainable_parameters()
-    length = tuning.source + tuning.target + 1
     draw = torch.Generator().manual_seed(tuning.seed)
-    tokens = torch.randint(vocabulary, (tuning.batch * (steps + 1), length), generator=draw)
-    labels = tokens.clone()
-    labels[:, : tuning.source] = UNLABELLED
-    data = [{"input_ids": row, "labels": label} for row, label in zip(tokens, labels, strict=True)]
-    arguments = TrainingArguments(
-        output_dir=str(folder / "out"),
-        per_device_train_batch_size=tuning.batch // tuning.accumulate,
-        gradient_accumulation_steps=tuning.accumulate,
-        learning_rate=tuning.learning_rate,
-        save_strategy="no",
-        report_to="none",
-        disable_tqdm=True,
-        dataloader_pin_memory=GPU,
-    )
+    tokens = torch.randint(vocabulary, (tuning.batch * (steps + 1), tuning.longest), generator=draw).tolist()
+    labels = [[*[UNLABELLED] * tuning.source, *row[tuning.source :]] for row in tokens]
+    examples = [Example(array("q", row), array("q", label)) for row, label in zip(tokens, labels, strict=True)]
     clock = Clock()
     if GPU:
         torch.cuda.reset_peak_memory_stats()
-    rows: Any = data  # a list is indexed and counted like any data set
-    Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[clock]).train()
+    trainer = trainer_of(model, AutoTokenizer.from_pretrained(tuning.base), examples, tuning, folder / "out")
+    trainer.add_callback(clock)
+    trainer.train()
     peak = torch.cuda.max_memory_allocated() / 2**30 if GPU else 0.0
     return (clock.ends[-1] - clock.ends[0]) / steps, peak
 
@@ -115,7 +108,7 @@ def main(
         parameters = write_base(folder / "base", shape, precision)
         tuning = read_tuning({"base": str(folder / "base"), "method": method, "precision": precision, **sizes})
         seconds, peak = timed(tuning, SHAPES[shape][-1], steps, folder)
-    tokens = tuning.batch * (tuning.source + tuning.target + 1)
+    tokens = tuning.batch * tuning.longest
     place = torch.cuda.get_device_name() if GPU else "CPU"
     print(f"{shape} ({parameters / 1e6:.1f} M parameters), {tuning.method}, {tuning.precision}, on {place}")
     print(f"{seconds:.2f} s a step of {tuning.batch} examples; {tokens / seconds:.0f} tokens a second")

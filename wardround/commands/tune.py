@@ -52,6 +52,10 @@ def tune(
     checkpointing: Annotated[
         bool | None, typer.Option("--checkpointing", help="Less memory for more time (LoRA).", show_default=False)
     ] = None,
+    packing: Annotated[
+        bool | None,
+        typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).", show_default=False),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
     keep: Annotated[int, typer.Option(min=1, help="How many checkpoints are kept, the newest.")] = 2,
@@ -127,11 +131,13 @@ def _quiet() -> None:
 
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    import datasets
     import transformers
 
-    logging: Any = transformers.utils.logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    for library in (transformers, datasets):
+        logging: Any = library.utils.logging
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
 
 
 def _smoke() -> None:

@@ -15,7 +15,7 @@ def require_extra() -> None:
     Raises:
         TuningError: naming them.
     """
-    missing = [package for package in ("peft", "accelerate") if find_spec(package) is None]
+    missing = [package for package in ("trl", "peft", "accelerate") if find_spec(package) is None]
     if missing:
         raise TuningError(f"{' and '.join(missing)} missing: training needs `pip install 'wardround[tune]'`")
 
@@ -59,18 +59,15 @@ def load_adapted(tuning: Tuning) -> Any:
         )
     set_seed(tuning.seed)
     try:
-        adapted = get_peft_model(model, adapter)
+        return get_peft_model(model, adapter)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise TuningError(f"--base {tuning.base}: takes no {tuning.method} adapter ({error})") from error
-    if tuning.checkpointing:
-        adapted.enable_input_require_grads()  # else nothing below the frozen embeddings would have a gradient
-    return adapted
 
 
 def _check_length(model: Any, tuning: Tuning) -> None:
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     prefix = tuning.prefix if tuning.method == "prefix" else 0
-    wanted = prefix + tuning.source + tuning.target + 1
+    wanted = prefix + tuning.longest
     if positions is not None and wanted > positions:
         parts = f"{tuning.source} (--source) + {tuning.target} (--target) + 1 (the end)"
         parts += f" + {prefix} (--prefix)" if prefix else ""

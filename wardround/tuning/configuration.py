@@ -36,7 +36,13 @@ class Tuning(Strict):
     learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0, description="At the start; falls to 0 linearly.")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Of the frozen base.")
     checkpointing: bool = Field(False, description="Compute again in the way back what would take memory (LoRA).")
+    packing: bool = Field(False, description="Fill each sequence with whole examples, read apart (LoRA).")
     seed: int = 0
+
+    @property
+    def longest(self) -> int:
+        """Tokens of an example at most: what is read, what is said, and its end."""
+        return self.source + self.target + 1
 
     @field_validator("base")
     @classmethod
@@ -60,6 +66,8 @@ class Tuning(Strict):
             raise ValueError(f"a batch of {self.batch} cannot be cut into {self.accumulate} equal parts")
         if self.checkpointing and self.method == "prefix":
             raise ValueError("--checkpointing: a prefix is keys and values, which are not kept with it; use lora")
+        if self.packing and self.method == "prefix":
+            raise ValueError("--packing: a prefix stands before a sequence, not before each example in it; use lora")
         return self
 
 

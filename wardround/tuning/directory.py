@@ -16,7 +16,7 @@ from wardround.store.provenance import differences, git_state, versions, write_w
 from wardround.tuning.configuration import Tuning, TuningError
 from wardround.tuning.examples import Counts
 
-_PACKAGES = ("wardround", "torch", "transformers", "peft", "accelerate", "tokenizers")
+_PACKAGES = ("wardround", "torch", "transformers", "trl", "peft", "accelerate", "tokenizers")
 _FIXED = ("configuration", "data")  # what a training that is taken up must have in common with its beginning
 
 

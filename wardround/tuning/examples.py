@@ -19,6 +19,11 @@ class Example:
     tokens: "array[int]"
     labels: "array[int]"
 
+    @property
+    def row(self) -> dict[str, list[int]]:
+        """As a row of a data set."""
+        return {"input_ids": self.tokens.tolist(), "labels": self.labels.tolist()}
+
     def goes_on_as(self, tokens: Sequence[int]) -> bool:
         """Whether what is read later begins with all of this."""
         return self.tokens.tolist() == list(tokens[: len(self.tokens)])
@@ -111,17 +116,3 @@ def examples_of(
             examples.append(so_far.closed())
     counts.examples = len(examples)
     return examples, counts
-
-
-def collate(examples: Sequence[Example], padding: int) -> dict[str, Any]:
-    """A batch of examples, padded on the right with tokens that are neither read nor labelled."""
-    import torch
-
-    longest = max(len(example.tokens) for example in examples)
-    gaps = [longest - len(example.tokens) for example in examples]
-    rows = list(zip(examples, gaps, strict=True))
-    return {
-        "input_ids": torch.tensor([[*example.tokens, *[padding] * gap] for example, gap in rows]),
-        "attention_mask": torch.tensor([[1] * len(example.tokens) + [0] * gap for example, gap in rows]),
-        "labels": torch.tensor([[*example.labels, *[UNLABELLED] * gap] for example, gap in rows]),
-    }

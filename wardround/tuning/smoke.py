@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
 from wardround.tuning import checks
 from wardround.tuning.configuration import Method, Tuning
-from wardround.tuning.examples import collate, examples_of
+from wardround.tuning.examples import examples_of
 
 _POSITIONS = 512
 
@@ -80,6 +80,7 @@ def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
     """Train by both methods in a folder, and check each training as soon as it is done."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
     from llm.local_weights import load_model
     from wardround.tuning.train import train
@@ -90,7 +91,7 @@ def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
     untrained: Any = AutoModelForCausalLM.from_pretrained(base, local_files_only=True)
     dialogues = smoke_dialogues()
     examples, counts = examples_of(dialogues, tokenizer, source=200, target=40)
-    batch = collate(examples, tokenizer.pad_token_id)
+    batch = DataCollatorForLanguageModeling(tokenizer.pad_token_id)([example.row for example in examples])
     words = [message.content for dialogue in dialogues for message in dialogue.messages if message.role == PHYSICIAN]
     told(f"{counts.examples} examples, {counts.shortened_sources} sources shortened, {counts.cut_targets} targets cut")
     yield Check("labels are on the physician's words alone", checks.mask_faults(batch, words, tokenizer, target=40))

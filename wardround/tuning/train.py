@@ -1,6 +1,5 @@
 """Training: the dialogues through the base, its adapter out; taken up at the last checkpoint if it was broken off."""
 
-import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -9,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from datasets import Dataset
 from peft import load_peft_weights, set_peft_model_state_dict
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, TrainerCallback
+from trl import SFTConfig, SFTTrainer
 
 from cases.dialogues import Dialogue
 from wardround.tuning.base import load_adapted, load_tokenizer
 from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError
 from wardround.tuning.curve import Step, read_table, steps_of, write_picture, write_table
 from wardround.tuning.directory import TuningDirectory, manifest_of
-from wardround.tuning.examples import Counts, Example, collate, examples_of
+from wardround.tuning.examples import Counts, Example, examples_of
 
 Report = Callable[[Step, int], None]  # one step, and how many there are
 
@@ -66,7 +67,11 @@ def train(
         start = time.monotonic()
         try:
             directory.begin(manifest)
-            steps = _fit(model, tokenizer, examples, tuning, directory, report, save_every, keep)
+            trainer = trainer_of(model, tokenizer, examples, tuning, directory.checkpoints, save_every, keep)
+            trainer.add_callback(_Recorder(directory.table, report))
+            checkpoint = directory.last_checkpoint()
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+            steps = steps_of(trainer.state.log_history)
             model.save_pretrained(out)
             tokenizer.save_pretrained(out)
             write_picture(directory.picture, steps)
@@ -81,23 +86,26 @@ def train(
     return Outcome(counts, steps, model)
 
 
-def _fit(
+def trainer_of(
     model: Any,
     tokenizer: Any,
     examples: list[Example],
     tuning: Tuning,
-    directory: TuningDirectory,
-    report: Report | None,
-    save_every: int,
-    keep: int,
-) -> list[Step]:
-    arguments = TrainingArguments(
-        output_dir=str(directory.checkpoints),
+    checkpoints: Path,
+    save_every: int = 100,
+    keep: int = 2,
+) -> SFTTrainer:
+    """TRL's trainer of an adapted model on examples that are already tokens and labels."""
+    arguments = SFTConfig(
+        output_dir=str(checkpoints),
         num_train_epochs=tuning.epochs,
         per_device_train_batch_size=tuning.batch // tuning.accumulate,
         gradient_accumulation_steps=tuning.accumulate,
+        packing=tuning.packing,
+        packing_strategy="bfd",  # whole examples side by side, each read as if it stood alone
+        max_length=tuning.longest if tuning.packing else None,  # nothing is cut: no example is longer
         gradient_checkpointing=tuning.checkpointing,
-        gradient_checkpointing_kwargs={"use_reentrant": False},
+        bf16=False,  # the base has its precision; the adapter is float32
         learning_rate=tuning.learning_rate,
         lr_scheduler_type="linear",
         seed=tuning.seed,
@@ -109,29 +117,27 @@ def _fit(
         save_total_limit=keep,
         report_to="none",
         disable_tqdm=True,
-        remove_unused_columns=False,
         dataloader_pin_memory=torch.cuda.is_available(),
     )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # several would each take a batch, and none can share a prefix
-    padding = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     trainer = _AdapterTrainer(
         model=model,
         args=arguments,
-        train_dataset=examples,
-        data_collator=functools.partial(collate, padding=padding),
-        callbacks=[_Recorder(directory.table, report)],
+        train_dataset=Dataset.from_list([example.row for example in examples]),
+        processing_class=tokenizer,
     )
     trainer.remove_callback(PrinterCallback)
-    checkpoint = directory.last_checkpoint()
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    return steps_of(trainer.state.log_history)
+    return trainer
 
 
-class _AdapterTrainer(Trainer):
-    """A trainer that takes a prefix up again: peft itself refuses to load one for further training."""
+class _AdapterTrainer(SFTTrainer):  # type: ignore[misc]
+    """TRL's trainer, which takes a prefix up again, as peft itself does not, and tells nobody that it trains."""
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         set_peft_model_state_dict(self.model, load_peft_weights(resume_from_checkpoint, device="cpu"))
+
+    def _send_telemetry(self) -> None:
+        """Nothing leaves the machine, whatever the environment says."""
 
 
 class _Recorder(TrainerCallback):

@@ -35,7 +35,11 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def arguments(work: Path, out: Path, **options: object) -> list[str]:
     given: dict[str, object] = {"base": work / "base", "out": out, **SMALL, **options}
-    named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    named = [
+        f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
+        for name, value in given.items()
+        if value is not None
+    ]
     return ["tune", str(work / "dialogues.jsonl"), *named]
 
 
@@ -173,6 +177,7 @@ def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Pa
         ({"method": "full"}, "--method: Input should be 'prefix' or 'lora'"),
         ({"example": "word"}, "--example: Input should be 'turn' or 'dialogue'"),
         ({"rank": 4}, "--rank: is no setting of --method prefix"),
+        ({"packing": True}, "--packing: a prefix stands before a sequence, not before each example in it; use lora"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(work: Path, tmp_path: Path, options: dict[str, Any], said: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cases.dialogues import Dialogue, Message
 from llm.conversation import PLAIN_TEMPLATE, source_tokens
 from wardround.tuning import checks
-from wardround.tuning.examples import UNLABELLED, Counts, Example, collate, examples_of
+from wardround.tuning.examples import UNLABELLED, Counts, Example, examples_of
 from wardround.tuning.smoke import make_base
 
 CHAT_TEMPLATE = (
@@ -41,6 +41,13 @@ def dialogue(*said: str, first: str = "user", system: str = "") -> Dialogue:
 
 def made(tokenizer: Any, *dialogues: Dialogue, source: int = 400, target: int = 100) -> tuple[list[Example], Counts]:
     return examples_of(dialogues, tokenizer, source, target)
+
+
+def collated(examples: Sequence[Example], tokenizer: Any) -> dict[str, Any]:
+    from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+
+    found: dict[str, Any] = DataCollatorForLanguageModeling(tokenizer.pad_token_id)([one.row for one in examples])
+    return found
 
 
 def spoken_from(example: Example) -> int:
@@ -112,7 +119,7 @@ def test_a_dialogue_that_is_encoded_once_has_the_loss_of_its_turns(
         examples, counts = examples_of(talk, tokenizer, source, 5, unit)
         assert counts.turns == 3 and counts.examples == len(examples)
         with torch.inference_mode():
-            found = collate(examples, tokenizer.pad_token_id)
+            found = collated(examples, tokenizer)
             sizes.append(sum(len(example.tokens) for example in examples))
             shifted, labels = model(**found).logits[:, :-1], found["labels"][:, 1:]
             losses.append(torch.nn.functional.cross_entropy(shifted.flatten(0, 1), labels.flatten(), reduction="sum"))
@@ -148,7 +155,7 @@ WORDS = ["Since when?", "Do you bring up any phlegm?"]
 
 def batch(tokenizer: Any) -> dict[str, Any]:
     examples, _ = made(tokenizer, *(dialogue("I cough.", words) for words in WORDS))
-    return collate(examples, tokenizer.pad_token_id)
+    return collated(examples, tokenizer)
 
 
 def faults(batch: dict[str, Any], tokenizer: Any, words: Sequence[str] = WORDS) -> str:
