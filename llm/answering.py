@@ -131,8 +131,8 @@ async def _answer(
             break
         account.check()
         taken.repaired = True
-        if left == 1:  # what words have not mended, the server's grammar may
-            form, bound = form.narrower(len(reply.text) if reply.cut else None), reply.cut
+        if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # what words do not mend, a grammar may
+            form, bound = form.narrower(len(reply.text) if reply.cut else None), bound or reply.cut
         if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
             form = replace(form, schema=undescribed(form.schema))
             messages = [*question.messages]

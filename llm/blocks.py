@@ -55,6 +55,9 @@ class ModelBlock(Strict):
     context_length: int | None = Field(None, ge=1, description="Tokens that it reads and writes at most.")
     pictures: bool = Field(True, description="It sees pictures; if not, it is sent their written findings.")
     chat_roles: bool = Field(True, description="System and user speak in turn; if off, all is one user message.")
+    schema_in_prompt: bool = Field(
+        False, description="Each prompt tells the answer's schema, for servers that bind it and do not show it."
+    )
 
     @field_validator("api_key_env")
     @classmethod
@@ -101,7 +104,7 @@ class ModelBlock(Strict):
     @property
     def own_parameters(self) -> dict[str, Any]:
         """What an answer depends on besides the spec and what every model has; empty for a spec alone."""
-        names = {"top_p", "reasoning_effort", "extra_body", "headers", "pictures", "chat_roles"}
+        names = {"top_p", "reasoning_effort", "extra_body", "headers", "pictures", "chat_roles", "schema_in_prompt"}
         return self.model_dump(include=names, exclude_defaults=True)
 
     @property

@@ -178,9 +178,10 @@ class ChatClient:
         messages = question.messages
         if self.forms.blind and question.pictures:
             messages = [_without_pictures(message) for message in messages]
-        # In JSON mode the schema goes along as a parameter; its descriptions are left to it, as in the strictest form.
-        bare = form in TOLD and form != PLAIN
-        if (instruction := question.bare if bare else question.instruction) and (form in TOLD or question.told):
+        told = form in TOLD or question.told
+        if question.schema and (told or self.block.schema_in_prompt):
+            # Where the schema goes along as a parameter, its descriptions are left to it, unless somebody wants them.
+            instruction = question.bare if told and form != PLAIN else question.instruction
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles:
             messages = [in_one(messages)]

@@ -76,7 +76,7 @@ class Question(Generic[Answer]):
     def narrower(self, characters: int | None) -> "Question[Answer]":
         """The same, with a schema that binds scales, and lengths if an answer of so many characters was too long."""
         less = narrowed(self.schema, characters)
-        return self if less == self.schema else replace(self, schema=less, wider=self.schema)
+        return self if less == self.schema else replace(self, schema=less, wider=self.wider or self.schema)
 
     def as_wide(self) -> "Question[Answer]":
         """The same with the schema that it had at first."""

@@ -129,6 +129,15 @@ async def test_a_model_without_roles_is_sent_one_message() -> None:
     assert "A small left pleural effusion." in server.requests[0].text
 
 
+async def test_a_model_whose_server_only_binds_it_can_be_told_the_schema_in_each_prompt() -> None:
+    with FakeServer(answer=lambda request: GOOD) as server:
+        _, unlike = await put(block(server))
+        _, call = await put(block(server, schema_in_prompt=True))
+    silent, told = server.requests
+    assert "additionalProperties" not in silent.text and "additionalProperties" in told.text
+    assert silent.mode == told.mode == "json_schema" and unlike.fingerprint != call.fingerprint
+
+
 async def test_a_model_that_sees_no_pictures_is_sent_none() -> None:
     with FakeServer(answer=lambda request: GOOD) as server:
         await put(block(server, pictures=False), pictures=[str(PICTURE)])

@@ -567,9 +567,12 @@ async def test_pictures_are_still_there_when_an_answer_is_repaired() -> None:
     assert server.requests[1].messages[1]["content"][1]["type"] == "image_url"
 
 
-async def test_a_server_that_takes_no_pictures_is_sent_them_once_and_every_record_says_so() -> None:
+@pytest.mark.parametrize(("said", "status"), [("blind", 400), ("no_mmproj", 500)])
+async def test_a_server_that_takes_no_pictures_is_sent_them_once_and_every_record_says_so(
+    said: Fault, status: int
+) -> None:
     def blind(request: ChatRequest) -> Fault | None:
-        return "blind" if "image_url" in str(request.messages) else None
+        return said if "image_url" in str(request.messages) else None
 
     with FakeServer(answer=good, faults=blind) as server:
         for _ in range(2):
@@ -577,7 +580,7 @@ async def test_a_server_that_takes_no_pictures_is_sent_them_once_and_every_recor
             assert opinion == OPINION and call.left_out == {"pictures": 1}
         _, call = await put(served(server))
         assert call.left_out == {}
-    assert [request.status for request in server.requests] == [400, 200, 200, 200]
+    assert [request.status for request in server.requests] == [status, 200, 200, 200]
 
 
 @pytest.mark.parametrize("said", ["image too large", "cannot decode the image", "at most 1 image may exceed"])

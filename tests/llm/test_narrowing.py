@@ -19,7 +19,7 @@ from tests.support.fake_server import ChatRequest, FakeServer
 class Told(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: str
+    name: str = Field(description="What is noted.")
     grade: Annotated[float, Field(ge=0, le=2)]
 
 
@@ -58,7 +58,7 @@ def weak(request: ChatRequest) -> Any:
     parts = bound(request)
     text, items = (parts["text"] or 4000), (parts["items"] or 3)
     grade = parts["grades"][-1] if parts["grades"] else 9
-    return json.dumps({"said": [{"name": "x y " * (text // 4), "grade": grade}] * items})
+    return {"said": [{"name": " ".join(map(str, range(text)))[:text], "grade": grade}] * items}
 
 
 async def put(
@@ -85,10 +85,28 @@ async def test_an_answer_that_overruns_its_tokens_every_time_is_bound_to_a_lengt
     def cut(request: ChatRequest) -> Any:
         return "cut_json" if bound(request)["text"] is None else None
 
-    (said,), (call,), requests = await put(lambda request: json.loads(weak(request)), faults=cut, repairs=2)
+    (said,), (call,), requests = await put(weak, faults=cut, repairs=2)
     assert [bound(request)["text"] is None for request in requests] == [True, True, False]
     assert len(said.said) == bound(requests[-1])["items"] and call.shortened
     assert '"maxLength"' in requests[-1].text  # told in words too, to a server that binds nothing
+
+
+async def test_an_answer_that_goes_round_in_circles_to_its_last_token_is_bound_to_a_length_at_once() -> None:
+    def circles(request: ChatRequest) -> Any:
+        long = bound(request)["text"]
+        return {"said": [{"name": ("pain " * 500)[:long], "grade": 1}]}
+
+    def cut(request: ChatRequest) -> Any:
+        return "cut_json" if bound(request)["text"] is None else None
+
+    (said,), (call,), requests = await put(circles, faults=cut, repairs=3)
+    assert len(requests) == 2 and call.shortened and said.said[0].grade == 1
+
+
+async def test_a_repair_tells_the_fields_of_the_form_without_what_it_says_of_them() -> None:
+    replies = iter(["{}", {"said": [{"name": "a", "grade": 1}]}])
+    _, _, (_, repair) = await put(lambda request: next(replies))
+    assert '"grade"' in repair.text and "What is noted" not in repair.text and "What is noted" in str(repair.schema)
 
 
 async def test_a_server_that_takes_no_lengths_is_asked_in_the_same_form_without_and_no_more_with_them() -> None:

@@ -11,7 +11,7 @@ from llm.errors import ContextLengthError
 from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
 from tests.llm.examinee import EXAMINEE, View, put, served
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import FakeServer, Fault
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +37,9 @@ async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault:
     assert len(server.requests) == 1
 
 
-async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_own() -> None:
-    with FakeServer(faults=["too_long"] * 9) as server, pytest.raises(ContextLengthError) as raised:
+@pytest.mark.parametrize("said", ["too_long", "no_room"])
+async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_own(said: Fault) -> None:
+    with FakeServer(faults=[said] * 9) as server, pytest.raises(ContextLengthError) as raised:
         await put(served(server))
     assert len(server.requests) == 1 and raised.value.reason == "context_length"
 

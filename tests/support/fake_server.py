@@ -40,6 +40,8 @@ Fault = Literal[
     "no_quota",  # 429, for ever
     "too_long",  # 400: the prompt is longer than the model's context
     "blind",  # 400: no pictures are taken
+    "no_room",  # 400: the same as too_long, in llama-server's words
+    "no_mmproj",  # 500: llama-server takes no pictures
     "400_key",  # a proxy that passes on a refused key
     "429",  # too many requests, with Retry-After
     "500",
@@ -309,7 +311,7 @@ class FakeServer:
                 request.status = 401
                 refused = f"Incorrect API key provided: {request.headers.get('authorization')}"
                 await response.send(401, _error(401, refused, "AuthenticationError"))
-            case "402" | "403" | "no_model" | "no_quota" | "too_long" | "blind" | "400_key":
+            case "402" | "403" | "no_model" | "no_quota" | "too_long" | "blind" | "no_room" | "no_mmproj" | "400_key":
                 request.status, said = _SAID[request.fault]
                 await response.send(request.status, _error(request.status, said))
             case "429" | "500" | "503":
@@ -397,6 +399,11 @@ _SAID: Mapping[str, tuple[int, str]] = {
     "no_quota": (429, "You exceeded your current quota, please check your plan and billing details."),
     "too_long": (400, "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"),
     "blind": (400, "At most 0 image(s) may be provided in one request."),
+    "no_room": (400, "request (9031 tokens) exceeds the available context size (8192 tokens), try increasing it"),
+    "no_mmproj": (
+        500,
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+    ),
     "400_key": (400, "litellm.AuthenticationError: OpenAIException - Incorrect API key provided"),
 }
 
