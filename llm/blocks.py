@@ -52,6 +52,9 @@ class ModelBlock(Strict):
         description="Ask through OpenAI's batch interface, at half the price and within a day; the file says which "
         "batches are under way, so that a run that was killed finds them again.",
     )
+    together: int | None = Field(
+        None, ge=1, description="Replies that a model in this process (`hf:`) writes at once, at temperature 0."
+    )
     context_length: int | None = Field(None, ge=1, description="Tokens that it reads and writes at most.")
     pictures: bool = Field(True, description="It sees pictures; if not, it is sent their written findings.")
     chat_roles: bool = Field(True, description="System and user speak in turn; if off, all is one user message.")

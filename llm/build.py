@@ -120,6 +120,7 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "seed": settings.seed if spec.provider in _TAKES_SEED else None,
         "reasoning_effort": block.reasoning_effort,
         "context_length": block.context_length if spec.provider == "ollama" else None,
+        "together": block.together if spec.provider == IN_PROCESS else None,
         "extra_body": {**_seed_in_body(spec.provider, settings.seed, without), **block.extra_body} or None,
         "default_headers": block.sent_headers or None,
     }
@@ -150,7 +151,7 @@ def _check_parameters(name: str, block: ModelBlock, kind: type[BaseChatModel]) -
         ModelSpecError: it takes no such parameter.
     """
     called = _CALLED.get(block.parsed.provider, {})
-    for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers"):
+    for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
         if getattr(block, parameter) and called.get(own, own) not in _fields(kind):
             raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")

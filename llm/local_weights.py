@@ -1,6 +1,7 @@
 """A model in this process: a folder of Hugging Face weights, or an adapter that was trained on such a folder.
 
-Nothing is fetched: what is not on this machine is refused. One reply at a time is written by each model.
+Nothing is fetched: what is not on this machine is refused. Each model writes one reply at a time, or, where it was told
+so, together those that were asked for while it was writing.
 """
 
 import json
@@ -39,6 +40,7 @@ class HfChat(BaseChatModel):
     seed: int | None = None
     max_tokens: int | None = None
     timeout: float | None = None
+    together: int = 1  # replies written at once
 
     @property
     def _llm_type(self) -> str:
@@ -53,13 +55,30 @@ class HfChat(BaseChatModel):
     ) -> ChatResult:
         with _loading:
             loaded = load_model(str(Path(self.folder).resolve()))
-        conversation = [_message(message) for message in messages]
+        asked = _Asked([_message(message) for message in messages], self)
+        loaded.waiting.append(asked)
         if not loaded.lock.acquire(timeout=-1 if self.timeout is None else self.timeout):
+            with suppress(ValueError):  # it has just been taken up after all
+                loaded.waiting.remove(asked)
             raise TimeoutError(f"{self.folder} was still speaking to others after {self.timeout} s")
         try:
-            return loaded.reply(conversation, self)
+            if asked.reply is None:
+                loaded.answer(asked)
         finally:
             loaded.lock.release()
+        if isinstance(asked.reply, Exception):
+            raise asked.reply
+        assert asked.reply is not None
+        return asked.reply
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A conversation that waits for its reply, or has it."""
+
+    conversation: list[Message]
+    how: HfChat
+    reply: ChatResult | Exception | None = None
 
 
 @dataclass
@@ -72,11 +91,32 @@ class LoadedModel:
     longest_reply: int
     positions: int | None  # all that the model can read and write
     lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: list[_Asked] = field(default_factory=list)
 
-    def reply(self, conversation: Sequence[Message], how: HfChat) -> ChatResult:
-        """Write one reply; with a seed the same one whenever it is asked for."""
-        import torch
+    def answer(self, asked: _Asked) -> None:
+        """Write the reply that was asked for, and with it others that wait for one of the same kind."""
+        how = asked.how
+        most = how.together if how.temperature == 0 else 1  # sampled ones each have their seed
+        others = [other for other in tuple(self.waiting) if other is not asked and other.how == how]
+        chosen = [asked, *others[: most - 1]]
+        for one in chosen:
+            with suppress(ValueError):  # it has just stopped waiting
+                self.waiting.remove(one)
+        try:
+            sources = []
+            for one in chosen:
+                try:
+                    sources.append((one, self._source(one.conversation, how)))
+                except ValueError as error:
+                    one.reply = error
+            if sources:
+                for (one, _), reply in zip(sources, self._replies([source for _, source in sources], how), strict=True):
+                    one.reply = reply
+        except Exception as error:  # whoever waits for a reply hears why there is none
+            for one in chosen:
+                one.reply = one.reply or error
 
+    def _source(self, conversation: Sequence[Message], how: HfChat) -> list[int]:
         longest = how.max_tokens or self.longest_reply
         limit = 2**31 if self.positions is None else self.positions - longest
         source = source_tokens(self.tokenizer, conversation, min(self.longest_source or limit, limit))
@@ -84,23 +124,39 @@ class LoadedModel:
             source = source_tokens(self.tokenizer, conversation, limit)
         if source is None:
             raise ValueError(f"the last message alone is longer than the {limit} tokens that {how.folder} can read")
+        return source.tokens
+
+    def _replies(self, sources: Sequence[list[int]], how: HfChat) -> list[ChatResult]:
+        """A reply to each; with a seed the same one whenever it is asked for."""
+        import torch
+
+        longest = how.max_tokens or self.longest_reply
         sampling: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         if how.temperature > 0:
             sampling = {"do_sample": True, "temperature": how.temperature, "top_p": how.top_p, "top_k": 0}
-        read = torch.tensor([source.tokens], device=self.model.device)
+        padding = self.tokenizer.pad_token_id or self.tokenizer.eos_token_id
+        width = max(map(len, sources))
+        gaps = [width - len(source) for source in sources]
+        rows = [[padding] * gap + source for gap, source in zip(gaps, sources, strict=True)]
+        mask = [[0] * gap + [1] * (width - gap) for gap in gaps]
         with torch.random.fork_rng(), torch.inference_mode():
             if how.seed is not None:
                 torch.manual_seed(how.seed)
             written = self.model.generate(
-                input_ids=read,
-                attention_mask=torch.ones_like(read),
+                input_ids=torch.tensor(rows, device=self.model.device),
+                attention_mask=torch.tensor(mask, device=self.model.device),
                 max_new_tokens=longest,
                 max_time=how.timeout,
-                pad_token_id=self.tokenizer.pad_token_id or self.tokenizer.eos_token_id,
+                pad_token_id=padding,
                 **sampling,
-            )[0, read.shape[1] :]
-        counts = (read.shape[1], len(written))
-        usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
+            )[:, width:]
+        return [self._result(len(source), row, longest) for source, row in zip(sources, written.tolist(), strict=True)]
+
+    def _result(self, read: int, row: list[int], longest: int) -> ChatResult:
+        ends = self.model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
+        written = row[: next((place + 1 for place, token in enumerate(row) if token in ends), len(row))]
+        usage = {"input_tokens": read, "output_tokens": len(written), "total_tokens": read + len(written)}
         message = AIMessage(
             self.tokenizer.decode(written, skip_special_tokens=True).strip(),
             usage_metadata=usage,

@@ -5,6 +5,7 @@ import json
 import shutil
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,45 @@ async def test_one_model_writes_one_reply_at_a_time_and_leaves_the_event_loop_fr
     monkeypatch.setattr(loaded.model, "generate", slowly)
     await asyncio.gather(*(model(base, max_tokens=2).ainvoke(TALK) for _ in range(4)))
     assert together == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("weights", ["base", "adapter"])
+def test_those_who_waited_are_answered_together_with_the_words_that_each_would_have_heard_alone(
+    weights: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder: Path = request.getfixturevalue(weights)
+    loaded = load_model(str(folder))
+    talks: list[list[BaseMessage]] = [[HumanMessage(f"I cough{' and ache' * place}.")] for place in range(5)]
+    alone = [model(folder, max_tokens=6).invoke(talk) for talk in talks]
+    widths = []
+    generate = loaded.model.generate
+
+    def watched(**given: Any) -> Any:
+        widths.append(len(given["input_ids"]))
+        return generate(**given)
+
+    monkeypatch.setattr(loaded.model, "generate", watched)
+    block = {"model": {"tiny": {"spec": f"hf:{folder}", "together": 4, "max_tokens": 6}}}
+    asked = build_model("tiny", ModelSettings(models={"default": "tiny"}, **block))
+    with loaded.lock, ThreadPoolExecutor() as pool:  # all wait
+        replies = [pool.submit(asked.invoke, talk) for talk in [*talks, [HumanMessage("long " * 600)]]]
+        while len(loaded.waiting) < 6:
+            time.sleep(0.01)
+        loaded.lock.release()
+        try:
+            together = [reply.result() for reply in replies[:5]]
+            assert "longer than the" in str(replies[5].exception())
+        finally:
+            loaded.lock.acquire()
+    assert [reply.text for reply in together] == [reply.text for reply in alone]
+    assert [reply.usage_metadata for reply in together] == [reply.usage_metadata for reply in alone]
+    assert sum(widths) == 5 and len(widths) <= 3 and not loaded.waiting
+
+
+def test_only_a_model_in_this_process_writes_replies_together() -> None:
+    block = {"model": {"far": {"spec": "openai:gpt-4o@http://127.0.0.1:9/v1", "together": 4}}}
+    with pytest.raises(ModelSpecError, match=r"model\.far\.together: ChatOpenAI takes none"):
+        build_model("far", ModelSettings(models={"default": "far"}, **block))
 
 
 # At a seat
