@@ -9,13 +9,15 @@ from graphs.seats import chosen
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of
-from nodes.patients.systems import PATIENTS
+from nodes.patients.systems import PATIENTS, check_reply
 from nodes.state.graph_states import InterviewOutput, InterviewState
 from nodes.state.patient_side import PatientSideState, turn_number
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stages import PHYSICAL
 
-patients_side = chosen(lambda context: PATIENTS[context.patient].graph)
+patients_side = chosen(
+    lambda context: PATIENTS[context.patient].graph, lambda context, given: check_reply(context.patient, given)
+)
 
 
 def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:

@@ -61,18 +61,28 @@ def seated(
     return Seated(run, arun, graph)
 
 
-def chosen(graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]]) -> "Chosen":
+def chosen(
+    graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]],
+    check: Callable[[Context, Mapping[str, Any]], None] = lambda context, given: None,
+) -> "Chosen":
     """A node in which the graph is run that the run's context chooses, so that what a plug-in brings can be chosen.
 
     Args:
         graph: gives the graph; what comes out of it is written to the state as it stands.
+        check: raises an error if what comes out of it is not what must.
     """
 
     def run(state: Any) -> dict[str, Any]:
-        return graph(context_of(get_runtime(Context))).invoke(_findings(state), _ANY_STEPS)
+        context = context_of(get_runtime(Context))
+        given = graph(context).invoke(_findings(state), _ANY_STEPS)
+        check(context, given)
+        return given
 
     async def arun(state: Any) -> dict[str, Any]:
-        return await graph(context_of(get_runtime(Context))).ainvoke(_findings(state), _ANY_STEPS)
+        context = context_of(get_runtime(Context))
+        given = await graph(context).ainvoke(_findings(state), _ANY_STEPS)
+        check(context, given)
+        return given
 
     return Chosen(run, arun, graph)
 

@@ -54,7 +54,7 @@ def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        if state.get("decision") is None:  # of a plug-in that left none; whoever files it says so
+        if not isinstance(state.get("decision"), stage.decision):  # of a plug-in; whoever files it says so
             return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 

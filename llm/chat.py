@@ -119,10 +119,13 @@ class ChatClient:
             except (RefusedError, ContextLengthError):
                 raise
             except Exception as error:
+                if status_of(error) == 404:  # in the last form, plain words, too
+                    nothing = "it has nothing at this address, which mostly ends with /v1"
+                    raise RefusedError(f"{self.spec.server} answers no question: {nothing} ({brief(error)})") from error
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
             if usage := message.usage_metadata:
-                counts = (counts[0] + usage["input_tokens"], counts[1] + usage["output_tokens"])
+                counts = (counts[0] + max(usage["input_tokens"], 0), counts[1] + max(usage["output_tokens"], 0))
             # A question that tells the schema in words is no proof of the form.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "passed over", lesser

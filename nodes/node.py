@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
+from cases.registry import RegistryError
 from llm import AnswerError
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
 from llm.watching import tell
@@ -75,9 +76,18 @@ def _place(config: RunnableConfig) -> str:
 
 
 def node(function: NodeFunction) -> Node:
-    """Make a coroutine ``(view, runtime) -> update`` a node of a graph."""
-    first = next(iter(inspect.signature(function).parameters))
-    declared = inspect.get_annotations(function, eval_str=True)[first]
+    """Make a coroutine ``(view, runtime) -> update`` a node of a graph.
+
+    Raises:
+        RegistryError: the function is no coroutine, or does not declare its view.
+    """
+    first = next(iter(inspect.signature(function).parameters), "")
+    declared = inspect.get_annotations(function, eval_str=True).get(first)
+    if declared is None or not inspect.iscoroutinefunction(function):
+        raise RegistryError(
+            f"node {function.__name__!r}: expected `async def {function.__name__}(state: VIEW, runtime)`, where"
+            " the type VIEW says what of the state it sees, such as wr.StageState"
+        )
 
     class NodeOfView(Node):
         async def __call__(self, view: declared) -> dict[str, Any]:  # type: ignore[valid-type]

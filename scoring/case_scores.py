@@ -66,7 +66,7 @@ class Metric:
             if not isinstance(value, Real) or not math.isfinite(value):
                 return f"metric failed: it gave {value!r:.80}; expected a finite number or None"
             return float(value)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # of a stranger's code
             return f"metric failed: {type(error).__name__}: {error}"
 
 

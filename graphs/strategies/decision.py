@@ -6,6 +6,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from cases.registry import RegistryError
 from graphs.stage import each_judge_of
 from nodes.context import Context
 from nodes.state.stage import StageInput, StageState
@@ -26,8 +27,15 @@ def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any
 
     MedChain's group is judged and files its decision itself; what another strategy leaves as its decision is judged by
     the physicians of the later stages, goes back to it with their objections, and is filed here.
+
+    Raises:
+        RegistryError: there is no such strategy, or it cannot be built for this stage.
     """
-    builder = STRATEGIES[strategy](stage)
+    build = STRATEGIES[strategy]
+    try:
+        builder = build(stage)
+    except Exception as error:  # of a stranger's code
+        raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {type(error).__name__}: {error}") from error
     graph = builder.compile(name=f"{stage.name} by {strategy}")
     if builder.output_schema is stage.output:
         return graph

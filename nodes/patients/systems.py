@@ -1,6 +1,6 @@
 """Patient systems by name: what each can do is declared where it is registered, never inferred from its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import Registry, RegistryError
 from llm.tracing import UNTRACED
+from nodes.state.chart import Turn
 
 Build = Callable[[], StateGraph[Any, Any, Any, Any]]
 
@@ -43,6 +44,25 @@ class PatientSystem:
 
 
 PATIENTS: Registry[PatientSystem] = Registry("patient")
+
+
+class NoReplyError(ValueError):
+    """A patient's graph has ended and left no words behind the doctor's."""
+
+
+def check_reply(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse what a patient's graph gives if it is no reply: the doctor's words, or silence, would pass for it.
+
+    Raises:
+        NoReplyError: it is none; says what was expected.
+    """
+    turns = given.get("dialogue") or []
+    if not all(isinstance(turn, Turn) for turn in turns):
+        raise NoReplyError(f"patient {name!r} gave a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
+    if not given.get("dialogue_ended") and (not turns or turns[-1].speaker == "doctor"):
+        raise NoReplyError(
+            f"patient {name!r} gave no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
+        )
 
 
 def patient(

@@ -13,7 +13,7 @@ from nodes.workflow.stages import Stage, position_of
 
 
 class UndecidedError(ValueError):
-    """A strategy's graph has ended and left no decision."""
+    """A strategy's graph has ended and left no decision, or one of another type than its stage's."""
 
 
 @node
@@ -66,7 +66,11 @@ async def conclude(
     image_class = state.get("image_class")
     if (decision := state.get("decision")) is None:
         raise UndecidedError(f"strategy {strategy!r} ended without a decision on {stage.name}")
-    decision = stage.decision.model_validate(decision)
+    if not isinstance(decision, stage.decision):
+        given, expected = type(decision).__name__, stage.decision.__name__
+        raise UndecidedError(
+            f"strategy {strategy!r} decided {stage.name} by a {given}; expected stage.decision, {expected}"
+        )
     alone = Round(decision=decision.model_dump(mode="json"))
     record = StageRecord.model_validate(
         {

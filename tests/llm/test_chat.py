@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, retries
+from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, RefusedError, retries
 from llm.build import build_model
 from llm.chat import chat_client
 from llm.forms import FormRefusedError, Forms
@@ -208,10 +208,11 @@ async def test_a_server_that_refuses_every_form_is_an_error_that_names_each_reas
         assert reason in error and reason in (call.error or "")
 
 
-async def test_an_address_without_the_api_is_an_error_with_its_reason_and_is_not_tried_again() -> None:
+async def test_an_address_without_the_api_ends_the_run_and_says_what_an_address_looks_like() -> None:
     with FakeServer() as server:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}/nowhere"})
-        error, call = await fail(settings, ModelError)
+        error, call = await fail(settings, RefusedError)
+    assert "/nowhere answers no question: it has nothing at this address, which mostly ends with /v1" in error
     assert "404" in error and call.attempts == 4  # one for each form
 
 

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
+from cases.registry import RegistryError
 from llm import Trace, ask, merge_traces
 from nodes.context import Context
 from nodes.node import Node, node
@@ -203,3 +204,18 @@ async def test_a_persons_answer_of_another_type_is_asked_for_again_in_the_same_n
     assert "symptoms" in question.value["wrong"]
     result = await run(graph, how, Command(resume={"symptoms": "wet cough"}), **options)
     assert result["description"] == "wet cough"
+
+
+def test_a_function_that_can_be_no_node_is_refused_when_it_is_declared() -> None:
+    def waits_for_nobody(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {}
+
+    async def has_no_view() -> dict[str, Any]:
+        return {}
+
+    async def declares_nothing(view, runtime):  # type: ignore[no-untyped-def]
+        return {}
+
+    for function in (waits_for_nobody, has_no_view, declares_nothing):
+        with pytest.raises(RegistryError, match=rf"node '{function.__name__}': expected `async def"):
+            node(function)  # type: ignore[arg-type]

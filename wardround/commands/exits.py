@@ -57,13 +57,14 @@ def exits(*refused: type[Exception]) -> Iterator[None]:
     except Exception as error:
         # Imported now, as a command that is only asked for its help must not wait for them.
         from cases import CaseFileError
+        from cases.registry import RegistryError
         from llm import ModelSpecError, RefusedError
         from llm.masking import masked
         from retrieval import CaseMemoryError, EmbeddingModelError
         from wardround.config.experiment import ConfigurationError
         from wardround.store.durable_lines import RunStoppedError
 
-        bad = (ConfigurationError, CaseFileError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
+        bad = (ConfigurationError, CaseFileError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
         if isinstance(error, (*bad, *refused)):
             refuse(str(error))
         if not isinstance(error, RunStoppedError | RefusedError):

@@ -86,6 +86,46 @@ def test_a_strategy_without_a_decision_is_named() -> None:
         run(strategy="empty")
 
 
+@pytest.mark.usefixtures("own")
+def test_a_decision_of_another_type_is_refused_before_anybody_judges_it() -> None:
+    def loose(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        given = {"decision": {"urgency": "urgent", "department": "General Surgery"}}
+        return StateGraph(StageState).add_node("say", lambda state: given).add_edge(START, "say").add_edge("say", END)
+
+    strategy("loose")(loose)
+    with pytest.raises(ValueError, match=r"strategy 'loose' decided referral\.level1 by a dict; expected .*Triage"):
+        run(strategy="loose")
+
+
+@pytest.mark.usefixtures("own")
+def test_a_strategy_that_cannot_be_built_for_a_stage_is_refused_by_name_and_stage() -> None:
+    def of_one_stage(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        return {"diagnosis": StateGraph(StageState)}[stage.name]
+
+    strategy("of_one_stage")(of_one_stage)
+    with pytest.raises(RegistryError, match=r"strategy 'of_one_stage', stage referral\.level1: KeyError"):
+        build_clinical_workflow("of_one_stage")
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("given", "opens", "reason"),
+    [
+        ({}, False, "patient 'odd' gave no reply"),
+        ({}, True, "patient 'odd' gave no reply"),
+        ({"dialogue": ["Hello."]}, False, "patient 'odd' gave a dialogue of str; expected wr.Turn"),
+    ],
+)
+def test_a_patient_that_gives_no_reply_is_named(given: dict[str, Any], opens: bool, reason: str) -> None:
+    def odd() -> StateGraph[Any, Any, Any, Any]:
+        builder = StateGraph(PatientSideState).add_node("say", lambda state: given or {"told_results": {}})
+        return builder.add_edge(START, "say").add_edge("say", END)
+
+    patient("odd", examines=False, opens=opens)(odd)
+    with pytest.raises(ValueError, match=reason):
+        run(patient="odd")
+
+
 def test_what_builds_no_graph_is_refused_at_once() -> None:
     with pytest.raises(RegistryError, match="strategy 'x': its function gives NoneType, not a StateGraph"):
         strategy("x")(lambda stage: None)  # type: ignore[arg-type, return-value]

@@ -40,6 +40,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]
         def named(case: Case, answers: Answers) -> float | None:
             return float(len(answers.diagnosis) > 0)
 
+        @metric("leaves", suite="medchain")
+        def leaves(case: Case, answers: Answers) -> float | None:
+            raise SystemExit("no licence")
+
         run(short(), folder / "with")
         yield folder / "without", folder / "with"
 
@@ -53,6 +57,7 @@ def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tup
     kept = {result.case_id: result for result in results(runs[1])}
     assert {result.termination for result in kept.values()} == {"completed"}
     assert kept[SCORED].scores["urgency"] == 0.75 and kept[SCORED].scores["named"] == 1.0
+    assert kept[SCORED].unscored["leaves"] == "metric failed: SystemExit: no licence"
     assert kept[BROKEN].unscored["urgency"] == "metric failed: ValueError: no urgency"
     assert kept[LACKING].unscored["urgency"] == "the metric gives this case no value"
     assert kept[BROKEN].scores["diagnosis"] is not None
@@ -60,7 +65,7 @@ def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tup
 
 def test_the_summary_has_the_columns_and_the_published_ones_stand_to_the_last_digit(runs: tuple[Path, Path]) -> None:
     without, having = (summary_of(path)["scores"] for path in runs)
-    assert list(having) == [*without, "urgency", "named", "average_with_own"]
+    assert list(having) == [*without, "urgency", "named", "leaves", "average_with_own"]
     assert {name: having[name] for name in without} == without
     assert having["urgency"] == {"mean": 0.75, "se": None, "ci95": None, "n": 1}
     means = [having[name]["mean"] for name in [*SUITES["medchain"].published, "urgency"]]
@@ -102,7 +107,7 @@ def test_runs_with_and_without_the_columns_are_compared(runs: tuple[Path, Path],
 def test_the_data_frame_has_the_columns_and_the_reasons(runs: tuple[Path, Path]) -> None:
     frame = to_dataframe(runs[1])
     columns = list(frame.columns)
-    assert columns[columns.index("treatment") + 1 :][:3] == ["urgency", "named", "tokens"]
+    assert columns[columns.index("treatment") + 1 :][:4] == ["urgency", "named", "leaves", "tokens"]
     rows = {row["case_id"]: row for row in frame.to_dict("records")}
     assert rows[SCORED]["urgency"] == 0.75
     assert rows[BROKEN]["unscored.urgency"] == "metric failed: ValueError: no urgency"

@@ -166,6 +166,13 @@ def test_a_run_without_offline_roles_names_none() -> None:
     assert "offline" not in printed(summarise_results([scored("a", models={"doctor": ["openai:m"]})], SUITE))
 
 
+def test_a_server_that_tells_no_tokens_is_told_of_as_limits_do_not_hold() -> None:
+    told, silent = (scored("a", models={"doctor": ["openai:x"]}, tokens=tokens) for tokens in (3, 0))
+    offline = scored("a", models={"doctor": ["offline"]}, tokens=0)
+    notes = [printed(summarise_results([one], SUITE)) for one in (told, silent, offline)]
+    assert ["No model tells how many tokens" in note for note in notes] == [False, True, False]
+
+
 def test_brackets_in_a_reason_are_no_markup() -> None:
     summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)
