@@ -75,7 +75,7 @@ class Vocabulary:
 
     def canonical(self, text: str) -> str | None:
         """The canonical name that ``text`` spells, or None if it is not a term of this vocabulary."""
-        return self._by_spelling.get(normalise(text))
+        return text if text in self._by_name else self._by_spelling.get(normalise(text))
 
     def require(self, text: str) -> str:
         """Like :meth:`canonical`, but an unknown term raises ValueError naming the vocabulary."""

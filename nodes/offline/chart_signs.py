@@ -1,6 +1,7 @@
 """What a chart shows by its words: how urgent the case is, the diseases that a result names, and reasons in words."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from cases.sexes import bound_to_sex
@@ -60,10 +61,20 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     named_sides, sides_seen = (_sides_in(text) for text in ("; ".join(case.diagnosis[:1]), read_out))
     if sides_seen and named_sides and not named_sides & sides_seen:
         return True
-    said = [each for statement in statements(read_out) for each in mentions(statement)]
-    denied, affirmed = ({each.word for each in said if each.negated == negated} for negated in (True, False))
-    named = {each.word for name in case.diagnosis[:1] for each in mentions(name)}
-    return bool(named) and named <= denied - affirmed
+    named = {word for name in case.diagnosis[:1] for word in _words(name)}
+    return bool(named) and named <= _only_denied(read_out)
+
+
+@lru_cache(maxsize=64)  # hundreds of cases are held against one chart
+def _only_denied(text: str) -> frozenset[str]:
+    """The words that results deny and nowhere affirm."""
+    said = [each for statement in statements(text) for each in mentions(statement)]
+    return frozenset(each.word for each in said if each.negated) - {each.word for each in said if not each.negated}
+
+
+@lru_cache(maxsize=1 << 14)  # the diagnoses of the remembered cases come up again and again
+def _words(name: str) -> frozenset[str]:
+    return frozenset(each.word for each in mentions(name))
 
 
 def _sides_in(text: str) -> set[str]:
