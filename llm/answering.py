@@ -132,7 +132,8 @@ async def _answer(
         account.check()
         taken.repaired = True
         if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # what words do not mend, a grammar may
-            form, bound = form.narrower(len(reply.text) if reply.cut else None), bound or reply.cut
+            form = form.narrower(len(reply.text) if reply.cut else None)
+            bound = bound or (reply.cut and not question.whole)
         if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
             form = replace(form, schema=undescribed(form.schema))
             messages = [*question.messages]

@@ -9,7 +9,7 @@ from cases.text.sentences import pieces
 from llm.replies import find_json
 
 LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
-_IN_A_ROW = re.compile(r"(.{1,120}?)\1{7,}", re.DOTALL)  # the same eight times and more, whatever it is
+_IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # the same six times and more, whatever it is
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
 

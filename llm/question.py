@@ -40,6 +40,7 @@ class Question(Generic[Answer]):
         told: whether the instruction is appended in every form: some servers ignore one without a word, and the model
             then reads what its answer should have been.
         wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
+        whole: whether the answer is never bound to a length.
     """
 
     kind: type[Answer]
@@ -52,6 +53,7 @@ class Question(Generic[Answer]):
     repair: Callable[[ValueError], str] | None = None
     told: bool = False
     wider: dict[str, Any] | None = None
+    whole: bool = False
 
     @cached_property
     def instruction(self) -> str:
@@ -75,7 +77,7 @@ class Question(Generic[Answer]):
 
     def narrower(self, characters: int | None) -> "Question[Answer]":
         """The same, with a schema that binds scales, and lengths if an answer of so many characters was too long."""
-        less = narrowed(self.schema, characters)
+        less = narrowed(self.schema, None if self.whole else characters)
         return self if less == self.schema else replace(self, schema=less, wider=self.wider or self.schema)
 
     def as_wide(self) -> "Question[Answer]":
@@ -96,6 +98,7 @@ async def typed_question(
         words=lambda schema: _answer_format(schema, language),
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
+        whole=role.whole,
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 

@@ -50,6 +50,7 @@ class Role(Generic[Answer]):
         speech: how plain words are its answer, if all that it does is speak.
         check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
             model or a person says is held to it like to the type; the offline rule is trusted.
+        whole: whether its answer lists what is there, to be counted or compared; bound to a length it would be another.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
         seated: the setting that says how many of the seats are taken; all may be if there is none.
     """
@@ -64,6 +65,7 @@ class Role(Generic[Answer]):
     speech: Speech[Answer] | None = None
     check: Callable[[Any, Answer], str | None] | None = None
     stages: Collection[str] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         _declared.append(self)

@@ -75,6 +75,7 @@ reader = Role(
     Reading,
     objections_by_rule,
     check=_in_the_dialogue,
+    whole=True,
 )
 
 

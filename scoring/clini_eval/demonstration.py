@@ -96,7 +96,7 @@ def _section(key: str, group: str) -> Section:
 
 
 senior_physician = Role(
-    "senior_physician", "clini_eval", "clini_eval/demonstration", Demonstration, offline=read_the_note
+    "senior_physician", "clini_eval", "clini_eval/demonstration", Demonstration, offline=read_the_note, whole=True
 )
 
 

@@ -99,7 +99,12 @@ def sum_up(view: SummaryView) -> Summary:
 
 
 comparing = Role(
-    "clinical_instructor", "clini_eval.comparison", "clini_eval/comparison", Comparison, offline=compare_words
+    "clinical_instructor",
+    "clini_eval.comparison",
+    "clini_eval/comparison",
+    Comparison,
+    offline=compare_words,
+    whole=True,
 )
 scoring: Role[Points] = Role(
     "clinical_instructor", "clini_eval.points", "clini_eval/points", JudgedPoints, offline=count

@@ -93,6 +93,7 @@ claim_extractor = Role(
     "judges/claims",
     Claims,
     offline=lambda view: Claims(claims=split_claims(view.report)),
+    whole=True,
 )
 claim_judge = Role(
     "claim_judge",
@@ -101,6 +102,7 @@ claim_judge = Role(
     Support,
     offline=_by_rule,
     check=_one_verdict_a_claim,
+    whole=True,
 )
 diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade)
 

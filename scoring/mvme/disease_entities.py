@@ -82,6 +82,7 @@ entity_splitter = Role(
     "judges/disease_entities",
     DiseaseEntities,
     offline=lambda view: DiseaseEntities(diseases=split_diseases(view.diagnosis)),
+    whole=True,
 )
 
 

@@ -140,7 +140,7 @@ def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
 
 relevance_judge = Role("relevance_judge", "evaluation", "judges/relevance", Relevance, offline=judge_relevance_offline)
 consistency_judge = Role(
-    "consistency_judge", "evaluation", "judges/consistency", Consistency, offline=judge_consistency_offline
+    "consistency_judge", "evaluation", "judges/consistency", Consistency, offline=judge_consistency_offline, whole=True
 )
 examination_judge = Role(
     "examination_judge",
@@ -148,6 +148,7 @@ examination_judge = Role(
     "judges/examination_accuracy",
     ExaminationAccuracy,
     offline=judge_examination_offline,
+    whole=True,
 )
 
 

@@ -24,6 +24,10 @@ REPORT = (
             "I would like to know, and I would like to know",
         ),
         ("0" * 512, "0"),
+        (
+            "Pain for 30 hours, " + "Rashad, Rashad, 30 hours, " * 7 + "Rash",
+            "Pain for 30 hours, Rashad, Rashad,",
+        ),
         ("\n".join(f"{number}. {PAIN}" for number in range(1, 9)), f"1. {PAIN}"),
         (f"{PAIN}\n" + "- What else?\n" * 60, f"{PAIN}\n- What else?"),
         ("腹部はい。" + "患者说腹痛三十小时。" * 40, "腹部はい。患者说腹痛三十小时。"),

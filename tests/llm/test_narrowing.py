@@ -62,11 +62,11 @@ def weak(request: ChatRequest) -> Any:
 
 
 async def put(
-    answer: Any, faults: Any = (), repairs: int = 1, questions: int = 1, **server: Any
+    answer: Any, faults: Any = (), repairs: int = 1, questions: int = 1, role: Role[Opinion] = ROLE, **server: Any
 ) -> tuple[list[Opinion], list[Call], list[ChatRequest]]:
     with FakeServer(answer=answer, faults=faults, **server) as fake, collecting_calls() as calls:
         settings = ModelSettings(models={"default": f"openai:any@{fake.base_url}"}, repairs=repairs)
-        said = [await ask(ROLE, View(f"Patient {n}."), settings, language="en") for n in range(questions)]
+        said = [await ask(role, View(f"Patient {n}."), settings, language="en") for n in range(questions)]
     return said, calls, fake.requests
 
 
@@ -89,6 +89,14 @@ async def test_an_answer_that_overruns_its_tokens_every_time_is_bound_to_a_lengt
     assert [bound(request)["text"] is None for request in requests] == [True, True, False]
     assert len(said.said) == bound(requests[-1])["items"] and call.shortened
     assert '"maxLength"' in requests[-1].text  # told in words too, to a server that binds nothing
+
+
+async def test_what_is_counted_is_never_bound_to_a_length() -> None:
+    counting = Role("judge", "narrowing", "judges/claims", Opinion, offline=lambda view: Opinion(said=[]), whole=True)
+    with pytest.raises(AnswerError, match="too long and was cut off"):
+        await put(weak, faults=["cut_json"] * 3, repairs=2, role=counting)
+    _, (call,), (_, repair) = await put(weak, faults=["cut_json"], role=counting)
+    assert bound(repair)["grades"] and bound(repair)["text"] is None and not call.shortened
 
 
 async def test_an_answer_that_goes_round_in_circles_to_its_last_token_is_bound_to_a_length_at_once() -> None:
