@@ -6,10 +6,9 @@ so, together those that were asked for while it was writing.
 
 import json
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -165,6 +164,9 @@ class LoadedModel:
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
+_loaded: dict[str, LoadedModel] = {}
+
+
 def only_data(folder: Path) -> None:
     """Refuse a folder of a model that would run code of its own: Python files, a map to them, or pickled weights.
 
@@ -229,30 +231,49 @@ def _is_cached(name: str) -> bool:
         return False
 
 
-@cache
 def load_model(folder: str) -> LoadedModel:
     """Load a folder's weights, with the adapter on its base if it is one; once in a process."""
+    if folder not in _loaded:
+        _loaded[folder] = _load(Path(folder))
+    return _loaded[folder]
+
+
+@contextmanager
+def in_seat(folder: Path, model: Any, tokenizer: Any) -> Iterator[None]:
+    """While this lasts, `hf:FOLDER` is a model that is in memory already, as it is while it is trained."""
+    name, training = str(folder.resolve()), model.training
+    _loaded[name] = _of(folder, model.eval(), tokenizer)
+    try:
+        yield
+    finally:
+        del _loaded[name]
+        model.train(training)
+
+
+def _load(path: Path) -> LoadedModel:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    path = Path(folder)
     adapted = (path / ADAPTER_FILE).is_file()
-    base = _base(path) if adapted else folder
-    trained = _training(path)
-    precision = trained.get("precision", "auto")  # an adapter fits the numbers that it was trained on
+    base = _base(path) if adapted else str(path)
+    precision = _training(path).get("precision", "auto")  # an adapter fits the numbers that it was trained on
     model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, use_safetensors=True, **_DATA)
-    prefix = 0
     if adapted:
         from peft import PeftModel
 
-        model = PeftModel.from_pretrained(model, folder, local_files_only=True)  # of safetensors alone: only_data
-        prefix = getattr(model.active_peft_config, "num_virtual_tokens", None) or 0
-    model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        model = PeftModel.from_pretrained(model, path, local_files_only=True)  # of safetensors alone: only_data
     words = path if (path / "tokenizer_config.json").is_file() else base
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    return _of(path, model, AutoTokenizer.from_pretrained(words, **_DATA))
+
+
+def _of(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
+    trained = _training(path)
+    prefix = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     return LoadedModel(
         model=model,
-        tokenizer=AutoTokenizer.from_pretrained(words, **_DATA),
+        tokenizer=tokenizer,
         longest_source=trained.get("source"),
         longest_reply=trained.get("target", LONGEST_REPLY),
         positions=None if positions is None else positions - prefix,
@@ -260,12 +281,12 @@ def load_model(folder: str) -> LoadedModel:
 
 
 def _training(folder: Path) -> dict[str, Any]:
-    """How `wardround tune` trained what lies here; empty if something else did."""
-    manifest = folder / "tuning.json"
-    if not manifest.is_file():
-        return {}
-    configuration: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["configuration"]
-    return configuration
+    """How `wardround tune` trained what lies here, or has written here on the way; empty if something else did."""
+    for manifest in (folder / "tuning.json", folder.parent.parent / "tuning.json"):
+        if manifest.is_file() and (manifest.parent == folder or folder.parent.name == "checkpoints"):
+            configuration: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["configuration"]
+            return configuration
+    return {}
 
 
 def _message(message: BaseMessage) -> Message:

@@ -1,6 +1,7 @@
 """``wardround tune``: trains an interviewer on dialogues (CliniChatGLM)."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,12 @@ def tune(
     seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
     keep: Annotated[int, typer.Option(min=1, help="How many checkpoints are kept, the newest.")] = 2,
+    evaluate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="EXPERIMENT", help="Interviews by each checkpoint, as `clinichat.doctor`.", show_default=False
+        ),
+    ] = None,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")
     ] = False,
@@ -76,7 +83,7 @@ def tune(
         require_extra()
         _quiet()
         if smoke:
-            if given or dialogues is not None or out is not None:
+            if given or dialogues is not None or out is not None or evaluate is not None:
                 raise TuningError("--smoke takes no other option")
             _smoke()
             return
@@ -87,7 +94,7 @@ def tune(
 
         from wardround.tuning.train import train
 
-        outcome = train(tuning, read, out, _report, save_every, keep)
+        outcome = train(tuning, read, out, _report, save_every, keep, evaluate, partial(echo, err=True))
     except TuningError as error:
         refuse(str(error))
     except TrainingStoppedError as error:

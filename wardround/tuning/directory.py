@@ -29,6 +29,8 @@ class TuningDirectory:
         self.checkpoints = path / "checkpoints"
         self.table = path / "loss.csv"
         self.picture = path / "loss.svg"
+        self.interviews = path / "interviews"
+        self.interviews_table = path / "interviews.csv"
         self.card = path / "README.md"
 
     def held(self) -> contextlib.AbstractContextManager[None]:

@@ -19,6 +19,7 @@ from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningE
 from wardround.tuning.curve import Step, read_table, steps_of, write_picture, write_table
 from wardround.tuning.directory import TuningDirectory, manifest_of
 from wardround.tuning.examples import Counts, Example, examples_of
+from wardround.tuning.interviews import Interviews, check_interviews
 
 Report = Callable[[Step, int], None]  # one step, and how many there are
 
@@ -39,6 +40,8 @@ def train(
     report: Report | None = None,
     save_every: int = 100,
     keep: int = 2,
+    evaluate: Path | None = None,
+    told: Callable[[str], None] = print,
 ) -> Outcome:
     """Train an adapter on dialogues, or go on where an earlier call was broken off.
 
@@ -49,11 +52,15 @@ def train(
         report: called after each step.
         save_every: steps between two checkpoints; changes nothing in what comes out.
         keep: how many of them are kept.
+        evaluate: an experiment in which each checkpoint takes the doctor's seat; changes nothing in what comes out.
+        told: what comes of that.
 
     Raises:
         TuningError: nothing can be trained like that, or the directory holds another training.
         TrainingStoppedError: it could not go on; what a checkpoint holds is kept.
     """
+    if evaluate is not None:
+        check_interviews(evaluate)
     tokenizer = load_tokenizer(tuning.base)
     examples, counts = examples_of(dialogues, tokenizer, tuning.source, tuning.target, tuning.example)
     if not examples:
@@ -69,6 +76,8 @@ def train(
             directory.begin(manifest)
             trainer = trainer_of(model, tokenizer, examples, tuning, directory.checkpoints, save_every, keep)
             trainer.add_callback(_Recorder(directory.table, report))
+            if evaluate is not None:
+                trainer.add_callback(Interviews(evaluate, directory, tokenizer, told))
             checkpoint = directory.last_checkpoint()
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
             steps = steps_of(trainer.state.log_history)

@@ -156,6 +156,50 @@ def test_dialogues_are_encoded_once_and_checkpointing_changes_nothing(work: Path
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
+INTERVIEW = """
+graph = "consultation"
+suite = "clini_eval"
+[data]
+case_ids = ["surgery-01"]
+[models]
+default = "offline"
+[workflow]
+patient = "clinichat"
+retrieval = false
+max_turns = 1
+max_tokens = 8
+"""
+
+
+def test_each_checkpoint_interviews_while_the_training_goes_on_and_nothing_else_changes(
+    work: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "interview.toml").write_text(INTERVIEW)
+    options = {"epochs": 2, "save_every": 3, "keep": 1}
+    assert tune(work, tmp_path / "plain", **options).exit_code == 0
+    told = tune(work, tmp_path / "watched", evaluate=tmp_path / "interview.toml", **options)
+    assert told.exit_code == 0, told.output
+    assert "step 3: 1 of 1 interviews scored" in told.stderr and "step 6: 1 of 1" in told.stderr
+    out = tmp_path / "watched"
+    table = (out / "interviews.csv").read_text().splitlines()
+    assert table[0].startswith("step,attempted,scored,") and [row[:6] for row in table[1:]] == ["3,1,1,", "6,1,1,"]
+    spec = f"hf:{out / 'checkpoints' / 'checkpoint-3'}"
+    spoken = json.loads((out / "interviews" / "checkpoint-3" / "manifest.json").read_text())
+    assert spec in json.dumps(spoken)
+    for file in ("loss.csv", "adapter_model.safetensors"):
+        assert (out / file).read_bytes() == (tmp_path / "plain" / file).read_bytes()
+
+
+def test_an_experiment_in_which_no_checkpoint_can_sit_is_refused_before_the_training(
+    work: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "stage.toml").write_text('graph = "clinical_workflow"\n[data]\nlimits = 1\n')
+    said = refused(tune(work, tmp_path / "out", evaluate=tmp_path / "stage.toml"))
+    assert said.startswith(f"error: --evaluate {tmp_path / 'stage.toml'}: ") and "limits" in said
+    assert "--evaluate " in refused(tune(work, tmp_path / "out", evaluate=tmp_path / "none.toml"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Path, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text('{"id": "a", "messages": []}\nnot json\n{"id": "b"}\n')
