@@ -1,6 +1,6 @@
 """How a consultation went: the report's diagnosis, the examinations that were asked for, and the five parts (MVME)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 from pydantic import Field
@@ -15,7 +15,7 @@ from nodes.offline.record_answers import wants_examination
 from nodes.state.chart import Turn
 from nodes.state.collaboration import Collaboration
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
-from scoring.metrics.set_overlap import intersection_over_union
+from scoring.metrics.set_overlap import canonical_items, intersection_over_union
 from scoring.mvme.judges import MvmeGrades, ReportParts, grade
 
 
@@ -55,6 +55,25 @@ class ConsultationScores(Strict):
     examinations: float | None = Field(description="Overlap (IoU) of the items asked for with the reference's; 0 to 1.")
     asked_for: list[str] = Field(description="The closed items of the examinations that the doctor asked for.")
     parts: MvmeGrades = Field(description="The five parts of the report, A to D.")
+
+
+class Orders(Strict):
+    """The closed examination items of a case: asked for and in the key, asked for alone, in the key alone."""
+
+    wanted: list[str]
+    needless: list[str]
+    missing: list[str]
+
+
+def compare_orders(given: Collection[str], reference: Collection[str]) -> Orders:
+    """What was asked for beside the key, in the order of the vocabulary; what is not in it comes last."""
+    asked, key = (canonical_items(items, EXAMINATION_ITEMS) for items in (given, reference))
+
+    def listed(items: frozenset[str]) -> list[str]:
+        ours = [item for item in EXAMINATION_ITEMS.names if item in items]
+        return [*ours, *sorted(items - set(ours))]
+
+    return Orders(wanted=listed(asked & key), needless=listed(asked - key), missing=listed(key - asked))
 
 
 def items_asked_for(state: Mapping[str, Any]) -> list[str]:

@@ -115,7 +115,7 @@ def name_agreement(one: str, other: str) -> float:
     Related: all words of the shorter name are in the longer one, which is more specific, or another disease:
     "diabetes" and "diabetes insipidus" are related, never the same.
     """
-    return _agreement(_words(one), _words(other))
+    return _agreement(name_words(one), name_words(other))
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
@@ -151,7 +151,7 @@ def _pair(given: list[tuple[str, ...]], wanted: list[tuple[str, ...]]) -> list[t
 
 def _distinct(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Names as sorted words; blank names and repetitions are dropped."""
-    return list(dict.fromkeys(tuple(sorted(_words(name))) for name in names if normalise(name)))
+    return list(dict.fromkeys(tuple(sorted(name_words(name))) for name in names if normalise(name)))
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
@@ -177,7 +177,7 @@ def _one_spelling(one: str, other: str) -> bool:
     return fuzz.ratio(one, other) >= SPELLINGS_FROM
 
 
-def _words(name: str) -> list[str]:
+def name_words(name: str) -> list[str]:
     """What a name consists of: stems, with sides and negations as words of their own."""
     text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))

@@ -1,11 +1,12 @@
-"""``wardround consult``: a person as doctor or patient in a consultation, at a terminal."""
+"""``wardround consult``: a person as doctor or patient in a consultation, at a terminal or in a browser."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.exits import SOME_FAILED, exits, refuse
+from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ def consult(
         typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as patient=saps; may be repeated."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The session directory.", show_default="consults/<case>")] = None,
+    web: Annotated[bool, typer.Option("--web", help="Sit in a browser, on a page for this machine alone.")] = False,
+    port: Port = 0,
+    browser: Browser = True,
 ) -> None:
-    """Take a seat in a consultation; at the end the report is scored against the answer key.
+    """Take a seat in a consultation; at the end a trainer says what was missed, beside the answer key.
 
     Ctrl-D or Ctrl-C leaves; the same command goes on where you left.
     """
@@ -38,8 +42,12 @@ def consult(
 
         found = _case(case, cases, seat)
         context = _context(models or [], set_ or [], seat)
+        directory = out or Path("consults") / _folder(case)
+        if web:
+            _serve(found, seat, context, directory, port, browser)
+            return
         try:
-            _hold(found, seat, context, out or Path("consults") / _folder(case))
+            _hold(found, seat, context, directory)
         except (EOFError, KeyboardInterrupt):
             echo("\nLeft. The same command goes on from here.")
         except AskError as error:
@@ -52,8 +60,8 @@ def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", 
 
     from rich.console import Console
 
-    from scoring.consultation import score_consultation
     from wardround.interactive.consultation_session import open_session
+    from wardround.interactive.feedback import feedback_on
     from wardround.interactive.terminal_seat import TerminalSeat
 
     console = Console(highlight=False)
@@ -69,10 +77,29 @@ def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", 
                 session.answer(answer)
         person.show_news()
         state = session.state
-        person.show_report(state["report"], "Your report" if seat == "doctor" else "The doctor's report")
-        scores = asyncio.run(score_consultation(case, state, session.context))
-        person.show_scores(scores, case.language)
+        person.show_report(state["report"])
+        with console.status("..."):
+            feedback = asyncio.run(feedback_on(case, state, session.context))
+        person.show_feedback(feedback)
         echo(f"Session directory: {directory}")
+
+
+def _serve(
+    case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path, port: int, browser: bool
+) -> None:
+    from wardround.interactive.browser_seat import BrowserSeat
+    from wardround.interactive.consultation_session import open_session
+
+    with open_session(case, seat, context, directory) as session:
+        try:
+            server = BrowserSeat(session, port)
+        except OSError as error:
+            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
+        echo(
+            f"Page: {server.address}\nSession directory: {directory}\nCtrl-C leaves; the same command goes on.",
+            err=True,
+        )
+        server.serve_until_interrupted(browser=browser)
 
 
 def _read_line(prompt: str) -> str:

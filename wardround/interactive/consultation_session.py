@@ -13,6 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from cases import Case
+from cases.vocabulary import Language
 from graphs.consultation import builder
 from nodes.context import Context
 from nodes.state.chart import Picture, Turn, heard_by
@@ -31,8 +32,14 @@ class Session:
         self.seat = seat
         self.directory = directory
         self.context = context.model_copy(update={"trace_file": str(directory / "trace.jsonl")})
+        self._saver = saver
         self._graph = builder.compile(name="Consultation", checkpointer=saver)
         self._config: Any = {"configurable": {"thread_id": "consultation"}}
+
+    @property
+    def language(self) -> Language:
+        """What is spoken."""
+        return self.context.language or self.case.language
 
     def go_on(self) -> None:
         """Work until the person is asked, or to the end; nothing to do if one of both is reached."""
@@ -46,8 +53,7 @@ class Session:
 
     def question(self) -> dict[str, Any] | None:
         """What the person is asked now: role, stage, messages and schema; None if nothing."""
-        interrupts = self._graph.get_state(self._config).interrupts
-        return interrupts[0].value if interrupts else None
+        return _asked(self._graph.get_state(self._config, subgraphs=True))
 
     @property
     def finished(self) -> bool:
@@ -62,7 +68,11 @@ class Session:
 
     def heard(self) -> list[Turn]:
         """What the person has said and heard so far."""
-        return heard_by(self.seat, _dialogue(self._graph.get_state(self._config, subgraphs=True)))
+        known = _dialogue(self._graph.get_state(self._config, subgraphs=True))
+        # A graph that the run has chosen by name is seen by nobody above it: its checkpoint is the newest.
+        for newest in self._saver.list(self._config, limit=1):
+            known = max(known, newest.checkpoint["channel_values"].get("dialogue", []), key=len)
+        return heard_by(self.seat, known)
 
     def show(self, picture: Picture) -> Path:
         """A copy of a picture under a name that tells nothing of the case."""
@@ -124,6 +134,17 @@ def _compare(kept: Any, wanted: dict[str, Any], directory: Path) -> None:
         raise ConfigurationError(
             f"{directory} holds another consultation (it differs in {', '.join(differing)}); choose another with --out"
         )
+
+
+def _asked(snapshot: Any) -> dict[str, Any] | None:
+    """What the innermost graph waits for: an outer one still names what was answered before a later step failed."""
+    for task in snapshot.tasks:
+        if hasattr(task.state, "values"):
+            return _asked(task.state)
+        if task.interrupts:
+            asked: dict[str, Any] = task.interrupts[0].value
+            return asked
+    return None
 
 
 def _dialogue(snapshot: Any) -> list[Turn]:

@@ -1,6 +1,6 @@
 """A person's seat at a terminal: what is asked is shown readably, what is typed becomes the typed answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -8,23 +8,27 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cases.case import PatientRecord
-from cases.text.record_sentences import age_in_words
-from cases.vocabulary import Language, label
+from cases.vocabulary import label
 from nodes.consultation.final_report import FinalReport
-from nodes.state.chart import Presentation, Turn
-from prompts import load_words
-from scoring.consultation import ConsultationScores
+from nodes.state.chart import Turn
+from prompts import mark
+from scoring.clini_eval.points import LEAVES, CliniEvalScores
+from scoring.consultation import Orders
 from wardround.commands.printing import printable
 from wardround.interactive.consultation_session import Session
-
-_HELP = {
-    "doctor": "Type what you say to the patient; name the examinations that you want. /end closes the conversation, "
-    "/end WORDS with these words. Ctrl-D leaves; the same command goes on.",
-    "patient": "Type what you say to the doctor. /examiner WORDS speaks to the examiner, /end WORDS says goodbye. "
-    "Ctrl-D leaves; the same command goes on.",
-}
-_SECTIONS = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
+from wardround.interactive.feedback import Feedback
+from wardround.interactive.seat import (
+    entries,
+    help_for,
+    may,
+    opening,
+    ordered,
+    reference_of,
+    said,
+    speaker_of,
+    talks,
+    words_of,
+)
 
 
 class TerminalSeat:
@@ -35,23 +39,15 @@ class TerminalSeat:
         self._console = console
         self._read = read
         self._shown = 0
+        self._words = words_of(session)
 
     def welcome(self) -> None:
         """The part that the person plays, with all that belongs to it."""
-        session = self._session
-        state = session.state
-        if session.seat == "patient":
-            record: PatientRecord = state["patient_record"]
-            self._panel("You are this patient", _record_lines(record))
-            if profile := state.get("profile"):
-                self._panel("Your manner", [profile.personality])
-        else:
-            door: Presentation = state["presentation"]
-            about = ", ".join(part for part in (_age(door.age_years), door.sex or "", door.occupation) if part)
-            self._panel("A patient is at the door", [about, door.chief_complaint])
-        turns = session.context.max_turns
-        limit = f"You may speak {turns} times. " if session.seat == "doctor" else ""
-        self._console.print(limit + _HELP[session.seat], style="dim")
+        for title, lines in opening(self._session):
+            shown = [self._labelled(name, text) if name else text for name, text in lines]
+            text = Text("\n".join(printable(line) for line in shown))
+            self._console.print(Panel(text, title=printable(title), title_align="left"))
+        self._help()
 
     def show_news(self) -> None:
         """What was said since the last time; at first all of it, then without what the person has just typed."""
@@ -67,99 +63,119 @@ class TerminalSeat:
         Raises:
             EOFError: the person leaves.
         """
-        schema = question["schema"]
         if wrong := question.get("wrong"):
-            self._console.print(Text(f"That is no answer yet: {printable(wrong)}", style="bold"))
-        if "text" in schema["properties"]:
-            return self._words(schema)
-        self._console.print(Text(f"\n{schema.get('description', '').strip()}", style="bold"))
-        return {name: self._field(name, field) for name, field in schema["properties"].items()}
+            told = self._words["page"]["refused"]
+            self._console.print(Text(f"{told} ({printable(wrong)})", style="bold"))
+        if talks(question):
+            return self._speech(question)
+        self._console.print(Text(f"\n{self._words['page']['report_intro']}", style="bold"))
+        return {name: self._field(name, field) for name, field in question["schema"]["properties"].items()}
 
-    def show_report(self, report: FinalReport, title: str) -> None:
+    def show_report(self, report: FinalReport) -> None:
         """The doctor's report in its five parts."""
-        table = Table(title=Text(printable(title)), show_header=False, title_justify="left")
-        for name, value in report:
-            shown = "\n".join(value) if isinstance(value, list) else value
-            table.add_row(name, Text(printable(shown)))
-        self._console.print(table)
+        title = self._words["page"]["report" if self._session.seat == "doctor" else "report_of_doctor"]
+        rows = [(name, "\n".join(value) if isinstance(value, list) else value) for name, value in report]
+        self._table(title, [], [(self._words["report"][name], text) for name, text in rows])
 
-    def show_scores(self, scores: ConsultationScores, language: Language) -> None:
-        """How the report compares with the answer key, which may be seen now."""
-        key = self._session.case.key
-        table = Table(title="The report against the answer key", title_justify="left")
-        for heading in ("part", "score", "reference"):
-            table.add_column(heading)
-        if scores.diagnosis:
-            shown = f"{scores.diagnosis.reason}\n{'; '.join(key.diagnosis)}"
-            table.add_row("diagnosis, by names (1 to 5)", str(scores.diagnosis.level), Text(printable(shown)))
-        if scores.examinations is not None:
-            items = ", ".join(label(item, language) for item in key.examination_items)
-            table.add_row(
-                "examinations asked for (overlap, 0 to 1)", f"{scores.examinations:.2f}", Text(printable(items))
-            )
-        for part, grade in scores.parts:
-            if grade is not None:
-                table.add_row(f"{part} (A to D)", grade.option, Text(printable(grade.analysis)))
-        self._console.print(table)
+    def show_feedback(self, feedback: Feedback) -> None:
+        """What a trainer says, with the answer key, which may be seen now."""
+        words, seat = self._words["trainer"], self._session.seat
+        if grade := feedback.diagnosis:
+            level = words["level"].format(level=grade.level, meaning=words["levels"][grade.level - 1])
+            names = [(one.given, one.reference, words["relations"][one.relation]) for one in feedback.names]
+            headings = [words["given"], words["reference"], words["how"]]
+            self._table(self._labelled(words["diagnosis"], level), headings, names)
+            judged = "diagnosis_judge" in feedback.judged
+            self._soft(words["said"].format(analysis=grade.reason) if judged else words["by_names"])
+        lost = sum(len(one.facts) for one in feedback.missed) + len(feedback.withheld)
+        self._console.print(Text(f"\n{words['told'].format(told=feedback.facts - lost, all=feedback.facts)}"))
+        missed = [(one.question or words["no_question"], "\n".join(one.facts)) for one in feedback.missed]
+        self._table(words["missed" if seat == "doctor" else "missed_of_doctor"], [], missed)
+        withheld = [(fact,) for fact in feedback.withheld]
+        self._table(words["withheld" if seat == "doctor" else "withheld_by_you"], [], withheld)
+        if feedback.orders:
+            self._table(words["orders"], [], list(self._orders(feedback.orders, feedback)))
+            self._soft(words["overlap"].format(overlap=f"{feedback.scores.examinations:.2f}"))
+        if feedback.technique:
+            self._technique(feedback.technique)
+        key = reference_of(self._session.case, self._session.language)
+        grades = {part: one for part, one in feedback.scores.parts if one and "mvme_director" in feedback.judged}
+        rows = [
+            (title, key[part], *([f"{words['grades']['ABCD'.index(one.option)]}\n{one.analysis}"] if one else []))
+            for part, title in self._words["report"].items()
+            for one in [grades.get(part)]
+        ]
+        self._table(words["report"], [words["part"], words["reference"], *([words["grade"]] if grades else [])], rows)
+        if not grades:
+            self._soft(words["ungraded"])
 
-    def _words(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        fields = schema["properties"]
+    def _orders(self, orders: Orders, feedback: Feedback) -> Iterator[tuple[str, str]]:
+        words, language = self._words["trainer"], self._session.language
+        results = self._session.case.examinations.results
+        yield words["wanted"], ordered(orders.wanted, feedback, language)
+        would = {
+            item: f" {words['would_show'].format(result=results[item])}" for item in orders.missing if item in results
+        }
+        missing = [f"{label(item, language)}{would.get(item, '')}" for item in orders.missing]
+        yield words["missing"], "\n".join(missing) or words["none"]
+        yield words["needless"], ordered(orders.needless, feedback, language)
+
+    def _technique(self, technique: CliniEvalScores) -> None:
+        words, language = self._words["trainer"], self._session.language
+        points = words["points"].format(points=f"{technique.assessed:.3g}", most=f"{technique.assessable:g}")
+        short = {key: got for key, got in technique.leaves.items() if got < LEAVES[key].maximum}
+        rows = [(LEAVES[key].criterion(language), f"{got:.2g}/{LEAVES[key].maximum:g}") for key, got in short.items()]
+        self._table(self._labelled(words["technique"], points), [words["improvable"], words["score"]], rows)
+
+    def _speech(self, question: Mapping[str, Any]) -> dict[str, Any]:
         while True:
-            typed = self._read("you> ").strip()
+            typed = self._read("> ").strip()
             if not typed:
                 continue
             command, _, rest = typed.partition(" ")
-            answer = {**_unsaid(fields), "text": typed}
             if not typed.startswith("/"):
-                return answer
-            if command == "/end" and "finished" in fields:
-                words = load_words("consultation/words", self._session.case.language)
-                return {**answer, "text": rest.strip() or words["doctor"]["farewell"], "finished": True}
-            if command == "/examiner" and "addressee" in fields and rest.strip():
-                return {**answer, "text": rest.strip(), "addressee": "examiner"}
-            self._console.print(_HELP[self._session.seat], style="dim")
+                return said(typed, question, self._session)
+            if command == "/end" and may(question, "finished"):
+                return said(rest.strip(), question, self._session, finished=True)
+            if command == "/examiner" and may(question, "addressee") and rest.strip():
+                return said(rest.strip(), question, self._session, addressee="examiner")
+            self._help()
 
     def _field(self, name: str, field: Mapping[str, Any]) -> Any:
         many = field.get("type") == "array"
-        hint = " (separate several with ;)" if many else ""
-        self._console.print(Text(f"{name}: {field.get('description', '')}{hint}", style="dim"))
+        title = self._words["report"].get(name, name)
+        self._soft(f"{title} ({self._words['page']['separate']})" if many else title)
         while True:
-            typed = self._read(f"{name}> ").strip()
+            typed = self._read(f"{title}> ").strip()
             if not many and (typed or not field.get("minLength")):
                 return typed
-            if entries := [entry.strip() for entry in typed.replace("；", ";").split(";") if entry.strip()]:
-                return entries
+            if many and (given := entries(typed)):
+                return given
 
     def _show(self, turn: Turn) -> None:
-        whom = {"doctor": "Doctor", "patient": "Patient", "examiner": "Examiner"}
-        you = turn.speaker == self._session.seat
-        name = "You" if you else whom[turn.speaker]
-        if you and turn.addressee == "examiner":
-            name = "You, to the examiner"
-        self._console.print(Text.assemble((f"{name}: ", "bold"), printable(turn.text)))
+        who = speaker_of(turn, self._session)
+        self._console.print(Text.assemble((self._labelled(who, ""), "bold"), printable(turn.text)))
         for picture in turn.pictures:
-            shown = self._session.show(picture)
-            self._console.print(Text(printable(f"[{picture.item}: {shown}]"), style="dim"), soft_wrap=True)
+            shown = f"[{label(picture.item, self._session.language)}: {self._session.show(picture)}]"
+            self._console.print(Text(printable(shown), style="dim"), soft_wrap=True)
 
-    def _panel(self, title: str, lines: Sequence[str]) -> None:
-        shown = "\n".join(printable(line) for line in lines if line)
-        self._console.print(Panel(Text(shown), title=title, title_align="left"))
+    def _help(self) -> None:
+        self._soft(help_for(self._session))
+        self._soft(self._words["terminal"][self._session.seat])
 
+    def _labelled(self, name: str, text: str) -> str:
+        return f"{name}{mark('label', self._session.language)}{text}"
 
-def _unsaid(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What typed words leave open of a typed answer: they are for the doctor, end nothing and explain nothing."""
-    empty = {"boolean": False, "string": "", "array": []}
-    return {
-        name: "doctor" if name == "addressee" else field.get("default", empty.get(field.get("type", "string")))
-        for name, field in fields.items()
-    }
+    def _soft(self, text: str) -> None:
+        self._console.print(Text(printable(text), style="dim"))
 
-
-def _record_lines(record: PatientRecord) -> list[str]:
-    person = ", ".join(part for part in (_age(record.age_years), record.sex or "", record.occupation) if part)
-    histories = [(section, getattr(record, section)) for section in _SECTIONS]
-    return [person, *(f"{section.replace('_', ' ').capitalize()}: {text}" for section, text in histories if text)]
-
-
-def _age(years: float | None) -> str:
-    return "" if years is None else age_in_words(years, "en")
+    def _table(self, title: str, headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        """A table, if it has a row."""
+        if not rows:
+            return
+        table = Table(title=Text(printable(title)), show_header=bool(headings), title_justify="left")
+        for heading in headings:
+            table.add_column(heading)
+        for row in rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        self._console.print(table)

@@ -5,17 +5,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cases import Case
 from cases.pictures import PictureError
-from cases.vocabulary import EXAMINATION_ITEMS, label
+from cases.vocabulary import labels
 from llm.trace import Call, Trace
 from nodes.state.collaboration import Collaboration
-from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
-from scoring.metrics.set_overlap import canonical_items
 from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.report.course import Passage, Said, passages_of, said_in
@@ -53,18 +52,10 @@ class CaseSection:
     dialogue: Sequence[Said]
     judged: Sequence[tuple[str, str, str, str, str]]
     passages: Sequence[Passage]
-    orders: "Orders | None"
+    orders: Orders | None
     collaboration: Collaboration | None
     case: Case | None
     pictures: Mapping[str, str]
-
-
-class Orders(NamedTuple):
-    """The closed examination items of a case: asked for and in the key, asked for alone, in the key alone."""
-
-    wanted: Sequence[str]
-    needless: Sequence[str]
-    missing: Sequence[str]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
@@ -140,15 +131,11 @@ def _judged(
 
 
 def _orders(answers: RunAnswers | None, case: Case | None) -> Orders | None:
+    """By the names that the case's language has for them."""
     if case is None or not isinstance(answers, Answers | ConsultationAnswers):
         return None
-    given, key = (canonical_items(items, EXAMINATION_ITEMS) for items in (answers.orders, case.key.examination_items))
-
-    def named(items: frozenset[str]) -> list[str]:
-        ours = [item for item in EXAMINATION_ITEMS.names if item in items]
-        return [*(label(item, case.language) for item in ours), *sorted(items - set(ours))]
-
-    return Orders(named(given & key), named(given - key), named(key - given))
+    orders = compare_orders(answers.orders, case.key.examination_items)
+    return Orders(**{group: labels(items, case.language) for group, items in orders})
 
 
 def _score(result: Result, name: str) -> str:

@@ -40,10 +40,11 @@ def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(t
     assert shown.exit_code == 0, shown.output
     told = flat(shown)
     assert CASE.patient.chief_complaint in told
-    assert "She has no known drug allergy." in told
+    assert "I have no known drug allergy." in told
     assert CASE.examinations.results["Blood Test"] in told
-    assert "diagnosis, by names (1 to 5) 5" in told
-    assert re.search(r"examinations asked for .* 0\.50 ", told)
+    assert "Diagnosis: 5 of 5: right" in told and "1 of 15 facts of the record came up" in told
+    assert "Do you smoke? She does not smoke" in told and "Abdominal Examination It would have shown" in told
+    assert "Overlap of what was asked for with the key: 0.50 of 1." in told
     [picture] = (out / "pictures").iterdir()
     assert picture.read_bytes() == (Path(CASE.folder) / CASE.examinations.images[0].file).read_bytes()
 
@@ -82,7 +83,7 @@ def test_a_person_whose_answer_is_none_is_told_why_and_asked_again(tmp_path: Pat
         ["When did this begin, and how has it developed since?", "Two days ago.", "/end"], out, seat="patient"
     )
     assert shown.exit_code == 0, shown.output
-    assert "That is no answer yet: text: it only says back what was just said to it" in flat(shown)
+    assert "it only says back what was just said to it" in flat(shown)
     said = [call["answer"]["text"] for call in dialogue(out) if call["role"] == "patient"]
     assert said[0] == "Two days ago." and len(said) == 2
 

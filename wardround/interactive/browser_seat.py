@@ -1,0 +1,279 @@
+"""A person's seat in a browser: one session on pages for this machine alone, without a script.
+
+What is sent names the question that it answers (``at``): a second click, another tab or an old page changes nothing.
+"""
+
+import asyncio
+import hashlib
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+from pydantic import ValidationError
+
+from cases.pictures import PictureError
+from cases.vocabulary import label
+from llm import AskError
+from prompts import mark
+from scoring.clini_eval.points import LEAVES
+from scoring.consultation import report_parts
+from wardround.interactive.consultation_session import Session
+from wardround.interactive.feedback import Feedback, feedback_on
+from wardround.interactive.seat import (
+    entries,
+    help_for,
+    may,
+    opening,
+    ordered,
+    reference_of,
+    said,
+    speaker_of,
+    talks,
+    words_of,
+)
+from wardround.report.pages import environment, policy
+from wardround.run.faults import described
+from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
+from wardround.store.provenance import write_whole
+
+FEEDBACK = "feedback.json"
+MOST = 10_000  # characters of one field
+_LARGEST = 400_000  # bytes of all of them, as a browser writes them
+_FIELDS = 20
+_PATIENCE = 1.5  # seconds, after which who looks while the others are at work is told so
+_WIDEST = 1_200  # pixels of a picture
+
+Done = TypeVar("Done")
+
+
+class Refused(Exception):
+    """What was sent cannot be taken; the message is for the person."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class BrowserSeat(LoopbackServer):
+    """A server of one session, for whoever sits in its seat."""
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        """Bind it; port 0 takes any that is free.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self.session = session
+        self.busy = threading.Lock()
+        self._failed = ""
+        self._feedback: Feedback | None = None
+        templates = environment(Path(__file__).parent)
+        templates.filters["name_of"] = lambda item: label(item, session.language)
+        self._template = templates.get_template("consult.html.jinja")
+        super().__init__(_Handler, port)
+
+    def page(self, wrong: str = "", given: Mapping[str, str] | None = None) -> str:
+        """The page as the session stands, after the others have done what they can.
+
+        Args:
+            wrong: why what was sent was not taken.
+            given: what was sent, so that nobody types it again.
+        """
+        session = self.session
+        if not self._failed:
+            self._try(session.go_on)
+        question, feedback = session.question(), None
+        if session.finished and not self._failed:
+            feedback = self._try(self._told)
+        state = session.state
+        return self._render(
+            opening=opening(session) if {"presentation", "patient_record"} & state.keys() else [],
+            turns=[(turn, speaker_of(turn, session), self._pictures(turn)) for turn in session.heard()],
+            help=help_for(session),
+            question=question,
+            at=self.at(question),
+            talks=bool(question and talks(question)),
+            may_end=bool(question and may(question, "finished")),
+            may_ask=bool(question and may(question, "addressee")),
+            refused=bool(question and question.get("wrong")),
+            wrong=wrong,
+            given=given or {},
+            failed=self._failed,
+            report=state.get("report"),
+            feedback=feedback,
+            reference=reference_of(session.case, session.language) if feedback else None,
+            written=report_parts(state["report"]) if feedback else None,
+        )
+
+    def waiting(self) -> str:
+        """The page of who looks while the others are at work; it looks again."""
+        return self._render(waits=True)
+
+    def take(self, at: str, given: Mapping[str, str]) -> None:
+        """Go on with what the person has sent.
+
+        Raises:
+            Refused: it is no answer, or not one to what is asked now.
+        """
+        session, page = self.session, words_of(self.session)["page"]
+        question = session.question()
+        if given.get("do") == "again":
+            self._failed = ""
+            return
+        if question is None or at != self.at(question):
+            if self._was_taken(given):
+                return
+            raise Refused(HTTPStatus.CONFLICT, page["answered"])
+        if any(len(text) > MOST for text in given.values()):
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, page["too_long"].format(most=MOST))
+        answer = self._words(question, given) if talks(question) else self._form(question, given)
+        self._failed = ""
+        self._try(lambda: session.answer(answer))
+
+    def at(self, question: Mapping[str, Any] | None) -> str:
+        """Which question this is; one that is asked again since its answer was none is another."""
+        told = (len(self.session.heard()), question)
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+
+    def _words(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+        text, does = given.get("text", "").strip(), given.get("do", "")
+        ends = does == "end" and may(question, "finished")
+        if not text and not ends:
+            raise Refused(HTTPStatus.BAD_REQUEST, words_of(self.session)["page"]["empty"])
+        more: dict[str, Any] = {"finished": True} if ends else {}
+        if does == "examiner" and may(question, "addressee"):
+            more["addressee"] = "examiner"
+        return said(text, question, self.session, **more)
+
+    def _form(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+        fields: Mapping[str, Mapping[str, Any]] = question["schema"]["properties"]
+        answer: dict[str, Any] = {}
+        for name, field in fields.items():
+            text = given.get(name, "").strip()
+            answer[name] = entries(text) if field.get("type") == "array" else text
+        words = words_of(self.session)
+        needed = [name for name, field in fields.items() if field.get("minItems") or field.get("minLength")]
+        if lacking := [words["report"].get(name, name) for name in needed if not answer[name]]:
+            parts = mark("listed", self.session.language).join(lacking)
+            raise Refused(HTTPStatus.BAD_REQUEST, words["page"]["lacking"].format(parts=parts))
+        return answer
+
+    def _was_taken(self, given: Mapping[str, str]) -> bool:
+        """Whether the very same was taken before: the second of two clicks is no other answer."""
+        text = given.get("text", "").strip()
+        mine = [turn.text for turn in self.session.heard() if turn.speaker == self.session.seat]
+        report = self.session.state.get("report")
+        handed_in = report is not None and given.get("basis", "").strip() == report.basis and "diagnosis" in given
+        return handed_in or bool(text and text in mine[-1:]) or (not text and given.get("do") == "end")
+
+    def _told(self) -> Feedback:
+        """The feedback, made once: a model that judges is paid once."""
+        file = self.session.directory / FEEDBACK
+        if self._feedback is None and file.exists():
+            try:
+                self._feedback = Feedback.model_validate_json(file.read_text("utf-8"))
+            except ValidationError:  # of another version
+                file.unlink()
+        if self._feedback is None:
+            session = self.session
+            self._feedback = asyncio.run(feedback_on(session.case, session.state, session.context))
+            write_whole(file, self._feedback.model_dump_json(indent=1))
+        return self._feedback
+
+    def _try(self, work: Callable[[], Done]) -> Done | None:
+        """Do what a model may fail at; what it failed at is on the page, with a button."""
+        try:
+            return work()
+        except AskError as error:
+            self._failed = described(error)
+            return None
+
+    def _pictures(self, turn: Any) -> list[tuple[str, str, str]]:
+        """Each picture's name, and its address or why there is none."""
+        shown = []
+        for picture in turn.pictures:
+            try:
+                shown.append((label(picture.item, self.session.language), as_data(picture.file, _WIDEST), ""))
+            except PictureError as error:
+                shown.append((label(picture.item, self.session.language), "", str(error)))
+        return shown
+
+    def _render(self, **shown: Any) -> str:
+        session, language = self.session, self.session.language
+        return self._template.render(
+            words=words_of(session),
+            language=language,
+            seat=session.seat,
+            ordered=lambda items, feedback: ordered(items, feedback, language),
+            leaves=LEAVES,
+            results=session.case.examinations.results,
+            **shown,
+        )
+
+
+class _Handler(GuardedHandler):
+    server: BrowserSeat
+
+    def do_GET(self) -> None:
+        """Show the page."""
+        if (path := self.asked_for()) is None:
+            return
+        if path:
+            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
+        else:
+            self._show()
+
+    def do_POST(self) -> None:
+        """Take what the person gives, and show the page anew."""
+        if (path := self.asked_for()) is None:
+            return
+        length = self.headers.get("content-length", "")
+        if path or self.headers.get_content_type() != "application/x-www-form-urlencoded" or not length.isdecimal():
+            self.answer(HTTPStatus.BAD_REQUEST, "expected the page's form")
+        elif int(length) > _LARGEST:
+            self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "expected the page's form")
+        else:
+            self._take(self.rfile.read(int(length)))
+
+    def _take(self, body: bytes) -> None:
+        try:
+            fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
+        except ValueError:
+            self.answer(HTTPStatus.BAD_REQUEST, "expected the page's form")
+            return
+        given = {name: "\n".join(values[0].splitlines()) for name, values in fields.items()}
+        try:
+            with self.server.busy:
+                self.server.take(given.pop("at", ""), given)
+        except Refused as refused:
+            self._show(refused, given)
+        except Exception as error:
+            self._fail(error)
+        else:
+            self.send_response(HTTPStatus.SEE_OTHER)
+            self.send_header("Location", f"/{self.server.token}/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    def _show(self, refused: Refused | None = None, given: Mapping[str, str] | None = None) -> None:
+        if not self.server.busy.acquire(timeout=_PATIENCE if refused is None else -1):
+            self.answer(HTTPStatus.OK, self.server.waiting(), "text/html", policy(served=True))
+            return
+        try:
+            page = self.server.page(str(refused or ""), given)
+        except Exception as error:
+            self._fail(error)
+        else:
+            self.answer(refused.status if refused else HTTPStatus.OK, page, "text/html", policy(served=True))
+        finally:
+            self.server.busy.release()
+
+    def _fail(self, error: Exception) -> None:
+        """A fault of ours is said, with its place on the terminal; the session stands as it was kept."""
+        traceback.print_exc()
+        told = f"this cannot be done ({type(error).__name__}: {error}); the session is kept; please report it"
+        self.answer(HTTPStatus.INTERNAL_SERVER_ERROR, told)

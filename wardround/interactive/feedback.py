@@ -1,0 +1,181 @@
+"""What a trainer says at the end: facts missed and what would have told them, orders, technique, diagnosis, report."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from cases import Case
+from cases.case import ExaminationRecord, PatientRecord
+from cases.strict import Strict
+from cases.text.named_tests import named_tests
+from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.statements import mentions
+from cases.vocabulary import Language
+from llm import ModelSettings, Role
+from llm.specs import OFFLINE, model_of
+from nodes.offline.doctor_actions import is_vague
+from nodes.offline.record_answers import facts_for, wants_examination
+from nodes.patients.own_words import in_own_words, unsaid, voice_of
+from nodes.state.chart import Turn, heard_by
+from prompts import load_words
+from scoring.clini_eval.demonstration import NothingToScoreError
+from scoring.clini_eval.dialogue import dialogue_of_consultation
+from scoring.clini_eval.instructor import score_clini_eval, scoring
+from scoring.clini_eval.points import LEAVES, CliniEvalScores
+from scoring.consultation import ConsultationScores, Orders, compare_orders, score_consultation
+from scoring.medchain.judges import diagnosis_judge, judge_diagnosis
+from scoring.metrics.claims import stated_share
+from scoring.metrics.diagnosis_grade import DiagnosisGrade
+from scoring.metrics.diagnosis_names import ComparedName, compare_names, grade_names
+from scoring.mvme.judges import director
+
+_TOLD = 0.6  # share of a fact's content words from which it was told, whatever the wording
+_AT_THE_DOOR = ("person", "chief_complaint")
+_GROWN = 14.0  # years, from which nobody is asked how the birth was
+_NO = re.compile(r"(?:no|not|none|never|nothing|neither)\b|[没无不否未]", re.IGNORECASE)
+# Whose question finds nothing in the story is told how it begins (`relevance`): here it begins with nothing.
+_NOTHING = (RecordSentence("present_illness", "-"), RecordSentence("present_illness", "--"))
+
+_MAINS = ("Medical History", "Interview Techniques")
+_JUDGES: tuple[Role[Any], ...] = (diagnosis_judge, director, scoring)
+
+
+class MissedFacts(Strict):
+    """Facts of the record that never came up, and a question that brings them up."""
+
+    question: str = Field(description="Empty if none of ours does.")
+    facts: list[str]
+
+
+class Feedback(Strict):
+    """One consultation as a trainer sees it; None where the key or the dialogue has nothing to say it of."""
+
+    diagnosis: DiagnosisGrade | None = Field(description="1 to 5: of a judge's model, else by names and synonyms.")
+    judged: list[str] = Field(description="The judges that were models: what they say is worth reading.")
+    names: list[ComparedName]
+    facts: int = Field(description="How many the record has beyond what was known at the door.")
+    missed: list[MissedFacts] = Field(description="Neither told nor asked for, by the question that brings them up.")
+    withheld: list[str] = Field(description="Asked for, and not told.")
+    orders: Orders | None
+    asked_as: dict[str, list[str]] = Field(description="The doctor's own names of what is filed under a closed item.")
+    technique: CliniEvalScores | None
+    scores: ConsultationScores
+
+
+async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSettings) -> Feedback:
+    """The feedback on a finished consultation.
+
+    Raises:
+        AskError: a judge's model could not be asked, or gave no valid answer; offline these are rules.
+    """
+    language = settings.language or case.language
+    key = case.key
+    given, reference = state["report"].diagnosis, key.diagnosis
+    judged = [role.name for role in _JUDGES if model_of(role.name, role.stage, settings.models) != OFFLINE]
+    by_model = reference and diagnosis_judge.name in judged
+    grade = await judge_diagnosis(given, reference, settings, language) if by_model else grade_names(given, reference)
+    scores = await score_consultation(case, state, settings)
+    record = state.get("patient_record") or case.patient
+    facts, missed, withheld = _facts(record, state.get("dialogue", []), language)
+    try:
+        technique = _technique(await score_clini_eval(dialogue_of_consultation(case, state), settings))
+    except NothingToScoreError:
+        technique = None
+    return Feedback(
+        diagnosis=grade,
+        judged=judged,
+        names=compare_names(given, reference),
+        facts=facts,
+        missed=missed,
+        withheld=withheld,
+        orders=compare_orders(scores.asked_for, key.examination_items) if key.examination_items else None,
+        asked_as=_asked_as(state.get("dialogue", [])),
+        technique=technique,
+        scores=scores,
+    )
+
+
+def _asked_as(dialogue: Sequence[Turn]) -> dict[str, list[str]]:
+    names: dict[str, dict[str, None]] = {}
+    for turn in dialogue:
+        if turn.speaker == "doctor" and wants_examination(turn.text):
+            for test in named_tests(turn.text):
+                if test.spellings:  # else the item itself was named
+                    names.setdefault(test.item, {})[test.spelling] = None
+    return {item: list(told) for item, told in names.items()}
+
+
+def _technique(scores: CliniEvalScores) -> CliniEvalScores:
+    """The points of history and technique: examinations and diagnosis have sections of their own."""
+    own = {key for key, leaf in LEAVES.items() if leaf.main in _MAINS}
+    leaves = {key: points for key, points in scores.leaves.items() if key in own}
+    unscored = {key: why for key, why in scores.unscored.items() if key in own}
+    return scores.model_copy(update={"leaves": leaves, "unscored": unscored})
+
+
+def _facts(
+    record: PatientRecord, dialogue: Sequence[Turn], language: Language
+) -> tuple[int, list[MissedFacts], list[str]]:
+    """How many facts there are, those that never came up, and those that were asked for and not told."""
+    facts = [
+        fact for fact in record_sentences(record, ExaminationRecord(), language) if fact.section not in _AT_THE_DOOR
+    ]
+    untold = [fact for fact in facts if not _is_told(fact, record, dialogue, language)]
+    asked = list(_asked_for(facts, dialogue, language)) if untold else []
+    untold = [fact for fact in untold if (fact, True) not in asked]
+    missed = [fact for fact in untold if (fact, False) not in asked]
+    withheld = [fact.text for fact in untold if (fact, False) in asked]
+    return len(facts), list(_by_question(missed, facts, record, language)), withheld
+
+
+def _is_told(fact: RecordSentence, record: PatientRecord, dialogue: Sequence[Turn], language: Language) -> bool:
+    """Whether the doctor heard it: filed as released, word for word, or most of its words with their polarity."""
+    heard = [turn for turn in heard_by("doctor", dialogue) if turn.speaker != "doctor"]
+    if any(fact.text in turn.facts for turn in dialogue):
+        return True
+    spoken = [turn.model_copy(update={"speaker": "patient"}) for turn in heard]
+    plain = [turn.model_copy(update={"text": turn.plain}) for turn in dialogue if turn.plain]
+    if not unsaid(in_own_words([fact], voice_of(record, language)), [*spoken, *plain]):
+        return True
+    return stated_share("\n".join(turn.text for turn in [*spoken, *plain]), fact.text) >= _TOLD
+
+
+def _asked_for(
+    facts: Sequence[RecordSentence], dialogue: Sequence[Turn], language: Language
+) -> Iterator[tuple[RecordSentence, bool]]:
+    """What the doctor's questions were about, and whether it was denied at once; vague ones ask for nothing of it."""
+    for turn, reply in zip(dialogue, [*dialogue[1:], None], strict=True):
+        if turn.speaker == "doctor" and not is_vague(turn.text, language):
+            denied = reply is not None and reply.speaker != "doctor" and _NO.match(reply.text.strip()) is not None
+            for fact in _answers(turn.text, facts, language):
+                yield fact, denied and any(mention.negated for mention in mentions(fact.text))
+
+
+def _answers(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
+    """The facts that answer a question; not those that are told for want of any, as of the story the beginning."""
+    return [fact for fact in facts_for(question, [*_NOTHING, *facts], language) if fact not in _NOTHING]
+
+
+def _by_question(
+    missed: Sequence[RecordSentence], facts: Sequence[RecordSentence], record: PatientRecord, language: Language
+) -> Iterator[MissedFacts]:
+    """The missed facts under the question that is most to the point of those that the offline patient answers by it."""
+    words = load_words("consultation/seat", language)["trainer"]
+    asked = words["questions"]
+    young = record.age_years is not None and record.age_years < _GROWN
+    own = asked["of_a_child"] if young else asked["of_a_woman"] if record.sex == "female" else []
+    suited = {**asked, "personal_history": [*asked["personal_history"], *own]}
+    found = {
+        question: _answers(question, facts, language)
+        for section in dict.fromkeys(fact.section for fact in missed)
+        for question in suited[section]
+    }
+    questions: dict[RecordSentence, str] = {}
+    for fact in missed:
+        revealing = [question for question in suited[fact.section] if fact in found[question]]
+        last = words["more"] if fact.section == "present_illness" else ""
+        questions[fact] = min(revealing, key=lambda question: len(found[question]), default=last)
+    for question in dict.fromkeys(questions.values()):
+        yield MissedFacts(question=question, facts=[fact.text for fact in missed if questions[fact] == question])
