@@ -7,7 +7,7 @@ the pattern of the others: what it has every language has, with the same section
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ class PromptError(ValueError):
 
 
 def check_language(language: Language) -> Language:
-    """The language, if all that is said in English can be said in it.
+    """The language, if all that our roles say in English can be said in it; a plug-in's are looked for when they speak.
 
     Raises:
         PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
@@ -52,15 +52,20 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
     if language not in languages():
         raise PromptError(f"there are no prompts in the language {language!r}; there are {', '.join(languages())}")
     known = {name for place in places for name in prompt_files(place)}
-    names = sorted(name.removeprefix(f"{_PATTERN}/") for name in known if name.startswith(f"{_PATTERN}/"))
-    if absent := [name for name in names if f"{language}/{name}" not in known]:
+    wanted = _english(prompt_files(OURS))
+    if absent := [name for name in wanted if f"{language}/{name}" not in known]:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise PromptError(f"the language {language!r} lacks {', '.join(absent[:5])}{more}, which English has")
+    names = [name for name in _english(known) if f"{language}/{name}" in known]
     for name, _, suffix in (name.rpartition(".") for name in names):
         if suffix == "toml":
             load_words(name, language)
         elif "/stages/" not in name:
             _check_prompt(name, language, [stage for stage in names if "/stages/" in stage])
+
+
+def _english(files: Iterable[str]) -> list[str]:
+    return sorted(name.removeprefix(f"{_PATTERN}/") for name in files if name.startswith(f"{_PATTERN}/"))
 
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from prompts import add_prompts, folders, laid_over, load_prompt
+from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt
+from tests.support.made_up import MADE_UP, write_made_up
 from wardround.store.manifest import prompt_hashes
 
 TEXT = "---\nvariables: []\n---\n# system\n{words}\n# user\n"
@@ -36,6 +37,15 @@ def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> 
     assert words() == "Added."
     with laid_over(folder(tmp_path / "over", "Over.")):
         assert words() == "Over."
+
+
+def test_what_a_plug_in_says_in_one_language_alone_takes_no_other_away(tmp_path: Path) -> None:
+    add_prompts(folder(tmp_path, "Added.", "en/mine/role.md"))
+    assert check_language("zh") == "zh"
+    with laid_over(write_made_up(tmp_path / "over")):
+        assert check_language(MADE_UP) == MADE_UP
+    with pytest.raises(PromptError, match=r"no file prompts/zh/mine/role\.md"):
+        load_prompt("mine/role", "zh")
 
 
 async def test_runs_that_go_on_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:
