@@ -33,6 +33,7 @@ import nodes.workflow.order_extraction
 import nodes.workflow.reviewer
 import nodes.workflow.summarizing_agent
 import scoring.aie.distractors
+import scoring.aie.drafting
 import scoring.aie.mcq
 import scoring.aie.pairwise
 import scoring.clini_eval.demonstration

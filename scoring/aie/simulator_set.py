@@ -101,7 +101,7 @@ def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[Simula
         }
     return [
         SimulatorTest.model_validate(
-            {"id": case_id, "raw_data": {"question": _record(cases[case_id])}, "patient_test": found}
+            {"id": case_id, "raw_data": {"question": record_of(cases[case_id])}, "patient_test": found}
         )
         for case_id, found in by_case.items()
     ]
@@ -126,5 +126,6 @@ def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dic
     }
 
 
-def _record(case: Case) -> str:
+def record_of(case: Case) -> str:
+    """The record as one text: what a test is measured against."""
     return " ".join(fact.text for fact in record_sentences(case.patient, case.examinations, case.language))

@@ -1,7 +1,7 @@
 """Patient simulators on questions that others wrote: AIE's test form, and the doctor's turns of recorded dialogues."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from nodes.offline.doctor_actions import is_vague, kind_of, names_nothing
 from nodes.offline.relevance import released_for
 from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, WHOLE_KINDS, Action
 from nodes.state.chart import Turn
+from scoring.aie.drafting import Draft
 from scoring.aie.export import aie_record
+from scoring.aie.simulator_set import record_of
 from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
 from scoring.asking import ask_each
 from scoring.consultation import ConsultationAnswers
@@ -34,11 +36,19 @@ def is_test_form(path: Path) -> bool:
     return isinstance(first, dict) and "patient_test" in first
 
 
-def cases_of(path: Path, tests: Sequence[SimulatorTest]) -> tuple[dict[str, Case], list[Problem]]:
-    """The case behind each test, its record parted by rule into what the patient knows and what was found."""
+def cases_of(
+    path: Path, tests: Sequence[SimulatorTest], known: Mapping[str, Case]
+) -> tuple[dict[str, Case], list[Problem]]:
+    """The case behind each test: a known one of its id and record, else its record parted by rule.
+
+    What is parted is what the patient knows and what was found.
+    """
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
     for test in tests:
+        if (case := known.get(test.id)) and record_of(case) == test.record:
+            cases[test.id] = case
+            continue
         language: Language = language_of(test.record)
         opening = next((one.patient or "" for one in test.history[:1]), "")
         vignette = read_vignette(test.record, language, opening)
@@ -159,6 +169,17 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
             name = case.id if result.epoch == 1 else f"{case.id}/epoch{result.epoch}"
             found.append(SimulatorTest.model_validate({**record, "id": name, "patient_test": rounds}))
     return found
+
+
+def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, str], str]:
+    """What the rules take the doctor's words of drafted tests for, by case, round and code."""
+    heard = {}
+    for case, one in drafts:
+        facts = record_sentences(case.patient, case.examinations, case.language)
+        for turn, tests in one.record["patient_test"].items():
+            for code, test in tests.items():
+                heard[case.id, turn, code] = _labelled(test["question"], facts, case.language)[0]
+    return heard
 
 
 def _labelled(

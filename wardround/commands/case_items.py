@@ -61,14 +61,28 @@ def confirm(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
     by: Annotated[str, typer.Option(help="Who checked; stands in the provenance of each case.")] = "a person",
 ) -> None:
-    """Take back a list that a person checked: a part of a key whose every line is decided is stated from then on.
+    """Take back a list that a person checked: of items that `cases import --reader` read, or of `cases draft-tests`.
 
-    Parts with an open line stay as they are. Also printed: how much of what was proposed was kept, by who found it.
+    A part of a key whose every line is decided is stated from then on; parts with an open line stay as they are. A test
+    that is kept has the person's action and answer; one that is not, or whose line is gone, is there no more. Also
+    printed: how much of what was proposed was kept.
     """
-    from wardround.rating.checklists import read_checklist
-    from wardround.rating.item_lists import ItemLine, taken_back
+    import json
 
-    with exits():
+    from wardround.rating.checklists import columns_of, read_checklist
+    from wardround.rating.item_lists import ItemLine, taken_back
+    from wardround.rating.test_lists import TestLine, tests_taken_back
+    from wardround.store.provenance import write_whole
+
+    with exits(OSError):
+        if out.resolve() in (Path(file).resolve(), checklist.resolve()):
+            refuse(f"{out} would be overwritten while it is read; name another file with -o")
+        if "action" in columns_of(checklist):
+            found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
+            write_whole(out, json.dumps(found.records, ensure_ascii=False, indent=1) + "\n")
+            mended = f"{found.mended} of them mended or added"
+            echo(f"{found.kept} kept, {mended}; {found.dropped} dropped, {found.open} open; {out}")
+            return
         lines = read_checklist(checklist, ItemLine)
         checked = taken_back(read(file), lines, checklist, by)
     save(checked.cases, out, Path(file))

@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show | split | sample | rate | confirm | inject``: formats in, ..."""
+"""``wardround cases import | check | show | split | sample | rate | draft-tests | confirm | inject``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +8,7 @@ import typer
 from wardround.commands.case_files import counted, fail, read, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
+from wardround.commands.draft_tests import draft_tests
 from wardround.commands.exits import SOME_FAILED
 from wardround.commands.printing import echo, printable
 from wardround.commands.rate_cases import rate
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, take back what people "
-    "checked, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, draft tests of "
+    "simulators, take back what people checked, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -243,6 +244,7 @@ def inject(
 
 cases_app.command()(rate)
 cases_app.command()(confirm)
+cases_app.command("draft-tests")(draft_tests)
 
 
 def _print_summary(cases: "list[Case]") -> None:

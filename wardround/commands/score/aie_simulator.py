@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import anyio
 import typer
 
-from cases import Case
+from cases import Case, load_cases
 from nodes.context import Context
 from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, score_simulator
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
@@ -47,12 +47,13 @@ BY_RULE = "Actions and expected answers are what rules find in the doctor's word
 
 @dataclass(frozen=True)
 class TestOptions:
-    """What is left out of tests, and what is printed and written of them."""
+    """What is left out of tests, what is printed and written of them, and where their cases may stand."""
 
     by: Literal["turn"] | None = None
     leave_out: Sequence[str] | None = None
     replies: Path | None = None
     out: Path | None = None
+    cases: str = "builtin"
 
 
 def aie_simulator(
@@ -98,8 +99,9 @@ def played_tests(
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
+    known = {case.id: case for case in load_cases(options.cases)}
     for file, records in zip(files, read, strict=True):
-        found, problems = cases_of(file, records)
+        found, problems = cases_of(file, records, known)
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
@@ -118,6 +120,9 @@ def played_tests(
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
     if lacking := lacking_dialogue(tests):
         notes.append(f"{lacking} questions are put with less said before than their round says: `history` is shorter.")
+    put = [one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question]
+    if unchecked := sum(one.human_state is one.human_answer is None for one in put):
+        notes.append(f"{unchecked} questions are a model's drafts that nobody has checked (`wardround cases confirm`).")
     return _scores("simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures))
 
 

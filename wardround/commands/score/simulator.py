@@ -142,7 +142,7 @@ def simulator(
         if replies is not None and (kinds != {"tests"} or len(files) > 1):
             refuse("-o: the replies to one of AIE's test files are written; name one")
         given = played_tests if kinds == {"tests"} else played_runs
-        return given(files, patient, context, mode, TestOptions(by, leave_out, replies, out))
+        return given(files, patient, context, mode, TestOptions(by, leave_out, replies, out, cases))
     if by or leave_out or replies or out:
         refuse("--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]

@@ -1,0 +1,62 @@
+"""``wardround cases draft-tests``: a model drafts a test set of patient simulators, for a person to correct."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wardround.commands.case_files import counted, read
+from wardround.commands.exits import SOME_FAILED, exits, refuse
+from wardround.commands.printing import echo
+
+
+def draft_tests(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON file to write.", show_default=False)],
+    writer: Annotated[str, typer.Option(metavar="SPEC", help="The model that writes.", show_default=False)],
+    rounds: Annotated[int, typer.Option(min=1, max=50, help="Tests after none to so many exchanges less one.")] = 10,
+    limit: Annotated[int | None, typer.Option(min=1, help="Of the first so many cases; the paper has 50.")] = None,
+    case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
+    cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answers: none is paid twice.")] = None,
+) -> None:
+    """Draft tests of patient simulators in AIE's form, eight kinds in each round, with FILE.checklist.csv to correct.
+
+    `cases confirm` takes the list back, `score simulator FILE --cases SRC` plays the tests. A case that the writer does
+    not finish is named; the command then ends with 1.
+    """
+    import json
+
+    import anyio
+
+    from llm import ModelSettings
+    from llm.specs import HUMAN, OFFLINE, check_models
+    from scoring.aie.drafting import draft
+    from scoring.asking import ask_each
+    from wardround.analysis.simulator_tests import heard_by_rule
+    from wardround.rating.checklists import write_checklist
+    from wardround.rating.test_lists import TestLine, lines_of
+    from wardround.store.provenance import write_whole
+
+    checklist = out.with_name(f"{out.name}.checklist.csv")
+    with exits(OSError):
+        if writer in (HUMAN, OFFLINE):
+            refuse(f"--writer {writer}: tests are drafted by a model; name one")
+        check_models({"test_writer": writer})
+        if present := [str(path) for path in (out, checklist) if path.exists()]:
+            refuse(f"{present[0]} is there, and may hold what a person decided; move it, or name another file with -o")
+        cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
+        if unknown := set(case_ids or ()) - {case.id for case in cases}:
+            refuse(f"no case {', '.join(sorted(unknown))} in {source}")
+        settings = ModelSettings(models={"test_writer": writer}, cache=str(cache) if cache else None)
+        asked = anyio.run(ask_each, cases, lambda case: draft(case, settings, rounds))
+        for case, reason in asked.failures:
+            echo(f"{case.id}: not drafted ({reason})", err=True)
+        if asked.answers:
+            lines = lines_of((one for _, one in asked.answers), heard_by_rule(asked.answers))
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(out, json.dumps([one.record for _, one in asked.answers], ensure_ascii=False, indent=1) + "\n")
+            write_checklist(checklist, TestLine, lines)
+            echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
+            echo(f"To correct: {checklist} (yes or no, mended words, added lines); then `wardround cases confirm`")
+    if asked.failures:
+        raise typer.Exit(SOME_FAILED)

@@ -1,0 +1,137 @@
+"""Drafted tests of a patient simulator, as a list for a person to correct (AIE, section 2.2.1)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from cases.files import CaseFileError, Problem
+from cases.importers.source import Source
+from nodes.patients.saps.state_tracker import Action
+from scoring.aie.drafting import Draft
+from scoring.aie.transcripts import ACTIONS, CODES
+from wardround.rating.checklists import Line
+
+
+class TestLine(Line):
+    """A test: after how many exchanges, what the doctor does in which words, and what the patient is to answer."""
+
+    round: int = Field(ge=0)
+    action: Action
+    doctor: str = Field(min_length=1)
+    answer: str = Field(min_length=1)
+    facts: str = ""
+    by_rule: str = ""
+
+
+class CheckedTests(NamedTuple):
+    """What a list made of the tests.
+
+    Attributes:
+        records: all of them, in the authors' form.
+        kept: tests that a person kept.
+        mended: of these, those whose action, words or answer the person changed, or added.
+        dropped: tests that are there no more.
+        open: tests that nobody has decided; they stay as they were drafted.
+    """
+
+    records: list[dict[str, Any]]
+    kept: int
+    mended: int
+    dropped: int
+    open: int
+
+
+def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str]) -> list[TestLine]:
+    """The list of drafted tests.
+
+    Args:
+        drafts: of the cases.
+        heard: what rules take the doctor's words for, by case, round and code; shown where it is another action.
+    """
+    lines = []
+    for one in drafts:
+        name = str(one.record["id"])
+        for turn, tests in one.record["patient_test"].items():
+            for code, test in tests.items():
+                by_rule = heard.get((name, turn, code), "")
+                lines.append(
+                    TestLine.model_validate(
+                        {
+                            "case": name,
+                            "round": int(turn),
+                            "action": ACTIONS[code],
+                            "doctor": test["question"],
+                            "answer": test["answer"],
+                            "facts": one.facts[turn, code],
+                            "by_rule": "" if by_rule == ACTIONS[code] else by_rule,
+                        }
+                    )
+                )
+    return lines
+
+
+def tests_taken_back(file: Path, lines: Mapping[int, TestLine], path: Path) -> CheckedTests:
+    """The tests as a person left them: what is kept has the person's action and answer (``human_...``).
+
+    Of a case that the list names, only what stands there remains; other cases stay as they are.
+
+    Args:
+        file: the drafted tests.
+        lines: as the person left them, by their number in the file.
+        path: of the list, for messages.
+
+    Raises:
+        CaseFileError: a line fits no case or repeats another; each is named.
+    """
+    source = Source(file)
+    records: list[Any] = [record.value for record in source.records()]
+    if source.problems:
+        raise CaseFileError(source.problems)
+    by_id = {str(record["id"]): record for record in records if isinstance(record, dict) and "id" in record}
+    made: dict[str, dict[str, dict[str, Any]]] = {}
+    problems = []
+    kept = mended = undecided = 0
+    for number, line in lines.items():
+        where, code = f"line {number}", CODES[line.action]
+        if line.case not in by_id:
+            problems.append(Problem(str(path), where, "case", f"{file} has no case {line.case!r}"))
+            continue
+        tests = made.setdefault(line.case, {})
+        if line.keep is False:
+            continue
+        there = tests.setdefault(str(line.round), {})
+        if code in there:
+            fault = f"{line.case} has another {line.action} in round {line.round} further up; keep one"
+            problems.append(Problem(str(path), where, "action", fault))
+            continue
+        drafted = by_id[line.case].get("patient_test", {}).get(str(line.round), {}).get(code, {})
+        there[code] = {"question": line.doctor, "answer": line.answer}
+        if line.keep:
+            kept += 1
+            mended += (drafted.get("question"), drafted.get("answer")) != (line.doctor, line.answer)
+            there[code] = {"question": line.doctor, "human_state": code, "human_answer": line.answer}
+        else:
+            undecided += 1
+    if problems:
+        raise CaseFileError(problems)
+    before = sum(_size(by_id[name].get("patient_test", {})) for name in made)
+    changed = [
+        {**record, "patient_test": _in_order(made[name])} if (name := str(record["id"])) in made else record
+        for record in by_id.values()
+    ]
+    return CheckedTests(changed, kept, mended, max(before - sum(map(_size, made.values())), 0), undecided)
+
+
+def _size(tests: Mapping[str, Mapping[str, Any]]) -> int:
+    return sum(map(len, tests.values()))
+
+
+def _in_order(tests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    codes: Sequence[str] = list(ACTIONS)
+    return {
+        turn: dict(sorted(tests[turn].items(), key=lambda one: codes.index(one[0])))
+        for turn in sorted(tests, key=int)
+        if tests[turn]
+    }
