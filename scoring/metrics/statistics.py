@@ -124,7 +124,11 @@ def estimate_columns(
     pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
     own = [_mean(values) for row in rows if (values := [value for value in row if value is not None])]
     common = {limits.get(name) for name in present}
-    average = _estimate(mean, pulls, own, common.pop() if len(common) == 1 else None)
+    # A row that lacks a column may lie all on one side of the mean of means; the columns' own ends bound that.
+    seen = [[value for value, _ in known[name]] for name in present]
+    within = (_mean([min(values) for values in seen]), _mean([max(values) for values in seen]))
+    whole = all(len(values) == len(own) for values in seen)
+    average = _estimate(mean, pulls, own, common.pop() if len(common) == 1 else None, within=None if whole else within)
     return ColumnEstimates(found, average)
 
 
@@ -149,20 +153,26 @@ def _estimate(
     values: Sequence[float],
     ends: Ends | None,
     published: bool = False,
+    within: Ends | None = None,
 ) -> Estimate:
     cases, n = len(pulls), len(values)
     if cases == 1:
         return Estimate(mean=mean, n=n)
     squares = math.fsum(pull * pull for pull in pulls.values())
     se = math.sqrt(cases / (cases - 1) * squares)
-    how, ci95 = _interval(mean, pulls, values, ends, published)
+    how, ci95 = _interval(mean, pulls, values, ends, published, within or (min(values), max(values)))
     return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None)
 
 
 def _interval(
-    mean: float, pulls: Mapping[Hashable, float], values: Sequence[float], ends: Ends | None, published: bool
+    mean: float,
+    pulls: Mapping[Hashable, float],
+    values: Sequence[float],
+    ends: Ends | None,
+    published: bool,
+    observed: Ends,
 ) -> tuple[Interval, Ends | None]:
-    cases, observed = len(pulls), (min(values), max(values))
+    cases = len(pulls)
     if published:
         return "percentile", _bootstrapped(mean, pulls, "percentile", 0.95)
     right_or_wrong = ends or (observed if observed in _ALWAYS else None)

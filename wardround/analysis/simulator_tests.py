@@ -173,7 +173,7 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
 
 def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, str], str]:
     """What the rules take the doctor's words of drafted tests for, by case, round and code."""
-    heard = {}
+    heard: dict[tuple[str, str, str], str] = {}
     for case, one in drafts:
         facts = record_sentences(case.patient, case.examinations, case.language)
         for turn, tests in one.record["patient_test"].items():

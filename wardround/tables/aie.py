@@ -11,7 +11,7 @@ from scoring.aie.action_tables import action_shares
 from scoring.aie.metrics import METRICS, data_set_language, score_aie
 from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.comparison import holm, paired_difference
-from scoring.metrics.samples import PERCENT, Definition, Samples, by_case, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.simulator_tests import tests_of_run
 from wardround.analysis.transcripts import transcripts_of
@@ -153,6 +153,37 @@ def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
     if not fitting:
         raise DoesNotFitError("no run with dialogues is scored by suite aie")
     return {run.name: [AieTranscript.model_validate(one) for one in transcripts_of(run.path, "aie")] for run in fitting}
+
+
+def formats_table(
+    mcq: Sequence[Sample], interactive: Sequence[Sample], of_case: Mapping[str, str], subsets: Sequence[str]
+) -> Table:
+    """Right diagnoses from the whole record and from the dialogue, an examination a row and all of them (figure 6b).
+
+    Args:
+        mcq: of each case that was put as a multiple-choice question, 100 or 0.
+        interactive: the same of the diagnosis from the dialogue.
+        of_case: the examination that a case is from.
+        subsets: the examinations, in the order of the rows.
+    """
+    rows: list[dict[str, Any]] = []
+    for subset in (*subsets, None):
+        asked, talked = (
+            [one for one in values if subset in (None, of_case[one.case])] for values in (mcq, interactive)
+        )
+        found = estimates({"mcq": asked, "talked": talked}, clustered=True, ends=PERCENT)
+        paired = paired_difference(by_case(asked), by_case(talked))
+        differs = measured({"difference": paired.difference}, p={"difference": paired.permutation_p})
+        rows.append({"examination": subset or "all", **measured(found), **differs, "n": paired.difference.n})
+    columns = [
+        Column("examination", "Examination", key=True),
+        Column("mcq", "Multiple choice", mean=True, ends=PERCENT),
+        Column("talked", "Interactive", mean=True, ends=PERCENT),
+        Column("difference", "Difference", form="+.2f", mean=True),
+        Column("n", "Cases"),
+    ]
+    notes = ["Percent of right diagnoses. Difference: multiple choice less interactive, over the cases that have both."]
+    return Table("aie-figure-6b", "Both formats by examination (AIE, Figure 6b)", columns, rows, notes)
 
 
 def language_of_all(doctors: Doctors) -> Language:

@@ -213,6 +213,23 @@ def draw_win_rates(table: Table) -> "Figure":
     return figure
 
 
+def draw_formats(table: Table) -> "Figure":
+    """Right diagnoses by format with their intervals, an examination a group (AIE, Figure 6b)."""
+    figure, (panel,) = panels_of(1, 1, (1.6 + 0.9 * len(table.rows), 3.2))
+    for number, name in enumerate(("mcq", "talked")):
+        points = table.points(name).dropna()
+        panel.errorbar(
+            points.index + 0.2 * (number - 0.5), points["mean"], yerr=_whiskers(points), fmt=MARKERS[number],
+            color=_colour(number), capsize=2, label=next(one.title for one in table.columns if one.name == name),
+        )  # fmt: skip
+    panel.set_xticks(range(len(table.rows)), table.frame["examination"].tolist())
+    panel.set_ylim(0, 100)
+    panel.set_ylabel("Right diagnoses, percent")
+    panel.grid(axis="x", visible=False)
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
+    return figure
+
+
 def draw_matrix(table: Table) -> "Figure":
     """Correlations or shares as colours, -1 to 1 (AIE, Figures 3c and 5)."""
     names, rows = [column.name for column in table.columns[1:]], table.frame[table.columns[0].name].tolist()

@@ -144,6 +144,12 @@ def test_the_average_of_columns_is_the_mean_of_their_means_whatever_their_sizes(
     assert columns["b"] == Estimate(mean=0.25, n=1) and columns["c"] == Estimate(n=0)
 
 
+def test_the_interval_of_an_average_holds_its_mean_where_a_case_lacks_a_column() -> None:
+    columns = {"a": [0.17, 0.0], "b": [1.0, None], "c": [0.0, 1.0], "d": [0.5, 0.5], "e": [0.0, 0.0]}
+    found = estimate_columns(columns, None, dict.fromkeys(columns, (0.0, 1.0))).average
+    assert found.mean and found.ci95 and found.ci95[0] <= found.mean <= found.ci95[1]  # each case's own mean is lower
+
+
 def test_the_average_of_complete_columns_has_the_error_of_the_cases_own_averages() -> None:
     rows = np.random.default_rng(3).random((30, 3))
     average = estimate_columns(dict(zip("abc", rows.T.tolist(), strict=True))).average

@@ -73,7 +73,7 @@ def aie(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6c and 6d, here.", show_default=False
+            "--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6b to 6d, here.", show_default=False
         ),
     ] = None,
 ) -> Scores:
@@ -121,10 +121,6 @@ def aie(
         drawn.append(by_round(by_doctor, diagnose, definition))
     if "DIAGNOSIS" in samples:
         tables.append(coverage_and_diagnosis(dict(zip(doctors, parts, strict=True))))
-    if out is not None:
-        write_drawn([*drawn, actions_table(by_doctor)], out)
-    if len(doctors) == 1:
-        drawn = drawn[1:]
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
     if definition == "sound":
         tables.append(_partner(everything))
@@ -140,7 +136,11 @@ def aie(
             answered = estimates({METRIC: again.answered}, clustered=True, ends=PERCENT)
         if "DIAGNOSIS" in samples:
             tables.append(formats_compared(again.answered, samples["DIAGNOSIS"]))
-            tables += formats_by_subset(everything, again.samples, samples["DIAGNOSIS"])
+            drawn += formats_by_subset(everything, again.samples, samples["DIAGNOSIS"])
+    if out is not None:
+        write_drawn([*drawn, actions_table(by_doctor)], out)
+    if len(doctors) == 1:
+        drawn = drawn[1:]
     if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
         given = [transcript for transcript in everything if transcript not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}

@@ -11,7 +11,7 @@ from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import score_aie
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.comparison import paired_difference, spearman
+from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exits import refuse
@@ -19,7 +19,7 @@ from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
 from wardround.commands.score.transcripts import asking, cell, compared
 from wardround.config.experiment_file import parse_models
-from wardround.tables.aie import rounds_row, rounds_table
+from wardround.tables.aie import formats_table, rounds_row, rounds_table
 from wardround.tables.table import Table
 
 
@@ -97,23 +97,11 @@ def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: 
 
 def formats_by_subset(
     transcripts: Sequence[AieTranscript], mcq: Sequence[Sample], interactive: Sequence[Sample]
-) -> list[ExtraTable]:
-    """Both formats in each examination of MedicalExam (figure 6b); nothing of cases of one source."""
+) -> list[Table]:
+    """Both formats in each examination of MedicalExam and over all (figure 6b); nothing of cases of one source."""
     of_case = {one.case: one.dataset or "" for one in transcripts}
     subsets = list(dict.fromkeys(of_case.values()))
-    rows = []
-    for subset in subsets if len(subsets) > 1 else ():
-        asked, talked = (
-            {case: [value] for case, value in case_means(values).items() if of_case[case] == subset}
-            for values in (mcq, interactive)
-        )
-        found = paired_difference(asked, talked)
-        sides = [sum(value for (value,) in side.values()) / len(side) if side else None for side in (asked, talked)]
-        interval = found.difference.ci95
-        ends = "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
-        rows.append([subset, *map(cell, sides), cell(found.difference.mean), ends, str(found.difference.n)])
-    header = ["examination", "multiple choice", "interactive", "difference", "95 % interval", "cases"]
-    return [ExtraTable("Both formats by examination", header, rows)] if rows else []
+    return [formats_table(mcq, interactive, of_case, subsets)] if len(subsets) > 1 else []
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:

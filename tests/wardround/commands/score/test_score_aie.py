@@ -77,11 +77,14 @@ def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_di
         )
         for number, (exam, right) in enumerate([("MedQA", True), ("MedQA", False), ("MMLU", True), ("MMLU", False)])
     ]
-    told = run("aie", write(tmp_path / "t.json", records), "--mcq", "offline")
+    told = run("aie", write(tmp_path / "t.json", records), "--mcq", "offline", "--out", tmp_path)
     assert told.exit_code == 0, told.output
+    assert {"aie-figure-6b.svg", "aie-figure-6b.png", "aie-figure-6b.csv"} <= {file.name for file in tmp_path.iterdir()}
     found = told.stdout.partition("Both formats by examination")[2]
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in found.splitlines() if "│" in line]
-    assert [(row[0], row[2], row[5]) for row in rows[:2]] == [("MedQA", "50.000", "2"), ("MMLU", "50.000", "2")]
+    assert [(row[0], row[2][:5], row[4]) for row in rows[:3]] == [
+        ("MedQA", "50.00", "2"), ("MMLU", "50.00", "2"), ("all", "50.00", "4"),
+    ]  # fmt: skip
     beside = told.stdout.partition("Coverage with diagnosis")[2]
     row = next(line for line in beside.splitlines() if "│ t " in line).split("│")
     assert row[2].strip() == "1.000" and row[5].strip() == "4", "who told more was diagnosed"
