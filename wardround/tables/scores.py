@@ -8,7 +8,7 @@ from scoring.floors import answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import WHAT_FAILED
+from wardround.analysis.summary import WHAT_FAILED, count_unscored
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import SPREAD, Column, Table, measured
@@ -136,7 +136,22 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         )
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
-    return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
+    return [*notes, *_unscored_notes(runs, suite), *unfinished_notes(runs), *offline_notes(runs)]
+
+
+def _unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
+    """Why a run has no value in a column, the most frequent reason; said once for all runs that share it."""
+    sharing: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        for name, reasons in count_unscored(run.scored, suite).items():
+            if not run.estimates[name].n:
+                reason = max(reasons, key=lambda reason: reasons[reason])
+                sharing.setdefault((suite.titles[name], reason), []).append(run.name)
+    everywhere = [run.name for run in runs]
+    return [
+        f"{title}: not scored{'' if names == everywhere else ' in ' + ', '.join(names)} ({reason})."
+        for (title, reason), names in sharing.items()
+    ]
 
 
 def said_intervals(estimates: Iterable[Mapping[str, Estimate]]) -> str:

@@ -70,6 +70,19 @@ def test_the_second_of_three_is_underlined_and_neither_the_lower_of_two_nor_a_bo
     assert not any(cell.second for line in pair.lines for cell in line)
 
 
+def test_a_column_without_a_value_says_why(tmp_path: Path) -> None:
+    def bare(name: str) -> Result:
+        one = graded(name)
+        reasons = {"unscored": {"diagnosis": "no reference in the key"}}
+        return one.model_copy(update={"scores": {**one.scores, "diagnosis": None}, **reasons})
+
+    runs = runs_of(tmp_path, all=[graded("a"), graded("b")], none=[bare("a"), bare("b")], some=[graded("a"), bare("b")])
+    (table,) = scores.build(runs)
+    assert [note for note in table.notes if "not scored" in note] == [
+        "Diagnosis: not scored in none (no reference in the key)."
+    ]
+
+
 def test_nothing_is_best_where_all_are_the_same_or_alone(tmp_path: Path) -> None:
     same = runs_of(tmp_path, one=[graded("a")], two=[graded("a")])
     for found in (same, same[:1]):
