@@ -1,6 +1,8 @@
 """Reading and writing cases: JSON lines, one case a line; every problem named by file, line and field."""
 
+import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,7 +12,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
-from cases.pictures import picture_faults
+from cases.pictures import picture_fault, picture_faults
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -100,15 +102,35 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
 
 
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:
-    """Write cases as JSON lines, whole or not at all (written beside and moved into place)."""
+    """Write cases as JSON lines, whole or not at all (written beside and moved into place), with their pictures.
+
+    A picture that lies elsewhere is copied beside the file, into ``NAME_pictures``; what a case names beyond its own
+    folder is not, and the case will be refused as it would have been there.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.part")
     with draft.open("w", encoding="utf-8") as out:
-        out.writelines(case.model_dump_json(exclude_defaults=True) + "\n" for case in cases)
+        out.writelines(_beside(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases)
         out.flush()
         os.fsync(out.fileno())
     draft.replace(target)
+
+
+def _beside(case: Case, target: Path) -> Case:
+    folder = target.resolve().parent
+    images = []
+    for image in case.examinations.images:
+        picture = Path(case.folder, image.file).resolve()
+        if case.folder and picture_fault(case.folder, image.file) is None:
+            if not picture.is_relative_to(folder):
+                mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
+                copy = folder / f"{target.stem}_pictures" / f"{mark}-{picture.name}"
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                picture = Path(shutil.copyfile(picture, copy))
+            image = image.model_copy(update={"file": picture.relative_to(folder).as_posix()})
+        images.append(image)
+    return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
 
 
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:

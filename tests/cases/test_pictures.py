@@ -111,6 +111,17 @@ def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> 
     assert checked.exit_code == 2 and fault in " ".join(checked.output.split())
 
 
+def test_saved_elsewhere_cases_take_their_own_pictures_along_and_no_other_file(folder: Path) -> None:
+    (folder.parent / "other.png").write_bytes(PNG)
+    kept, secret = pictured("images/ct.png", folder), pictured("../other.png", folder)
+    file = folder.parent / "elsewhere" / "some.jsonl"
+    save_cases([kept, secret.model_copy(update={"id": "secret"})], file)
+    faults = [problem.record for problem in check_cases(file)[1]]
+    assert faults == ["line 2 (secret)"] and len(list(file.parent.rglob("*.png"))) == 1
+    save_cases([kept], folder / "again.jsonl")
+    assert load_cases(folder / "again.jsonl")[0].examinations.images[0].file == "images/ct.png"
+
+
 def test_nothing_is_sent_of_a_case_whose_picture_is_refused(folder: Path) -> None:
     """Also from Python, where nobody has checked the case before."""
     (folder / "key.png").write_text(SECRET)

@@ -26,34 +26,15 @@ def read(file: str) -> "list[Case]":
 
 
 def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
-    """Write cases with their pictures beside; ends the command rather than overwrite a source."""
+    """Write cases with their pictures beside them; ends the command rather than overwrite a source."""
     from cases import save_cases
 
     if any(out.resolve() == source.resolve() for source in sources if source):
         fail(f"{out} would be overwritten while it is read; name another file with -o")
     try:
-        save_cases((_beside(case, out) for case in cases), out)
+        save_cases(cases, out)
     except OSError as error:
         fail(f"cannot write {out}: {error}")
-
-
-def _beside(case: "Case", out: Path) -> "Case":
-    """The case with its pictures in the folder of the output: those that lie elsewhere are copied there."""
-    import hashlib
-    import shutil
-
-    folder = out.resolve().parent
-    images = []
-    for image in case.examinations.images:
-        picture = Path(case.folder, image.file).resolve()
-        if not picture.is_relative_to(folder):
-            mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
-            copy = folder / f"{out.stem}_pictures" / f"{mark}-{picture.name}"
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            picture = Path(shutil.copyfile(picture, copy))
-        images.append(image.model_copy(update={"file": picture.relative_to(folder).as_posix()}))
-    examinations = case.examinations.model_copy(update={"images": images})
-    return case.model_copy(update={"examinations": examinations, "folder": str(folder)})
 
 
 def report(problems: "Iterable[Problem]") -> None:

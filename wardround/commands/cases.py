@@ -1,4 +1,4 @@
-"""``wardround cases import | check | show | split | sample | rate | draft-tests | confirm | inject``."""
+"""``wardround cases import | check | list | show | split | sample | rate | draft-tests | confirm | inject``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    help="Cases: import foreign formats, check a file, show one case, split, sample, rate, draft tests of "
-    "simulators, take back what people checked, add attacks on the models.",
+    help="Cases: import foreign formats, check a file, list, show one, split, sample, rate, draft tests of simulators, "
+    "take back what people checked, add attacks on the models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -122,6 +122,18 @@ def check(
     _print_summary(cases)
     if out is not None:
         _write_distribution(cases, out)
+
+
+@cases_app.command("list")
+def list_(
+    file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
+) -> None:
+    """List the cases, a line each, parted by tabs: id, language, split, age, sex, complaint."""
+    for case in read(file):
+        patient = case.patient
+        age = "" if patient.age_years is None else f"{patient.age_years:g}"
+        complaint = " ".join(patient.chief_complaint.split())
+        echo("\t".join((case.id, case.language, case.split or "", age, patient.sex or "", complaint)))
 
 
 @cases_app.command()

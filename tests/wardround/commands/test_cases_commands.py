@@ -128,6 +128,14 @@ def test_every_problem_of_a_file_is_listed(file: Path) -> None:
     assert "line 3" in result.stderr and "line 4" in result.stderr
 
 
+def test_cases_are_listed_a_line_each_without_their_keys(file: Path) -> None:
+    result = run("list", "--cases", file)
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [line[:5] for line in lines] == [["alpha-1", "en", "", "40", ""], ["alpha-2", "zh", "", "40", ""]]
+    assert lines[0][5] == "Pain [bold]here[/bold] [31mred" and "Sciatica" not in result.stdout
+    assert run("list", "--cases", "absent.jsonl").exit_code == 2
+
+
 def test_a_case_is_shown_without_its_key(file: Path) -> None:
     result = run("show", "alpha-1", "--cases", file)
     assert result.exit_code == 0 and "40" in result.stdout
