@@ -50,7 +50,7 @@ class Role(Generic[Answer]):
         speech: how plain words are its answer, if all that it does is speak.
         check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
             model or a person says is held to it like to the type; the offline rule is trusted.
-        whole: whether its answer lists what is there, to be counted or compared; bound to a length it would be another.
+        whole: whether it is scored by what its answer lists, which is then never bound to a length.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
         seated: the setting that says how many of the seats are taken; all may be if there is none.
     """

@@ -37,9 +37,7 @@ def items_by_name(view: DialogueView) -> ExtractedOrders:
     return ExtractedOrders(physical=PHYSICAL_ITEMS.mentioned_in(spoken), auxiliary=AUXILIARY_ITEMS.mentioned_in(spoken))
 
 
-extraction_agent = Role(
-    "extraction", "history_taking", "medchain/extraction", ExtractedOrders, offline=items_by_name, whole=True
-)
+extraction_agent = Role("extraction", "history_taking", "medchain/extraction", ExtractedOrders, offline=items_by_name)
 
 
 @node

@@ -1,5 +1,6 @@
 """The lane with a real model: collected only when it is asked for, ``pytest -m real_model``."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,10 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
 
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The model at a server of our own choice, or at the one that ``REAL_MODEL_SERVER`` names."""
+    if url := os.environ.get("REAL_MODEL_SERVER"):
+        yield Served(url, Path(os.devnull))
+        return
     with serving(tmp_path_factory.mktemp("llama") / "server.log") as served:
         yield served
 
