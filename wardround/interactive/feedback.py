@@ -33,6 +33,7 @@ from scoring.mvme.judges import director
 
 _TOLD = 0.6  # share of a fact's content words from which it was told, whatever the wording
 _AT_THE_DOOR = ("person", "chief_complaint")
+_TO_THE_POINT = 3  # facts of the story that a question may bring up and still be as good as one for a single fact
 _GROWN = 14.0  # years, from which nobody is asked how the birth was
 _NO = re.compile(r"(?:no|not|none|never|nothing|neither)\b|[没无不否未]", re.IGNORECASE)
 # Whose question finds nothing in the story is told how it begins (`relevance`): here it begins with nothing.
@@ -161,7 +162,7 @@ def _answers(question: str, facts: Sequence[RecordSentence], language: Language)
 def _by_question(
     missed: Sequence[RecordSentence], facts: Sequence[RecordSentence], record: PatientRecord, language: Language
 ) -> Iterator[MissedFacts]:
-    """The missed facts under the question that is most to the point of those that the offline patient answers by it."""
+    """The missed facts, each under the first question to the point by which the offline patient tells it."""
     words = load_words("consultation/seat", language)["trainer"]
     asked = words["questions"]
     young = record.age_years is not None and record.age_years < _GROWN
@@ -171,11 +172,13 @@ def _by_question(
         question: _answers(question, facts, language)
         for section in dict.fromkeys(fact.section for fact in missed)
         for question in suited[section]
+        if not is_vague(question, language)  # as the offline patient hears it
     }
     questions: dict[RecordSentence, str] = {}
     for fact in missed:
-        revealing = [question for question in suited[fact.section] if fact in found[question]]
+        revealing = [question for question in suited[fact.section] if fact in found.get(question, ())]
+        few = _TO_THE_POINT if fact.section == "present_illness" else 1
         last = words["more"] if fact.section == "present_illness" else ""
-        questions[fact] = min(revealing, key=lambda question: len(found[question]), default=last)
+        questions[fact] = min(revealing, key=lambda question: max(few, len(found[question])), default=last)
     for question in dict.fromkeys(questions.values()):
         yield MissedFacts(question=question, facts=[fact.text for fact in missed if questions[fact] == question])
