@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -303,10 +304,12 @@ def test_every_intern_has_a_consultation_and_a_report_of_its_own() -> None:
     assert len({call.id for call in calls(result)}) == len(calls(result))
 
 
+WAYS: list[dict[str, Any]] = [{}, {"interns": 2, "dispute_resolution": False}, {"interns": 5, "turn_taking": True}]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case.id for case in load_cases()[::6]])
 @pytest.mark.parametrize(
-    "context", [{}, {"interns": 2, "dispute_resolution": False}, {"interns": 5, "turn_taking": True}]
+    ("case", "context"), list(zip([case.id for case in load_cases()[::6]], cycle(WAYS), strict=False))
 )
 def test_built_in_cases_run_offline_and_always_in_the_same_way(case: str, context: dict[str, Any]) -> None:
     first, second = (run(builtin(case), retrieval=True, **context) for _ in range(2))
