@@ -24,8 +24,13 @@ def add_prompts(folder: str | Path) -> None:
     """Let prompts be found in a folder too, ``FOLDER/LANGUAGE/NAME.md``, for the rest of this process.
 
     For a plug-in whose roles have prompts of their own: ``wr.add_prompts(Path(__file__).with_name("prompts"))``.
+
+    Raises:
+        NotADirectoryError: there is no such folder.
     """
     path = Path(folder).resolve()
+    if not path.is_dir():
+        raise NotADirectoryError(f"prompts {folder}: there is no such folder")
     if path not in _added:
         _added.append(path)
 

@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -87,8 +88,16 @@ app.command()(dev)
 open_doors(app)
 
 
+def write_as_escapes_what_a_terminal_lacks() -> None:
+    """Let no letter of a case end a command where the locale has no Unicode."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run the command line, with the keys that a ``.env`` of the working directory sets beside the environment."""
+    write_as_escapes_what_a_terminal_lacks()
     try:
         read_environment_file()
     except (OSError, ValueError) as error:

@@ -68,3 +68,8 @@ def test_a_language_is_a_folder(tmp_path: Path) -> None:
     assert folders.languages() == ["en", "zh"]
     with laid_over(folder(tmp_path, "Mon", "fr/judges/claims.md")):
         assert folders.languages() == ["en", "fr", "zh"]
+
+
+def test_a_folder_that_is_not_there_is_refused_when_it_is_added(tmp_path: Path) -> None:
+    with pytest.raises(NotADirectoryError, match="promts: there is no such folder"):
+        add_prompts(tmp_path / "promts")

@@ -1,9 +1,11 @@
 """The command line itself: its version, and the `.env` of the working directory."""
 
 import os
+import runpy
 import subprocess
 import sys
 from importlib.metadata import version
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,21 @@ sys.argv = ['wardround', '--version']
 try: wardround.cli.main()
 except SystemExit: pass
 """
+
+
+def test_the_package_run_as_a_module_is_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[bool] = []
+    monkeypatch.setattr(cli, "main", lambda: begun.append(True))
+    runpy.run_module("wardround", run_name="__main__")
+    assert begun == [True]
+
+
+def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = TextIOWrapper(BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    cli.write_as_escapes_what_a_terminal_lacks()
+    print("37 °C 中", flush=True)
+    assert terminal.buffer.getvalue() == b"37 \\xb0C \\u4e2d\n"  # type: ignore[attr-defined]
 
 
 def test_the_version_is_that_of_the_installed_distribution() -> None:
