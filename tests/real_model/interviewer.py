@@ -12,7 +12,7 @@ from cases.dialogues import Dialogue, read_dialogues
 from llm.local_weights import load_model
 from scoring.metrics.comparison import paired_difference
 from scoring.metrics.statistics import estimate
-from wardround.tuning.examples import collate, examples_of
+from wardround.tuning.examples import examples_of
 
 SOURCE, TARGET, BATCH = 192, 40, 8  # tokens read, tokens said, examples at once
 
@@ -20,15 +20,16 @@ SOURCE, TARGET, BATCH = 192, 40, 8  # tokens read, tokens said, examples at once
 def losses(folder: Path, dialogues: Sequence[Dialogue]) -> dict[str, list[float]]:
     """The mean loss of a physician's token in each dialogue, by the dialogue's id."""
     import torch
+    from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
     loaded = load_model(str(folder))
-    padding = loaded.tokenizer.pad_token_id or loaded.tokenizer.eos_token_id
+    collate = DataCollatorForLanguageModeling(loaded.tokenizer.pad_token_id or loaded.tokenizer.eos_token_id)
     found = {}
     for dialogue in dialogues:
         examples, _ = examples_of([dialogue], loaded.tokenizer, SOURCE, TARGET)
         nats = tokens = 0.0
         for first in range(0, len(examples), BATCH):
-            batch = collate(examples[first : first + BATCH], padding)
+            batch = collate([one.row for one in examples[first : first + BATCH]])
             said = int((batch["labels"][:, 1:] >= 0).sum())
             with torch.inference_mode():
                 nats += said * float(loaded.model(**batch).loss)

@@ -148,6 +148,9 @@ class _AdapterTrainer(SFTTrainer):  # type: ignore[misc]
     def _send_telemetry(self) -> None:
         """Nothing leaves the machine, whatever the environment says."""
 
+    def create_model_card(self, *_: Any, **__: Any) -> None:
+        """The card is ours, and stands beside what comes out."""
+
 
 class _Recorder(TrainerCallback):
     """Writes each step down as it is done; a training that is taken up begins with the steps of its checkpoint."""
