@@ -138,7 +138,7 @@ def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
 def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:
     settings = (f"--set=patient={system}", f"--set=doctor_mode={mode}", "--set=max_turns=3")
     doctor = consult(["Hello.", "Do you smoke?", "/end", *REPORT], tmp_path / "doctor", *settings)
-    assert doctor.exit_code == 0 and "does not smoke" in flat(doctor), doctor.output
+    assert doctor.exit_code == 0 and re.search("do(?:es)? not smoke and", flat(doctor)), doctor.output
     patient = consult(["It hurts badly."] * 9, tmp_path / "patient", *settings, seat="patient")
     assert patient.exit_code == 0 and "The doctor's report" in flat(patient), patient.output
     assert "It hurts badly." in str(dialogue(tmp_path / "patient"))
