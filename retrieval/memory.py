@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -273,7 +274,12 @@ def _best(shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None,
             break
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
-            case = RememberedCase.model_validate_json(candidate.told)
+            case = _read(candidate.told)
             if kin is None or not kin.includes(case):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
+
+
+@lru_cache(maxsize=2048)  # stages and doctors recall much the same cases
+def _read(told: str) -> RememberedCase:
+    return RememberedCase.model_validate_json(told)
