@@ -397,6 +397,17 @@ def test_peers_7_an_ordered_picture_reaches_every_model_that_reports_on_it_and_n
     assert described == [], "where the picture is sent, its written findings are not"
 
 
+def test_peers_11_fewer_than_three_neighbours_leave_no_place_for_those_that_are_missing(tmp_path: Path) -> None:
+    earlier = next(case for case in load_cases() if case.split == "train" and case.key.department == "Otolaryngology")
+    build_memory([earlier], tmp_path / "memory").close()
+    result = run(memory=str(tmp_path / "memory"), feedback="off")
+    block = re.compile('<data name="earlier cases, other patients">(.*?)</data>', re.DOTALL)
+    shown = [found for call in calls(result) for found in block.findall(words(call))]
+    assert len(shown) > 10
+    for text in shown:
+        assert re.findall(r"^[0-9]+\.", text, re.MULTILINE) == ["1."] and not re.search(r"[{}]|\bNone\b", text)
+
+
 def test_where_no_pictures_are_sent_their_written_findings_are_reported_instead() -> None:
     result = run(retrieval=False, send_pictures=False, sequential=False)
     described = CASE.examinations.results["CT"]
