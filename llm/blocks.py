@@ -62,6 +62,11 @@ class ModelBlock(Strict):
         False, description="Each prompt tells the answer's schema, for servers that bind it and do not show it."
     )
 
+    card: dict[str, str] = Field(
+        default_factory=dict,
+        description='What tables say of it: `{maker = "OpenBMB", size = "8.5B", precision = "bf16"}`.',
+    )
+
     @field_validator("api_key_env")
     @classmethod
     def _is_kept_out_of_records(cls, name: str | None) -> str | None:

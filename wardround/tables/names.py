@@ -13,6 +13,7 @@ TABLE_NAMES = (
     "contrasts",
     "ends",
     "roles",
+    "models",
     "leakage",
     "aie",
     "actions",
@@ -21,5 +22,5 @@ TABLE_NAMES = (
 )
 
 # What is made when it is asked for: it opens a memory, or is of few runs.
-_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators", "personas"})
+_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators", "personas", "models"})
 USUAL = tuple(name for name in TABLE_NAMES if name not in _ON_REQUEST)

@@ -1,0 +1,43 @@
+"""Who spoke: the models of each run, the roles that each answered for, and what its block says of it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llm.blocks import ModelBlock
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, DoesNotFitError, Table
+
+_CARD = "card_"
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Each model of each run with its card (Med-PMC, Table 6); a column for whatever any of the cards names.
+
+    Raises:
+        DoesNotFitError: nobody has answered yet.
+    """
+    rows = [{"run": run.name, **row} for run in runs for row in _rows(run)]
+    if not rows:
+        raise DoesNotFitError("no model has answered yet")
+    named = dict.fromkeys(name for row in rows for name in row if name.startswith(_CARD))
+    columns = [
+        Column("run", "Run", key=True),
+        Column("model", "Model", key=True),
+        Column("spec", "Spec"),
+        *(Column(name, name.removeprefix(_CARD).capitalize()) for name in named),
+        Column("roles", "Roles"),
+    ]
+    notes = [] if named else ["Maker, size, precision and the like stand here as the card of a block, [model.NAME]."]
+    return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each answered for.")]
+
+
+def _rows(run: RecordedRun) -> Iterator[dict[str, Any]]:
+    spoken: defaultdict[str, list[str]] = defaultdict(list)
+    for role, models in run.models.items():
+        for model in models:
+            spoken[model].append(role)
+    for model, roles in sorted(spoken.items()):
+        block = run.experiment.model.get(model) or ModelBlock.model_construct(spec=model)
+        card = {f"{_CARD}{name}": text for name, text in block.card.items()}
+        yield {"model": model, "spec": block.text, **card, "roles": ", ".join(sorted(roles))}
