@@ -20,7 +20,7 @@ def test_coverage_and_diagnosis_are_averaged_over_dialogues_of_one_length() -> N
     told, silent = aie("cough", turn("O", "a", "cough")), aie("cough", turn("O", "a"), diagnosis="B")
     unanswered = aie("cough", diagnosis=None)
     assert by_length([told, silent, unanswered]) == [(0, 1, 0.0, 0.0), (1, 2, 0.5, 0.5)]
-    assert by_length([unanswered], "paper") == [(0, 1, 0.0, 0.0)]
+    assert by_length([unanswered], "paper") == [(0, 1, 0.0, None)], "nobody was asked for a diagnosis"
 
 
 def test_utterances_are_counted_by_side_and_language() -> None:
