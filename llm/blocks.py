@@ -142,6 +142,11 @@ def _names(value: Any) -> Iterator[str]:
 ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]
 
 
+def block_of(name: str, blocks: ModelBlocks) -> ModelBlock:
+    """What stands behind an entry of a model map: the block of that name, or one that has but a spec."""
+    return blocks.get(name) or ModelBlock.model_construct(spec=name)
+
+
 def variable(name: str, field: str) -> str:
     """A variable of the environment.
 

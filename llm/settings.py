@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from llm.blocks import ModelBlock, ModelBlocks, Temperature
+from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.keys import key_of
 from llm.objects import with_specs
 from llm.specs import check_models
@@ -76,7 +76,7 @@ class ModelSettings(BaseModel):
 
     def block(self, name: str) -> ModelBlock:
         """What stands behind an entry of the model map: the block of that name, or one that has but a spec."""
-        return self.model.get(name) or ModelBlock.model_construct(spec=name)
+        return block_of(name, self.model)
 
     def key_of(self, name: str, others: Sequence[str] = ()) -> str | None:
         """The key that the server of an entry is given, in view of whom else the map names.

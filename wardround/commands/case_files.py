@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from wardround.commands.exits import BAD_INPUT
+from wardround.commands.exits import BAD_INPUT, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
         save_cases(cases, out)
     except OSError as error:
         fail(f"cannot write {out}: {error}")
+
+
+def keep(*files: Path) -> None:
+    """End the command rather than write over files that a person may have worked on."""
+    if present := next((file for file in files if file.exists()), None):
+        refuse(f"{present} is there, and may hold what a person decided; move it, or name another file with -o")
 
 
 def report(problems: "Iterable[Problem]") -> None:

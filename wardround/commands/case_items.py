@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, read, save
+from wardround.commands.case_files import counted, keep, read, save
 from wardround.commands.exits import exits, refuse
 from wardround.commands.printing import echo
 
@@ -33,8 +33,7 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
             refuse("--reader: a person cannot be asked here; name a model")
         check_models({"item_reader": reader})
         checklist = out.with_name(f"{out.name}.checklist.csv")
-        if checklist.exists():
-            refuse(f"{checklist} is there, and may hold what a person decided; move it, or name another file with -o")
+        keep(checklist)
         settings = ModelSettings(models={"item_reader": reader}, cache=str(cache) if cache else None)
         asked = anyio.run(
             ask_each, [case for case in cases if open_parts(case)], lambda case: read_items(case, settings)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, read
+from wardround.commands.case_files import counted, keep, read
 from wardround.commands.exits import SOME_FAILED, exits, refuse
 from wardround.commands.printing import echo
 
@@ -42,8 +42,7 @@ def draft_tests(
         if writer in (HUMAN, OFFLINE):
             refuse(f"--writer {writer}: tests are drafted by a model; name one")
         check_models({"test_writer": writer})
-        if present := [str(path) for path in (out, checklist) if path.exists()]:
-            refuse(f"{present[0]} is there, and may hold what a person decided; move it, or name another file with -o")
+        keep(out, checklist)
         cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
         if unknown := set(case_ids or ()) - {case.id for case in cases}:
             refuse(f"no case {', '.join(sorted(unknown))} in {source}")

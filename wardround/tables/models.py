@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm.blocks import ModelBlock
+from llm.blocks import block_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table
 
@@ -38,6 +38,6 @@ def _rows(run: RecordedRun) -> Iterator[dict[str, Any]]:
         for model in models:
             spoken[model].append(role)
     for model, roles in sorted(spoken.items()):
-        block = run.experiment.model.get(model) or ModelBlock.model_construct(spec=model)
+        block = block_of(model, run.experiment.model)
         card = {f"{_CARD}{name}": text for name, text in block.card.items()}
         yield {"model": model, "spec": block.text, **card, "roles": ", ".join(sorted(roles))}

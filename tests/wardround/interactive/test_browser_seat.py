@@ -19,6 +19,7 @@ from cases import Case
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import FakeServer
 from tests.support.hostile import HTML
+from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
 from wardround.cli import app
 from wardround.commands.consult import _context
@@ -55,14 +56,8 @@ def served(
 ) -> Iterator[BrowserSeat]:
     chosen = {"retrieval": "false", **settings}
     context = _context(list(models), [f"{name}={value}" for name, value in chosen.items()], seat)
-    with open_session(case, seat, context, out) as session:
-        server = BrowserSeat(session)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            server.server_close()
+    with open_session(case, seat, context, out) as session, serving(BrowserSeat(session)) as server:
+        yield server
 
 
 def ask(server: BrowserSeat, body: bytes | None = None, **headers: str) -> tuple[int, str]:

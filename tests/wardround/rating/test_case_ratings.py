@@ -1,7 +1,6 @@
 """Cases rated by people: pass rates and kappa as the papers print them, and the page that asks."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from cases import load_cases
 from prompts import load_words
 from scoring.panel import cohen_kappa
 from tests.support.commands import wardround
+from tests.support.serving import serving
 from tests.wardround.rating.test_rating import ask
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.case_ratings import ALL, TOGETHER, case_items, tables_of
@@ -73,16 +73,11 @@ def test_the_page_shows_the_record_and_its_key_and_asks_the_papers_questions(
     scale: Name, questions: int, tmp_path: Path
 ) -> None:
     assert [len(scale_of(scale, language).questions) for language in ("en", "zh")] == [questions] * 2
-    server = Rating(case_items(CASES[:1]), scale, Marks(tmp_path / "r.jsonl"))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Rating(case_items(CASES[:1]), scale, Marks(tmp_path / "r.jsonl"))) as server:
         page = ask(f"{server.address}?rater=Ann")[1]
         given = {"rater": "Ann", "place": 0, "question": "diagnosis", "value": 2}
         assert ask(f"{server.address}judge", given)[0] == 204
         assert ask(f"{server.address}judge", {**given, "value": 3})[0] == 400
-    finally:
-        server.shutdown()
-        server.server_close()
     assert page.count("<fieldset") == questions and CASES[0].key.diagnosis[0] in page
     assert load_words("rating/words", CASES[0].language)["scales"][scale]["instruction"] in page
     (kept,) = (tmp_path / "r.jsonl").read_text("utf-8").splitlines()

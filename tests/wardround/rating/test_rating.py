@@ -17,6 +17,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from tests.support.serving import serving
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.agreement import tables_of
@@ -44,13 +45,8 @@ def consulted(path: Path, words: str = "How long has it hurt?", grade: float = 2
 
 @contextmanager
 def served(runs: list[RecordedRun], scale: Name, file: Path) -> Iterator[Rating]:
-    server = Rating(items_of(runs, scale), scale, Marks(file))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Rating(items_of(runs, scale), scale, Marks(file))) as server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def ask(url: str, body: Any = None, **headers: str) -> tuple[int, str]:

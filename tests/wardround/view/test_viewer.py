@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from llm.trace import file_event
 from prompts.loading import fence
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, discussed, graded, write_run
+from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
 from wardround.cli import app
 from wardround.report.pages import environment
@@ -92,11 +92,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def viewer(folder: Path) -> Iterator[Viewer]:
-    server = Viewer(Shelf([folder]), follow=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Viewer(Shelf([folder]), follow=True)) as server:
+        yield server
 
 
 def ask(viewer: Viewer, query: str = "", **headers: str) -> tuple[int, str]:
@@ -226,9 +223,7 @@ def test_strangers_get_nothing_and_pages_run_only_what_is_theirs(viewer: Viewer)
 
 def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_sent(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [graded(CASE)], data={"case_ids": [CASE, OTHER]})
-    server = Viewer(Shelf([tmp_path]), follow=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Viewer(Shelf([tmp_path]), follow=True)) as server:
         first = ask(server, "?run=run")[1]
         assert "1 of 2 cases have ended" in first and "data-again" in first
         stamp = re.findall('data-stamp="([^"]+)"', first)[0]
@@ -242,9 +237,6 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
         assert f"case={CASE}" not in ask(server, "?run=run")[1] and f"case={OTHER}" in ask(server, "?run=run")[1]
         write_run(tmp_path / "later", [graded(CASE)], data={"case_ids": [CASE]})
         assert "later" in ask(server)[1]
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
