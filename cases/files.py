@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
+from cases.validation import faults
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -154,7 +155,7 @@ def validation_problems(path: str | Path, record: str, error: ValidationError) -
     """A validation error as problems, one a field."""
     return [
         Problem(str(path), record, ".".join(str(part) for part in detail["loc"]), detail["msg"])
-        for detail in error.errors(include_url=False, include_input=False, include_context=False)
+        for detail in faults(error)
     ]
 
 

@@ -17,6 +17,10 @@ class RegistryError(ValueError):
     """A name that nothing is registered under, or that something cannot be registered under."""
 
 
+class GivenError(ValueError):
+    """What somebody's registered code has given is not what its door asks for: the fault is that code's."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that names the known name most like a misspelt one, or all of them if none is like it."""
     known = sorted(known)

@@ -50,7 +50,7 @@ async def answer(state: wr.PatientSideState, runtime: Runtime[wr.Context]) -> di
     return {"dialogue": [*dialogue, wr.Turn(speaker="patient", text=reply.text)]}
 
 
-@wr.patient("terse", examines=False)  # whoever tells results of examinations in the dialogue examines
+@wr.patient("terse", examines=False, speaker="terse_patient")
 def terse() -> StateGraph[Any, Any, Any, Any]:
     """One reply of the patient's side."""
     builder = StateGraph(wr.PatientSideState, context_schema=wr.Context, output_schema=wr.PatientSideOutput)

@@ -16,7 +16,7 @@ from nodes.node import Node
 
 def keys_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> set[str]:
     """The keys of the model map that can have an effect in a graph: ``role``, ``stage.role``, ``part.role``, seats."""
-    return {key for role, stage in _roles_in(graph, context) for key in _keys(role, stage, context)}
+    return {key for role, stage in roles_asked(graph, context) for key in _keys(role, stage, context)}
 
 
 def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
@@ -28,15 +28,16 @@ def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
             yield ".".join([*places[: depth + 1], name])
 
 
-def _roles_in(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> Iterator[tuple[Role[Any], str]]:
+def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> Iterator[tuple[Role[Any], str]]:
+    """Each role that a graph can ask, and the stage it is asked at."""
     for specification in graph.builder.nodes.values():
         runnable: Any = specification.runnable
         if isinstance(runnable, CompiledStateGraph):
-            yield from _roles_in(runnable, context)
+            yield from roles_asked(runnable, context)
         elif isinstance(runnable, Seated):
-            yield from _roles_in(runnable.graph, context)
+            yield from roles_asked(runnable.graph, context)
         elif isinstance(runnable, Chosen):
-            yield from _roles_in(runnable.graph_of(context), context)
+            yield from roles_asked(runnable.graph_of(context), context)
         elif isinstance(runnable, Node):
             yield from _roles_of(runnable, context)
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from cases.dialogues import Message
 from cases.pictures import read_picture
+from cases.validation import in_a_line
 from cases.vocabulary import Language
 from llm.loops import undescribed
 from llm.narrowing import narrowed
@@ -126,10 +127,7 @@ def _given(role: Role[Any], text: str) -> Any:
 
 def what_is_wrong(error: ValueError) -> str:
     """The error in words that a model can mend its answer by; a validation error's places and reasons."""
-    if isinstance(error, ValidationError):
-        details = error.errors(include_url=False, include_input=False, include_context=False)
-        return "; ".join(f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in details[:8])
-    return str(error)
+    return in_a_line(error, "answer") if isinstance(error, ValidationError) else str(error)
 
 
 def _answer_format(schema: dict[str, Any], language: Language) -> str:

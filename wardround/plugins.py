@@ -7,6 +7,7 @@ it brings (a metric, a strategy, a patient, an importer, prompts) and is refused
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -19,10 +20,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cases.registry import RegistryError, registering
+from cases.registry import RegistryError, nearest, registering
+from cases.validation import in_a_line
 from prompts import prompt_folders
 
 GROUP = "wardround.plugins"  # the entry points of installed plug-ins
+_MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
 VARIABLE = "WARDROUND_PLUGINS"  # names the plug-ins of a process that we start, with a path separator between them
 
 
@@ -104,6 +107,19 @@ def record_plugins() -> dict[str, Any] | None:
         plugin.name: {"sha256": plugin.sha256, "version": plugin.version, "adds": list(plugin.adds)}
         for plugin in sorted(_loaded.values(), key=lambda plugin: plugin.name)
     } or None
+
+
+def plugin_of(error: BaseException) -> str | None:
+    """The line of somebody else's code that an error came through last; None if it came through ours alone.
+
+    What a script registers itself, without a plug-in, counts like one.
+    """
+    theirs = {plugin.name.partition(".")[0] for plugin in _loaded.values()} | {"__main__"}
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in theirs:
+            return f"plug-in {module}, line {line}"
+    return None
 
 
 def locate(name: str | Path, folder: Path | None = None) -> str:
@@ -194,9 +210,16 @@ def _origin(there: Any) -> Path | None:
 def _told(error: BaseException, file: Path) -> str:
     """An error in one sentence, with the line of the plug-in's file that it came from."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    message = " ".join(str(error).split()) or "no reason is given"
+    message = in_a_line(error) or "no reason is given"
     kind = "" if isinstance(error, RegistryError | ImportError) else f"{type(error).__name__}: "
-    return f"{kind}{message}{f' ({file.name}, line {lines[-1]})' if lines else ''}"
+    return f"{kind}{message}{_meant(message)}{f' ({file.name}, line {lines[-1]})' if lines else ''}"
+
+
+def _meant(message: str) -> str:
+    """Of a misspelt argument of one of our doors, the one that was meant; newer Pythons say it themselves."""
+    misspelt = _MISSPELT.fullmatch(message)
+    door = misspelt and getattr(sys.modules.get("wardround"), misspelt[1], None)
+    return f": {nearest(misspelt[2], inspect.signature(door).parameters)}" if misspelt and door else ""
 
 
 def _files(module: ModuleType) -> list[Path]:

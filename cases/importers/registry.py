@@ -13,6 +13,7 @@ from cases.files import validation_problems
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
 from cases.registry import Registry, RegistryError
+from cases.validation import in_a_line
 
 Importer = Callable[[Source], Iterable[Case]]
 Read = Callable[[Path], Iterable[Case]]
@@ -69,7 +70,7 @@ def _of_the_path(read: Read) -> Importer:
             for problem in validation_problems(source.path, f"case {number + 1}", error):
                 source.error(f"{problem.message}{_place(error, read)}", problem.record, problem.field)
         except Exception as error:  # of a stranger's code
-            source.error(f"{type(error).__name__}: {error}{_place(error, read)}", f"case {number + 1}")
+            source.error(f"{type(error).__name__}: {in_a_line(error)}{_place(error, read)}", f"case {number + 1}")
 
     return import_
 

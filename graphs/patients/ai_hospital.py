@@ -8,7 +8,8 @@ from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
 from nodes.patients.ai_hospital.patient import relay, reply
 from nodes.patients.ai_hospital.profile import introduce
-from nodes.patients.systems import PATIENTS, patient
+from nodes.patients.door import patient
+from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 

@@ -4,7 +4,8 @@ from langgraph.graph import END, START, StateGraph
 
 from nodes.context import Context
 from nodes.patients.clinichat import converse
-from nodes.patients.systems import PATIENTS, patient
+from nodes.patients.door import patient
+from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 

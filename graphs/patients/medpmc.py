@@ -11,13 +11,14 @@ from graphs.patients.saps import concluded_or_answer, tracker_or_whole_record
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
+from nodes.patients.door import patient
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import report_results, search_files, take_order
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
 from nodes.patients.saps.whole_record import hold_record
-from nodes.patients.systems import PATIENTS, patient
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Ended, Picture, Presentation, Turn
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 

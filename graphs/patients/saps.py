@@ -7,11 +7,12 @@ from langgraph.runtime import Runtime
 
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
+from nodes.patients.door import patient
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
 from nodes.patients.saps.whole_record import hold_record, is_untracked
-from nodes.patients.systems import PATIENTS, patient
+from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 

@@ -1,17 +1,13 @@
 """Patient systems by name: what each can do is declared where it is registered, never inferred from its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from cases.registry import Registry, RegistryError
-from llm.tracing import UNTRACED
+from cases.registry import GivenError, Registry
 from nodes.state.chart import Turn
-
-Build = Callable[[], StateGraph[Any, Any, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class PatientSystem:
 PATIENTS: Registry[PatientSystem] = Registry("patient")
 
 
-class NoReplyError(ValueError):
+class NoReplyError(GivenError):
     """A patient's graph has ended and left no words behind the doctor's."""
 
 
@@ -63,34 +59,3 @@ def check_reply(name: str, given: Mapping[str, Any]) -> None:
         raise NoReplyError(
             f"patient {name!r} gave no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
         )
-
-
-def patient(
-    name: str,
-    *,
-    examines: bool,
-    opens: bool = False,
-    greets: bool = False,
-    tracks: bool = False,
-    told: bool = False,
-    doctor: str = "consultation",
-    speaker: str = "patient",
-    settings: tuple[str, ...] = (),
-) -> Callable[[Build], Build]:
-    """Register a patient system; the arguments are those of `PatientSystem`.
-
-    The decorated function builds the graph of one reply. It is called once, at registration.
-
-    Raises:
-        RegistryError: the name is taken, or the function gives no `StateGraph`.
-    """
-
-    def register(build: Build) -> Build:
-        builder = build()
-        if not isinstance(builder, StateGraph):
-            raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
-        graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
-        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
-        return build
-
-    return register

@@ -4,6 +4,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from cases.registry import GivenError
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.state.decisions import Judgement, Round, StageRecord
@@ -12,7 +13,7 @@ from nodes.strategies.registry import check_built_for
 from nodes.workflow.stages import Stage, position_of
 
 
-class UndecidedError(ValueError):
+class UndecidedError(GivenError):
     """A strategy's graph has ended and left no decision, or one of another type than its stage's."""
 
 

@@ -107,6 +107,10 @@ FAULTS = {
     "nothing": ("ward = 1\n", "it registers nothing; see docs/extending.md"),
     "taken": (IMPORTER.format(name="medqa"), r"format 'medqa' is registered already.*\(stranger.py, line 3\)"),
     "name": (IMPORTER.format(name="My Ward"), "format 'My Ward': a name has small letters"),
+    "argument": (
+        "import wardround as wr\nwr.patient('x', exmines=True)\n",
+        r"argument 'exmines': did you mean 'examines'\? \(stranger.py, line 2\)",
+    ),
     "signature": (IMPORTER.format(name="ward").replace("(source)", "()"), r"expected a function of the source"),
 }
 

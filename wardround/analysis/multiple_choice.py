@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from cases import Case
 from cases.strict import Strict
 from cases.text.record_sentences import record_sentences
+from cases.validation import in_a_line
 from cases.vocabulary import label
 from llm import AnswerError, ModelSettings
 from llm.specs import model_of
@@ -162,7 +163,9 @@ def _read(directory: RunDirectory) -> dict[str, KeptOptions]:
     try:
         kept = [KeptOptions.model_validate_json(line) for line in directory.options()]
     except ValidationError as error:
-        raise ConfigurationError(f"{directory.path}: a line of options.jsonl holds no options: {error}") from error
+        raise ConfigurationError(
+            f"{directory.path}: a line of options.jsonl holds no options: {in_a_line(error)}"
+        ) from error
     return {found.case_id: found for found in kept}
 
 

@@ -1,11 +1,9 @@
 """What every command of cases does: a file read with each problem named, cases written with their pictures beside."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-import typer
-
-from wardround.commands.exits import BAD_INPUT, refuse
+from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def read(file: str) -> "list[Case]":
         return load_cases(file)
     except CaseFileError as error:
         report(error.problems)
-        fail(f"{counted(len(error.problems), 'problem')} in {file}")
+        refuse(f"{counted(len(error.problems), 'problem')} in {file}")
 
 
 def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
@@ -30,11 +28,11 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
     from cases import save_cases
 
     if any(out.resolve() == source.resolve() for source in sources if source):
-        fail(f"{out} would be overwritten while it is read; name another file with -o")
+        refuse(f"{out} would be overwritten while it is read; name another file with -o")
     try:
         save_cases(cases, out)
     except OSError as error:
-        fail(f"cannot write {out}: {error}")
+        refuse(f"cannot write {out}: {error}")
 
 
 def keep(*files: Path) -> None:
@@ -47,12 +45,6 @@ def report(problems: "Iterable[Problem]") -> None:
     """Name each problem."""
     for problem in problems:
         echo(f"{problem.severity}: {problem}", err=True)
-
-
-def fail(message: str) -> NoReturn:
-    """End with code 2 and one line."""
-    echo(message, err=True)
-    raise typer.Exit(BAD_INPUT)
 
 
 def counted(number: int, thing: str) -> str:

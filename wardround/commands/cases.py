@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, fail, read, report, save
+from wardround.commands.case_files import counted, read, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
 from wardround.commands.draft_tests import draft_tests
-from wardround.commands.exits import SOME_FAILED
+from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import echo, printable
 from wardround.commands.rate_cases import rate
 
@@ -76,20 +76,20 @@ def import_(
 
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
-        fail(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
+        refuse(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
     try:
         result = import_cases(format, source, departments=departments)
     except RegistryError as error:
-        fail(str(error))
+        refuse(str(error))
     report(result.problems)
     if result.errors:
-        fail(f"nothing written: {counted(len(result.errors), 'error')} in {source}")
+        refuse(f"nothing written: {counted(len(result.errors), 'error')} in {source}")
     lacking = {case.id: parts for case in result.cases if (parts := missing(case, required))}
     for name, parts in lacking.items():
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
     kept = [case for case in result.cases if case.id not in lacking]
     if lacking and not kept:
-        fail(f"nothing written: no case of {source} has all of {', '.join(required)}")
+        refuse(f"nothing written: no case of {source} has all of {', '.join(required)}")
     kept, unread = with_items_read(kept, reader, cache, out)
     save(kept, out, source, departments)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
@@ -118,7 +118,7 @@ def check(
     cases, problems = check_cases(file)
     if problems:
         report(problems)
-        fail(f"{counted(len(problems), 'problem')} in {file}")
+        refuse(f"{counted(len(problems), 'problem')} in {file}")
     _print_summary(cases)
     if out is not None:
         _write_distribution(cases, out)
@@ -149,7 +149,7 @@ def show(
     if case_id not in cases:
         near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
         hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
-        fail(f"no case {case_id!r} in {file}{hint}")
+        refuse(f"no case {case_id!r} in {file}{hint}")
     _print_case(cases[case_id], with_key)
 
 
@@ -169,13 +169,13 @@ def split(
 
     cases = read(str(file))
     if (known := sum(case.split is not None for case in cases)) and not anew:
-        fail(
+        refuse(
             f"{counted(known, 'case')} of {file} have a split already, which a memory may rest on; --anew draws another"
         )
     try:
         divided = split_cases(cases, ratio, seed)
     except ValueError as error:
-        fail(str(error))
+        refuse(str(error))
     if out is None or out.resolve() == file.resolve():
         save_cases(divided, file)
     else:
@@ -209,14 +209,14 @@ def sample(
     from wardround.config.selection import select
 
     if out and out.resolve() in [Path(source).resolve() for source in sources]:
-        fail(f"{out} would be overwritten while it is read; name another file with -o")
+        refuse(f"{out} would be overwritten while it is read; name another file with -o")
     try:
         drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
     except CaseFileError as error:
         report(error.problems)
-        fail(f"{counted(len(error.problems), 'problem')} in {', '.join(sources)}")
+        refuse(f"{counted(len(error.problems), 'problem')} in {', '.join(sources)}")
     except ConfigurationError as error:
-        fail(str(error))
+        refuse(str(error))
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
     for name, parts in lacks.items():
         if parts:
@@ -229,7 +229,7 @@ def sample(
         try:
             out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         except OSError as error:
-            fail(f"cannot write {out}: {error}")
+            refuse(f"cannot write {out}: {error}")
 
 
 @cases_app.command()
@@ -248,7 +248,7 @@ def inject(
 
     cases = [case for case in read(source) if not case_ids or case.id in case_ids]
     if unknown := set(case_ids or ()) - {case.id for case in cases}:
-        fail(f"no case {', '.join(sorted(unknown))} in {source}")
+        refuse(f"no case {', '.join(sorted(unknown))} in {source}")
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
     save(variants, out, Path(source))
     echo(f"{counted(len(variants), 'variant')} of {counted(len(cases), 'case')} written to {out}")
@@ -301,7 +301,7 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
         write_table(table, out)
         write_figure(table.name, draw_case_counts(table), out)
     except OSError as error:
-        fail(f"cannot write {out}: {error}")
+        refuse(f"cannot write {out}: {error}")
     echo(f"Distribution: {out}")
 
 

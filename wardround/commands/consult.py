@@ -129,6 +129,8 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
 
 
 def _context(models: list[str], settings: list[str], seat: str) -> "Context":
+    from cases.registry import nearest
+    from graphs.asked_roles import keys_asked
     from nodes.patients.systems import PATIENTS
     from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
@@ -148,6 +150,12 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
         return context.model_copy(update={"models": {**context.models, seat: "human"}})
     # The person speaks for the patient whoever else would; nobody says a person's words in another manner.
     speaker = PATIENTS[context.patient].speaker
+    asked = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
+    if speaker not in asked:
+        raise ConfigurationError(
+            f"patient {context.patient!r} asks no role {speaker!r} that a person could speak as: "
+            f"{nearest(speaker, asked)} Say so where it is declared, @wr.patient(..., speaker='ROLE')"
+        )
     return context.model_copy(update={"models": {**context.models, speaker: "human"}, "actor": False})
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from cases.registry import nearest
 from cases.strict import Strict
+from cases.validation import faults
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
@@ -403,19 +404,19 @@ def _toml_value(text: str) -> Any:
 
 def _refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
     """Each fault with where it was written (a file or the command line) and its key."""
-    faults = []
-    for detail in error.errors():
+    told = []
+    for detail in faults(error):
         place = tuple(str(part) for part in detail["loc"])
         if section and place[:1] != ("models",):
             place = (section, *place)
-        message = detail["msg"].removeprefix("Value error, ")
+        message = detail["msg"]
         if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
             place, message = (*place, own[1]), own[2]
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; {nearest(place[-1], known_keys(place[:-1]))}"
         key = "" if message.startswith("models") else ".".join(place)
-        faults.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
-    return ConfigurationError("\n".join(faults))
+        told.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
+    return ConfigurationError("\n".join(told))
 
 
 def known_keys(section: Sequence[str]) -> list[str]:

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
 
 from cases import Case
 from cases.notes import Note
+from graphs.asked_roles import roles_asked
+from graphs.catalogue import Graph
 from llm.build import build_model, without_account
 from llm.cache import open_cache
 from llm.errors import ModelSpecError
@@ -14,7 +17,8 @@ from llm.keys import key_of
 from llm.rehearsal import is_rehearsal
 from llm.specs import HUMAN, OFFLINE
 from nodes.context import Context
-from prompts import PromptError, check_language
+from prompts import PromptError, check_language, load_prompt
+from prompts.folders import OURS
 from wardround.config.experiment import ConfigurationError
 
 _SECONDS = 5.0  # for a list of models
@@ -32,6 +36,40 @@ def check_languages(items: Sequence[Case | Note], context: Context) -> None:
             check_language(language)
         except PromptError as error:
             raise ConfigurationError(f"language: {error}") from error
+
+
+def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Context) -> None:
+    """Look whether the roles of somebody else's code have their prompts, and their views what these use.
+
+    Raises:
+        ConfigurationError: one has no prompt in the language of a case, or its view lacks a variable of it.
+    """
+    languages = {context.language} if context.language else {item.language for item in items}
+    for role, stage in roles_asked(graph, context):
+        for language in sorted(languages):
+            if (OURS / language / f"{role.prompt}.md").is_file():  # held whole by the tests
+                continue
+            try:
+                prompt = load_prompt(role.prompt, language, stage)
+            except PromptError as error:
+                remedy = "write it in a folder that wr.add_prompts(FOLDER) or --prompts names"
+                raise ConfigurationError(f"role {role.name!r}: {error}; {remedy}") from error
+            view = next(iter(_hints(role.offline).values()), None)
+            if (
+                isinstance(view, type)
+                and is_dataclass(view)
+                and (lacking := prompt.variables - {field.name for field in fields(view)})
+            ):
+                unknown = f"uses what {view.__name__} has no field for: {', '.join(sorted(lacking))}"
+                raise ConfigurationError(f"role {role.name!r}: prompt {role.prompt} ({language}) {unknown}")
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """The types that a function says it takes; none if it does not say, or not so that it can be read."""
+    try:
+        return get_type_hints(function)
+    except (NameError, TypeError):
+        return {}
 
 
 def check_lengths(items: Sequence[Case | Note], context: Context) -> None:

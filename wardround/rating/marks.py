@@ -9,6 +9,7 @@ from filelock import FileLock
 from pydantic import Field, ValidationError
 
 from cases.strict import Strict
+from cases.validation import in_a_line
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.items import Key
 from wardround.rating.scales import Name, scale_of
@@ -87,9 +88,8 @@ def read_marks(file: Path) -> Sequence[Mark]:
         try:
             mark = Mark.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the line"
-            raise ConfigurationError(f"{file}: line {number}: {where}: {first['msg']}; mend or delete it") from None
+            wrong = in_a_line(error, "the line", most=1)
+            raise ConfigurationError(f"{file}: line {number}: {wrong}; mend or delete it") from None
         if not scale_of(mark.scale, "en").accepts(mark.question, mark.value):
             asked = f"{mark.question} = {mark.value}"
             raise ConfigurationError(f"{file}: line {number}: scale {mark.scale} knows no {asked}; mend or delete it")

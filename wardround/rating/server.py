@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from cases.notes import note_of
 from cases.pictures import PictureError
 from cases.strict import Strict
+from cases.validation import faults
 from cases.vocabulary import label
 from prompts import load_words
 from scoring.consultation import reference_parts
@@ -151,7 +152,7 @@ class _Handler(GuardedHandler):
         try:
             wrong = self.server.judge(Given.model_validate_json(body))
         except ValidationError as error:
-            wrong = json.dumps(error.errors(include_url=False, include_input=False, include_context=False))
+            wrong = json.dumps(faults(error))
         except OSError as error:
             self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
             return

@@ -3,8 +3,12 @@
 import traceback
 from pathlib import Path
 
+from cases.registry import GivenError
+from cases.validation import in_a_line
 from llm import AskError
 from llm.masking import masked
+from wardround.plugins import plugin_of
+from wardround.run.checkpoints import is_database_error
 
 _OF_LANGGRAPH = "During task with name"
 
@@ -16,6 +20,14 @@ def described(error: AskError) -> str:
 
 
 def fault(error: Exception) -> str:
-    """An error that nobody expected, with the line that raised it."""
+    """An error that nobody expected, with the line that raised it, or of a plug-in's code the last that it came by."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {masked(str(error))} ({Path(where.filename).name}, line {where.lineno})"
+    place = plugin_of(error) or f"{Path(where.filename).name}, line {where.lineno}"
+    return f"{type(error).__name__}: {masked(in_a_line(error))} ({place})"
+
+
+def termination_of(error: Exception) -> str:
+    """How a case has ended that ends by an error that nobody expected: whose fault it is."""
+    if plugin_of(error) or isinstance(error, GivenError):
+        return "plugin_error"
+    return "checkpoint_error" if is_database_error(error) else "internal_error"

@@ -26,8 +26,8 @@ from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Item
-from wardround.run.checkpoints import is_database_error, run_thread
-from wardround.run.faults import described, fault
+from wardround.run.checkpoints import run_thread
+from wardround.run.faults import described, fault, termination_of
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
 from wardround.store.durable_lines import RunStoppedError
@@ -113,8 +113,7 @@ async def run_case(
     except (CaseMemoryError, EmbeddingModelError) as error:
         outcome = {"termination": "memory_error", "error": str(error)}
     except Exception as error:
-        reason = "checkpoint_error" if is_database_error(error) else "internal_error"
-        outcome = {"termination": reason, "error": fault(error)}
+        outcome = {"termination": termination_of(error), "error": fault(error)}
     return Outcome(result_of(attempt, trace_file, outline, seconds=time.perf_counter() - started, **outcome), course)
 
 

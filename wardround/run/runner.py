@@ -17,12 +17,13 @@ from retrieval import BUILTIN, Memory, RememberedCase, open_memory, warn_of_lang
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.preflight import check_languages, check_lengths, check_servers
+from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
 from wardround.config.selection import Item, select
 from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
 from wardround.run.one_case import Attempt, Outcome
+from wardround.run.tasks import TASKS
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.run_directory import Result, RunDirectory
 
@@ -59,6 +60,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     if context.sub_departments is None:
         context = context.model_copy(update={"sub_departments": selected.sub_departments})
     check_languages(selected.items, context)
+    check_own_prompts(TASKS[experiment.graph].graph(context), selected.items, context)
     check_lengths(selected.items, context)
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):

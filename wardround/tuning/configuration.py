@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cases.strict import Strict
+from cases.validation import faults
 
 Method = Literal["prefix", "lora"]
 Unit = Literal["turn", "dialogue"]
@@ -80,16 +81,11 @@ def read_tuning(options: dict[str, Any]) -> Tuning:
     try:
         tuning = Tuning.model_validate(options)
     except ValidationError as error:
-        faults = [
-            ": ".join(
-                [
-                    *(f"--{str(part).replace('_', '-')}" for part in detail["loc"]),
-                    detail["msg"].removeprefix("Value error, "),
-                ]
-            )
-            for detail in error.errors(include_url=False)
+        wrong = [
+            ": ".join([*(f"--{str(part).replace('_', '-')}" for part in detail["loc"]), detail["msg"]])
+            for detail in faults(error)
         ]
-        raise TuningError("; ".join(faults)) from None
+        raise TuningError("; ".join(wrong)) from None
     idle = "rank" if tuning.method == "prefix" else "prefix"
     if idle in options:
         raise TuningError(f"--{idle}: is no setting of --method {tuning.method}")

@@ -85,6 +85,43 @@ def test_a_faulty_record_names_itself_on_stderr_and_nothing_is_written(tmp_path:
     assert "nothing written: 1 error" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import", "medqua", "absent.json", "-o", "out.jsonl"),
+        ("import", "medqa", "absent.json", "-o", "out.jsonl"),
+        ("import", "medqa", "absent.json", "-o", "out.jsonl", "--require", "taste"),
+        ("check", "absent.jsonl"),
+        ("check", "builtin", "-o", "file.txt/deep"),
+        ("list", "--cases", "absent.jsonl"),
+        ("show", "nobody"),
+        ("split", "absent.jsonl"),
+        ("split", "cases.jsonl", "--ratio", "7-1-2"),
+        ("split", "cases.jsonl", "--out", "file.txt/deep/out.jsonl"),
+        ("sample", "absent.jsonl"),
+        ("sample", "cases.jsonl", "-o", "cases.jsonl"),
+        ("sample", "cases.jsonl", "-o", "file.txt/deep/out.jsonl"),
+        ("rate", "absent.jsonl"),
+        ("confirm", "absent.jsonl", "absent.csv", "-o", "out.jsonl"),
+        ("draft-tests", "builtin", "-o", "out.json", "--writer", "offline"),
+        ("inject", "absent.jsonl", "-o", "out.jsonl"),
+        ("inject", "cases.jsonl", "-o", "out.jsonl", "--case-id", "nobody"),
+        ("inject", "cases.jsonl", "-o", "file.txt/deep/out.jsonl"),
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_every_subcommand_refuses_bad_input_alike_with_code_2_and_lines_that_begin_with_error(
+    arguments: tuple[str, ...], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    Path("file.txt").write_text("no folder", "utf-8")
+    before = file.read_bytes()
+    result = run(*arguments)
+    lines = result.stderr.splitlines()
+    assert result.exit_code == 2 and lines and all(line.startswith("error: ") for line in lines), result.stderr
+    assert file.read_bytes() == before and not Path("out.jsonl").exists()
+
+
 def test_an_earlier_output_survives_a_failed_import(tmp_path: Path, file: Path) -> None:
     before = file.read_bytes()
     assert run("import", "medchain", medchain(tmp_path, b=BAD), "-o", file).exit_code == 2

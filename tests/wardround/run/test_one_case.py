@@ -1,15 +1,19 @@
 """One case to its end: limits stop it, and what it had is scored; what was paid is not paid again."""
 
 import json
+import re
 import sqlite3
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from nodes.patients.systems import PATIENTS
 from tests.support.fake_server import FakeServer
-from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, spec
+from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
+from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
 
 JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
@@ -129,3 +133,41 @@ def test_a_database_that_fails_is_told_as_such_and_the_case_is_tried_again(
             assert run(limited(server, {}), tmp_path / "lost")["terminations"] == {"checkpoint_error": 3}
         run(limited(server, {}), tmp_path / "lost")
     assert outcomes(tmp_path / "lost") == outcomes(tmp_path / "whole")
+
+
+OWN = """
+from langgraph.graph import START, StateGraph
+import wardround as wr
+
+async def say(state: wr.PatientSideState):
+    dialogue = state["dialogue"]
+    {said}
+    return {{"dialogue": [*dialogue, wr.Turn(speaker="patient", text="Hm.")]}}
+
+@wr.patient("stranger", examines=False)
+def stranger():
+    return StateGraph(wr.PatientSideState).add_node("say", say).add_edge(START, "say")
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("1 / 0", r"ZeroDivisionError: division by zero \(plug-in {module}, line 7\)"),
+        ("wr.Turn(speaker='nobody', text='Hm.')", r"ValidationError: speaker: .*\(plug-in {module}, line 7\)"),
+        ("import sqlite3; sqlite3.connect('/nowhere/x')", r"OperationalError: .*\(plug-in {module}, line 7\)"),
+        ("return {{}}", "NoReplyError: patient 'stranger' gave no reply; expected"),
+    ],
+)
+def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
+    said: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(PATIENTS, "_entries", dict(PATIENTS))
+    module = f"stranger_{zlib.crc32(said.encode())}"
+    (tmp_path / f"{module}.py").write_text(OWN.format(said=said.format()), "utf-8")
+    plugins.load_plugin(tmp_path / f"{module}.py")
+    summary = run(short(limit=1, patient="stranger"), tmp_path / "out")
+    (result,) = results(tmp_path / "out")
+    assert summary["terminations"] == {"plugin_error": 1} and summary["failed"] == 1
+    assert result.error is not None and re.match(told.format(module=module), result.error), result.error

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from cases import Case, load_cases
 from cases.registry import nearest
+from cases.validation import in_a_line
 from llm import ModelSpecError, Role
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
@@ -179,7 +180,7 @@ def _context(models: Sequence[str]) -> Context:
     try:
         return Context(models={"default": OFFLINE, **parse_models(models)})
     except (ModelSpecError, ValidationError) as error:
-        refuse(f"--models: {error}")
+        refuse(f"--models: {in_a_line(error)}")
 
 
 def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:

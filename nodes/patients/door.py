@@ -1,0 +1,59 @@
+"""The door for patient systems: what one can do is checked when it is declared, so that no slip passes in silence."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langgraph.graph import StateGraph
+
+from cases.registry import RegistryError, nearest
+from llm.tracing import UNTRACED
+from nodes.consultation.doctor import DOCTORS
+from nodes.patients.systems import PATIENTS, PatientSystem
+from nodes.settings import DialogueSettings
+
+Build = Callable[[], StateGraph[Any, Any, Any, Any]]
+
+
+def patient(
+    name: str,
+    *,
+    examines: bool,
+    opens: bool = False,
+    greets: bool = False,
+    tracks: bool = False,
+    told: bool = False,
+    doctor: str = "consultation",
+    speaker: str = "patient",
+    settings: tuple[str, ...] = (),
+) -> Callable[[Build], Build]:
+    """Register a patient system; the arguments are those of `PatientSystem`.
+
+    The decorated function builds the graph of one reply. It is called once, at registration.
+
+    Raises:
+        RegistryError: the name is taken, a capability is none, or the function gives no `StateGraph`.
+    """
+    can = {"examines": examines, "opens": opens, "greets": greets, "tracks": tracks, "told": told}
+    for capability, value in can.items():
+        if not isinstance(value, bool):
+            raise RegistryError(f"patient {name!r}: {capability} = {value!r}; expected True or False")
+    if greets and not opens:
+        raise RegistryError(f"patient {name!r}: greets needs opens; a greeting stands before the opening words")
+    if doctor not in DOCTORS:
+        raise RegistryError(f"patient {name!r}: unknown doctor {doctor!r}: {nearest(doctor, DOCTORS)}")
+    if isinstance(settings, str):
+        raise RegistryError(f"patient {name!r}: settings = {settings!r}; expected several names, ({settings!r},)")
+    for setting in settings:
+        if setting not in DialogueSettings.model_fields:
+            wanted = nearest(setting, DialogueSettings.model_fields)
+            raise RegistryError(f"patient {name!r}: unknown setting {setting!r}: {wanted}")
+
+    def register(build: Build) -> Build:
+        builder = build()
+        if not isinstance(builder, StateGraph):
+            raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
+        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
+        return build
+
+    return register

@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ValidationError, field_validator
+
+from cases.validation import faults, in_a_line
+
+
+class Bed(BaseModel):
+    ward: str
+    number: int = 1
+
+    @field_validator("ward")
+    @classmethod
+    def _known(cls, ward: str) -> str:
+        if ward != "3B":
+            raise ValueError("there is no such ward")
+        return ward
+
+
+def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> None:
+    with pytest.raises(ValidationError) as refused:
+        Bed.model_validate({"ward": "9", "number": "x"})
+    first, second = faults(refused.value)
+    assert (first["loc"], first["msg"]) == (("ward",), "there is no such ward")
+    assert second["msg"].startswith("Input should be a valid integer")
+    assert in_a_line(refused.value).startswith("ward: there is no such ward; number: Input should be")
+    assert in_a_line(refused.value, most=1) == "ward: there is no such ward"
+    with pytest.raises(ValidationError) as refused:
+        Bed.model_validate_json("no JSON")
+    assert in_a_line(refused.value, "the line").startswith("the line: Invalid JSON")
+    assert in_a_line(KeyError("a\n b")) == "'a\\n b'" and in_a_line(ValueError("a\n b")) == "a b"
+
+
+def test_what_types_say_is_read_in_this_place_alone() -> None:
+    root = Path(__file__).parents[2]
+    rooms = ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs", "wardround")
+    files = {file.relative_to(root): file.read_text("utf-8") for room in rooms for file in (root / room).rglob("*.py")}
+    reading = {str(file) for file, text in files.items() if "error.errors(" in text or "Value error" in text}
+    assert reading == {"cases/validation.py"}

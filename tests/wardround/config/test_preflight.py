@@ -1,0 +1,71 @@
+"""What somebody else's role lacks is said before the first call."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from cases import load_cases
+from llm import Role, ask
+from nodes.context import Context
+from nodes.node import node
+from nodes.state.patient_side import PatientSideState
+from prompts import folders
+from wardround.config.experiment import ConfigurationError
+from wardround.config.preflight import check_own_prompts
+
+ENGLISH = next(case for case in load_cases() if case.language == "en")
+CHINESE = next(case for case in load_cases() if case.language == "zh")
+
+
+class Reply(BaseModel):
+    text: str
+
+
+@dataclass(frozen=True)
+class View:
+    question: str
+
+
+def say(view: View) -> Reply:
+    return Reply(text="Hm.")
+
+
+@node
+async def answer(state: PatientSideState, runtime: Runtime[Context]) -> dict[str, Any]:
+    return {"reply": await ask(SHY, View("?"), runtime.context, language="en")}
+
+
+SHY: Role[Reply] = Role("shy_patient", "history_taking", "mine/shy", Reply, offline=say)
+
+
+@pytest.fixture
+def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(folders, "_added", [tmp_path])
+    (tmp_path / "en/mine").mkdir(parents=True)
+    return tmp_path / "en/mine/shy.md"
+
+
+def check(*cases: Any, **context: Any) -> None:
+    builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
+    check_own_prompts(builder.compile(), cases, Context(**context))
+
+
+def test_a_role_without_a_prompt_in_the_language_of_a_case_is_named_with_the_remedy(prompt: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"role 'shy_patient': there is no file prompts/en/mine/shy.md; write"):
+        check(ENGLISH)
+    prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
+    check(ENGLISH)
+    with pytest.raises(ConfigurationError, match=r"prompts/zh/mine/shy.md"):
+        check(ENGLISH, CHINESE)
+    check(CHINESE, language="en")
+
+
+def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> None:
+    prompt.write_text("---\nvariables: [pulse, question]\n---\n# system\n# user\n{{ question }}{{ pulse }}\n", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"mine/shy \(en\) uses what View has no field for: pulse"):
+        check(ENGLISH)
