@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from llm.blocks import OWN, ModelBlock
 from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
+from llm.forms import WHOLE
 from llm.objects import OBJECT, object_of
 from llm.retries import brief
 from llm.settings import ModelSettings
@@ -121,14 +122,20 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "reasoning_effort": block.reasoning_effort,
         "context_length": block.context_length if spec.provider == "ollama" else None,
         "together": block.together if spec.provider == IN_PROCESS else None,
-        "extra_body": {**_seed_in_body(spec.provider, settings.seed, without), **block.extra_body} or None,
+        "extra_body": {**_streamed(without), **_seed_in_body(spec.provider, settings.seed, without), **block.extra_body}
+        or None,
         "default_headers": block.sent_headers or None,
     }
     sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in without}
     # OpenAI's integration says max_completion_tokens, which servers of others know by its old name or not at all.
     if "max_tokens" in sent and spec.provider == "openai" and spec.base_url is not None:
-        sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **block.extra_body}
+        sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **sent.get("extra_body", {})}
     return sent
+
+
+def _streamed(without: Collection[str]) -> dict[str, Any]:
+    """What asks a server for a stream; in the body, as our transport puts it together, and not LangChain."""
+    return {"stream": True, "stream_options": {"include_usage": True}} if WHOLE in without else {}
 
 
 def _seed_in_body(provider: str, seed: int | None, without: Collection[str]) -> dict[str, int]:

@@ -23,6 +23,7 @@ from llm.retries import (
     ServerAwayError,
     brief,
     is_listening,
+    is_passing,
     is_too_long,
     is_too_many,
     refusal,
@@ -158,7 +159,7 @@ class ChatClient:
                     raise ContextLengthError(f"{self.spec.name}: the prompt is too long ({brief(error)})") from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
-                patience.failed(error)
+                patience.failed(error, passing=is_passing(error) and throttle.has_answered)
                 if is_too_many(error):
                     throttle.refused(sent, retry_after(error))
                 raise
@@ -243,8 +244,12 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
         async with asyncio.timeout(seconds + 1):
             message = await runnable.ainvoke(messages, untraced())
     except Exception as error:
-        # What integrations raise on a body without choices, on a page, and on what is no JSON or no text.
-        if isinstance(error, _NO_ANSWER) or str(error).startswith("Unexpected response type"):
+        if type(error) is TimeoutError:
+            raise TimeoutError(f"no whole answer within {seconds:g} s") from error
+        if str(error).startswith("Unexpected response type"):
+            raise EmptyReplyError(f"the server answered with no JSON: {str(error).partition(': ')[2]}") from error
+        # What integrations raise on a body without choices, and on what is no JSON or no text.
+        if isinstance(error, _NO_ANSWER):
             raise EmptyReplyError(f"the server answered without a choice ({error})") from error
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, OversizeReplyError):

@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from llm.replies import find_json, text_of
+from llm.replies import answer_in, find_json, text_of
 from llm.retries import brief, status_of
 from llm.specs import ModelSpec
 
@@ -43,6 +43,11 @@ _UNWANTED = re.compile(
     r"unsupported|not support|not (?:allowed|permitted)|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated|"
     r"only the default|may only",
     re.I,
+)
+# What is "left out" for a server that answers in streams only (llm/manners.py puts them together).
+WHOLE = "stream=false"
+_STREAMS_ONLY = re.compile(
+    r"non-?stream|\bstream.{0,40}(?:only|must|require|enable|mandatory)|(?:only|must|require).{0,40}\bstream", re.I
 )
 _log = logging.getLogger(__name__)
 
@@ -120,15 +125,15 @@ class Forms:
         self.refused |= {(form, answer) for form, why in refusals.items() if not _OF_THE_ANSWER.search(why)}
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
-        """Whether a reply shows that the server passed over the form; JSON cut off or declined shows nothing."""
+        """Whether a reply shows that the form was passed over; what is cut off, declined or but a thought does not."""
         if form == PLAIN or form in self.took:
             return False
         text = text_of(message)
         if _fits(text, schema):
             self.took.add(form)
             return False
-        begun = "{" in text or "<think>" in text
-        if not text.strip() or message.additional_kwargs.get("refusal") or (begun and is_cut_off(message)):
+        declined = message.additional_kwargs.get("refusal")
+        if not answer_in(text) or declined or ("{" in text and is_cut_off(message)):
             return False
         self._misfits[form] += 1 if "{" in text else _SAME_FAULT
         return self._misfits[form] >= _SAME_FAULT
@@ -148,6 +153,8 @@ def _refuses_pictures(error: Exception) -> bool:
 
 def _refused_parameter(error: Exception, without: Collection[str]) -> str | None:
     text = str(error)
+    if WHOLE not in without and status_of(error) in (400, 422) and _STREAMS_ONLY.search(text):
+        return WHOLE
     if status_of(error) not in (400, 422) or _OF_THE_FORM.search(text) or not _UNWANTED.search(text):
         return None
     # The newer name of the same is only sent to OpenAI itself.

@@ -115,7 +115,7 @@ def spoken_question(
         schema={},
         words=lambda schema: "",
         checked=partial(role.checked, view),
-        read=lambda text, _: role.checked(view, speech.answer(view, text)),
+        read=lambda text, _: role.checked(view, speech.answer(view, answer_in(text))),
     )
 
 

@@ -9,6 +9,10 @@ from langchain_core.messages import AIMessage
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 
+# As models mark their thoughts, where no server takes these out.
+_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
+
 
 def text_of(message: AIMessage) -> str:
     """The answer as text: the arguments of the tool call where there is one, else the content or the refusal."""
@@ -34,8 +38,9 @@ def whole(value: Any) -> Any:
 
 
 def answer_in(text: str) -> str:
-    """A reply without what was thought aloud before it."""
-    return text.rpartition("</think>")[2].strip()
+    """A reply without what was thought aloud before it; nothing, if the thought has no end."""
+    said = _THOUGHT_ENDS.split(text)[-1].strip()
+    return "" if _THOUGHT.match(said) else said
 
 
 def find_json(text: str) -> Any:
@@ -50,6 +55,8 @@ def find_json(text: str) -> Any:
         parts = [text]
     else:
         answer = answer_in(text)
+        if not answer and text.strip():
+            raise ValueError("the reply is a thought without an answer")
         parts = _FENCE.findall(answer) or [answer]
     found = [value for part in parts for value in _objects(part)]
     if not found:

@@ -54,9 +54,12 @@ class Patience:
         self._failures_left = attempts
         self._refusals_left = attempts * BUSY_PER_ATTEMPT
 
-    def failed(self, error: BaseException) -> None:
-        """Note a failed request. The refusal of a form is no failure: the next form is asked for."""
-        if is_too_many(error):
+    def failed(self, error: BaseException, *, passing: bool = False) -> None:
+        """Note a failed request, or one that says as little as a 429 about the question (``passing``).
+
+        The refusal of a form is no failure: the next form is asked for.
+        """
+        if passing or is_too_many(error):
             self._refusals_left -= 1
         elif is_transient(error):
             self._failures_left -= 1
@@ -106,6 +109,11 @@ def seems_away(error: BaseException) -> bool:
         return status in (502, 503, 504)
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     return "Timeout" not in names and (isinstance(error, ConnectionError) or "Connection" in names)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether a proxy says so of the server behind it, and nothing of the question."""
+    return status_of(error) in (502, 503)
 
 
 async def is_listening(base_url: str) -> bool:

@@ -53,6 +53,11 @@ class Throttle:
         """How many wait for a slot."""
         return sum(not place.done() for place in self._queue)
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether the server has ever answered."""
+        return self._last_answer is not None
+
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
         """Wait for a slot and hold it; gives the time at which it was got, for `refused`."""

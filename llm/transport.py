@@ -10,6 +10,7 @@ import httpx2
 
 from llm.egress import stay_with_host
 from llm.errors import OversizeReplyError
+from llm.manners import put_right
 
 MOST = 16 * 2**20  # bytes of one answer; a long one has some thousands
 ENCODINGS = {"Accept-Encoding": "gzip, deflate"}  # what can be decompressed piece by piece
@@ -31,7 +32,7 @@ async def held(response: Any, most: int = MOST) -> None:
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
         await response.aclose()
         raise OversizeReplyError(f"the server packs its answer as {encoding!r}, which it was not asked to")
-    response.stream = _Bounded(response.stream, most, packed=encoding not in ("identity", ""))
+    response.stream = _Bounded(response, most, packed=encoding not in ("identity", ""))
 
 
 HOOKS: dict[str, list[Any]] = {"response": [held]}
@@ -58,20 +59,31 @@ def hold(provider: str, model: Any) -> bool:
 
 
 class _Bounded(httpx.AsyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, stream: Any, most: int, *, packed: bool) -> None:
-        self._stream = stream
+    def __init__(self, response: Any, most: int, *, packed: bool) -> None:
+        self._response = response
+        self._stream = response.stream
         self._most = most
         self._unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None  # finds out gzip or zlib
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        taken = 0
+        # Whole: nobody asks for a stream, and a completion that comes as one is put together.
+        body = bytearray()
         async for data in self._stream:
             # One byte more than may be, to see that there is more.
-            data = self._unpack.decompress(data, self._most - taken + 1) if self._unpack else data
-            taken += len(data)
-            if taken > self._most:
+            body += self._unpack.decompress(data, self._most - len(body) + 1) if self._unpack else data
+            if len(body) > self._most:
                 raise OversizeReplyError(f"the server's answer is larger than {self._most // 2**20} MB")
-            yield data
+        if self._is_completion and (right := put_right(bytes(body))):
+            self._response.status_code, content = right
+            self._response.headers["content-type"] = "application/json"
+            yield content
+        else:
+            yield bytes(body)
+
+    @property
+    def _is_completion(self) -> bool:
+        path: str = self._response.request.url.path
+        return self._response.status_code == 200 and path.endswith("/chat/completions")
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -28,7 +28,7 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The model at a server of our own choice, or at the one that ``REAL_MODEL_SERVER`` names."""
     if url := os.environ.get("REAL_MODEL_SERVER"):
-        yield Served(url, Path(os.devnull))
+        yield Served(url)
         return
     with serving(tmp_path_factory.mktemp("llama") / "server.log") as served:
         yield served

@@ -23,12 +23,12 @@ class Seen(BaseModel):
     repaired: int
     failed: dict[str, int]
     read: int
-    reused: int
+    reused: int | None  # None where the server does not tell
     written: int
     seconds: float
 
     @classmethod
-    def of(cls, course: str, ended: str, calls: list[dict[str, Any]], reused: int, seconds: float) -> "Seen":
+    def of(cls, course: str, ended: str, calls: list[dict[str, Any]], reused: int | None, seconds: float) -> "Seen":
         """The line of a course that asked these calls."""
         asked = [call for call in calls if call["attempts"]]
         answered = [call for call in asked if call["error"] is None]
@@ -50,7 +50,7 @@ class Seen(BaseModel):
     def row(self) -> tuple[str, ...]:
         """The cells under `TITLES`."""
         failed = ", ".join(f"{count} {reason}" for reason, count in sorted(self.failed.items())) or "0"
-        share = f"{self.reused / self.read:.0%}" if self.read else "-"
+        share = f"{self.reused / self.read:.0%}" if self.read and self.reused is not None else "-"
         numbers = (str(self.calls), str(self.typed), str(self.repaired), failed, f"{self.read:,}", share)
         return (self.course, self.ended, *numbers, f"{self.written:,}", f"{self.seconds:.0f}")
 

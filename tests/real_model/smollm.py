@@ -31,7 +31,7 @@ class Served:
     """A server of the model on this machine."""
 
     base_url: str
-    log: Path
+    log: Path | None = None  # of a server that we started
 
     @property
     def spec(self) -> str:
@@ -40,7 +40,12 @@ class Served:
 
     def reused(self) -> int:
         """Tokens of prompts so far that stood in the server's prompt cache and were not read again."""
-        return sum(int(kept) for kept, _ in _REUSED.findall(self.log.read_text("utf-8", errors="replace")))
+        return sum(int(kept) for kept, _ in _REUSED.findall(self.said))
+
+    @property
+    def said(self) -> str:
+        """What our server has logged."""
+        return self.log.read_text("utf-8", errors="replace") if self.log else ""
 
 
 def missing() -> list[str]:
@@ -92,7 +97,7 @@ def _wait_for(served: Served, process: "subprocess.Popen[bytes]") -> None:
                 return
         except (URLError, TimeoutError):
             time.sleep(0.5)
-    raise RuntimeError(f"the server ended with {process.returncode}: {served.log.read_text('utf-8')[-2000:]}")
+    raise RuntimeError(f"the server ended with {process.returncode}: {served.said[-2000:]}")
 
 
 def save_as_folder(folder: Path) -> None:

@@ -59,7 +59,8 @@ def test_a_course_and_its_judges_come_to_an_end_that_is_recorded(
     run(experiment, tmp_path)
     (result,) = results(tmp_path)
     made = [entry for entry in calls(tmp_path, CASE) if "attempts" in entry]  # the others are events
-    seen = Seen.of(course, result.termination, made, smollm2.reused() - before, time.monotonic() - clock)
+    reused = smollm2.reused() - before if smollm2.log else None
+    seen = Seen.of(course, result.termination, made, reused, time.monotonic() - clock)
     record_property("seen", seen.row)
     print(seen.row, result.error, result.unscored)
     assert result.termination in ENDS, result.error

@@ -29,10 +29,11 @@ from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
 from tests.support.fake_batches import FakeBatches
+from tests.support.manners import Manner, in_the_manner
 from tests.support.schema_sampler import sample, violate
 
 Mode = Literal["json_schema", "json_object", "tools", "text"]
-Fault = Literal[
+Failure = Literal[
     "401",  # the key is refused, and quoted in the refusal
     "402",
     "403",
@@ -45,7 +46,12 @@ Fault = Literal[
     "400_key",  # a proxy that passes on a refused key
     "429",  # too many requests, with Retry-After
     "500",
+    "502",
     "503",
+    "page",  # a page with a 200
+    "trickle",  # the answer in drips, for as long as a timeout holds
+    "half_closed",  # half an answer, and the end of the connection
+    "streamed",  # as events, though nobody asked for it
     "timeout",  # the connection is held, then closed without an answer
     "disconnect",  # the connection is closed at once
     "cut_json",  # the answer stops half-way, finish_reason "length"
@@ -55,7 +61,8 @@ Fault = Literal[
     "chatter",  # the JSON inside prose and a code fence, also where a tool call was asked for
     "refusal",
 ]
-FAULTS: tuple[Fault, ...] = get_args(Fault)
+Fault = Failure | Manner
+FAULTS: tuple[Fault, ...] = (*get_args(Failure), *get_args(Manner))
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
@@ -314,7 +321,7 @@ class FakeServer:
             case "402" | "403" | "no_model" | "no_quota" | "too_long" | "blind" | "no_room" | "no_mmproj" | "400_key":
                 request.status, said = _SAID[request.fault]
                 await response.send(request.status, _error(request.status, said))
-            case "429" | "500" | "503":
+            case "429" | "500" | "502" | "503":
                 request.status = int(request.fault)
                 headers = {"Retry-After": f"{self.retry_after:g}"} if request.fault == "429" else {}
                 phrase = HTTPStatus(request.status).phrase
@@ -341,10 +348,18 @@ class FakeServer:
             "model": request.model,
             "usage": _usage(request, choices),
         }
-        if request.stream:
-            await response.stream(_chunks(request, completion, choices))
-        else:
-            await response.send(200, {**completion, "object": "chat.completion", "choices": choices})
+        completion = in_the_manner(request.fault, {**completion, "object": "chat.completion", "choices": choices})
+        match request.fault:
+            case "page":
+                await response.send(200, "<html><body>Please log in.</body></html>", {"Content-Type": "text/html"})
+            case "trickle":
+                await response.drip(json.dumps(completion), self.hold)
+            case "half_closed":
+                await response.half(json.dumps(completion))
+            case _ if request.stream or request.fault == "streamed":
+                await response.stream(_chunks(request, completion))
+            case _:
+                await response.send(200, completion)
 
     def _next_fault(self, request: ChatRequest) -> Fault | None:
         if callable(self.faults):
@@ -430,6 +445,21 @@ class _Response:
             self._writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
             await self._writer.drain()
         self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+
+    async def drip(self, body: str, seconds: float) -> None:
+        """A body of which a byte comes now and then, for so long."""
+        self._head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
+        for byte in body.encode():
+            self._writer.write(bytes([byte]))
+            await self._writer.drain()
+            await asyncio.sleep(seconds / len(body))
+
+    async def half(self, body: str) -> None:
+        """Half of a body, and nothing more: this side of the connection is closed."""
+        self._head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
+        self._writer.write(body[: len(body) // 2].encode())
+        self._writer.write_eof()
         await self._writer.drain()
 
     def hang_up(self) -> None:
@@ -526,12 +556,10 @@ def _usage(request: ChatRequest, choices: list[dict[str, Any]]) -> dict[str, int
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _chunks(
-    request: ChatRequest, completion: Mapping[str, Any], choices: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def _chunks(request: ChatRequest, completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The completion as a stream: the role, the content in pieces, the end, and usage if it was asked for."""
     frame = {**completion, "object": "chat.completion.chunk"}
-    usage = frame.pop("usage")
+    usage, choices = frame.pop("usage"), frame.pop("choices")
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
         return {**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}

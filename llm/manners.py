@@ -1,0 +1,140 @@
+"""Answers of OpenAI-compatible servers in the form that OpenAI's client reads, whatever manners the server has.
+
+Put right on the way in: answers that are streamed though nobody asked for it, pages of content in parts, thoughts in a
+field of their own, counts of tokens in words, arguments that are objects, errors that come with a 200, a missing role
+or content type. docs/models.md tells the manners.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from llm.replies import find_json
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_THOUGHTS = ("reasoning_content", "reasoning")
+_FAILED = 500  # the status of an error that comes with a 200 and names none
+
+
+def put_right(body: bytes) -> tuple[int, bytes] | None:
+    """The status and the JSON of a completion; None for what is none, which is left to the client.
+
+    A stream that breaks off before its end is none: half a sentence is no answer.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+        found = _assembled(_events(text)) if _is_stream(text) else json.loads(text)
+        if not isinstance(found, dict):
+            return None
+        choices = found.get("choices") or []
+        errors = [found.get("error"), *(choice.get("error") for choice in choices)]
+        if error := next(filter(None, errors), None):
+            return _status(error), json.dumps({"error": error}).encode()
+        for choice in choices:
+            _mend(choice["message"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    found["usage"] = _counted(found.get("usage"))
+    return 200, json.dumps(found).encode()
+
+
+def _is_stream(text: str) -> bool:
+    return text.lstrip().startswith(("data:", "event:", "id:", ":"))
+
+
+def _events(text: str) -> Iterator[dict[str, Any]]:
+    """The events of a stream, if it comes to its end."""
+    ended = False
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or not data:
+            continue
+        if data == "[DONE]":
+            ended = True
+            break
+        event = json.loads(data)
+        ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
+        yield event
+    if not ended:
+        raise ValueError("the stream breaks off")
+
+
+def _assembled(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The completion whose pieces the events are."""
+    whole: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    for event in events:
+        whole |= {key: value for key, value in event.items() if key != "choices" and value is not None}
+        for piece in event.get("choices") or ():
+            new = {"index": piece.get("index", 0), "message": {"calls": {}}, "finish_reason": None}
+            choice = choices.setdefault(piece.get("index", 0), new)
+            choice["finish_reason"] = piece.get("finish_reason") or choice["finish_reason"]
+            _add(choice["message"], piece.get("delta") or piece.get("message") or {})
+    for choice in choices.values():
+        choice["message"]["tool_calls"] = list(choice["message"].pop("calls").values())
+    return {**whole, "object": "chat.completion", "choices": list(choices.values())}
+
+
+def _add(message: dict[str, Any], piece: dict[str, Any]) -> None:
+    for key in ("content", "refusal", *_THOUGHTS):
+        if more := _text(piece.get(key)):
+            message[key] = message.get(key, "") + more
+    for call in piece.get("tool_calls") or ():
+        calls = message["calls"]
+        new = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        made, given = calls.setdefault(call.get("index", len(calls)), new), call.get("function") or {}
+        made["id"] = call.get("id") or made["id"]
+        made["function"]["name"] = given.get("name") or made["function"]["name"]
+        made["function"]["arguments"] += _arguments(given.get("arguments"))
+
+
+def _mend(message: dict[str, Any]) -> None:
+    message.setdefault("role", "assistant")
+    content = _text(message.get("content"))
+    thoughts = next((text for key in _THOUGHTS if (text := _text(message.get(key)).strip())), "")
+    for call in message.get("tool_calls") or ():
+        call["function"]["arguments"] = _arguments(call["function"].get("arguments"))
+    if thoughts and not (content.strip() or message.get("tool_calls") or message.get("refusal")):
+        # Some take for a thought what the grammar made the model write; nothing but an answer is an object.
+        content = thoughts if _is_object(thoughts) else f"<think>{thoughts}"
+    message["content"] = content
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return text.startswith(("{", "```")) and text.endswith(("}", "```")) and isinstance(find_json(text), dict)
+    except ValueError:
+        return False
+
+
+def _text(content: Any) -> str:
+    """What is said in content: text, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        return "".join(map(_text, content))
+    if isinstance(content, dict):
+        return _text(content.get("text")) if content.get("type") in (None, "text", "output_text") else ""
+    return content if isinstance(content, str) else ""
+
+
+def _arguments(given: Any) -> str:
+    return given if isinstance(given, str) else json.dumps(given) if given else ""
+
+
+def _counted(usage: Any) -> dict[str, Any] | None:
+    """Counts of tokens as numbers; what is no count is left out."""
+    if not isinstance(usage, dict):
+        return None
+    others = {key: value for key, value in usage.items() if key not in _COUNTS and isinstance(value, dict)}
+    return {**others, **{key: count for key in _COUNTS if (count := _count(usage.get(key))) is not None}}
+
+
+def _count(value: Any) -> int | None:
+    try:
+        return int(float(value))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _status(error: Any) -> int:
+    code = _count(error.get("code") or error.get("status")) if isinstance(error, dict) else None
+    return code if code is not None and 400 <= code < 600 else _FAILED

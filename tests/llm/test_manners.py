@@ -1,0 +1,153 @@
+"""Servers with other manners than OpenAI's: each answers, or fails in time with one clear reason."""
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+
+from llm import AnswerError, ModelError
+from llm.manners import put_right
+from llm.throttle import Throttle
+from tests.llm.examinee import GOOD, OPINION, fail, put, served
+from tests.support.fake_server import ChatRequest, FakeServer, Fault
+
+ANSWERS: list[Fault] = [
+    "reasoning_content",
+    "reasoning",
+    "thinks_aloud",
+    "counts_in_words",
+    "counts_null",
+    "no_counts",
+    "parts",
+    "no_finish",
+    "no_role",
+    "objects",
+    "streamed",
+]
+
+
+def good(request: ChatRequest) -> dict[str, Any]:
+    return GOOD
+
+
+@pytest.mark.parametrize("form", ["json_schema", "tools"])
+@pytest.mark.parametrize("manner", ANSWERS)
+async def test_an_answer_is_read_whatever_manners_its_server_has(manner: Fault, form: str) -> None:
+    with FakeServer(answer=good, supports=(form,), faults=[manner]) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and not call.repaired
+    assert server.requests[-1].mode == form and server.requests[-1].fault == manner
+    # A stream that nobody asked for tells no counts.
+    assert (call.input_tokens > 0) == (manner not in ("counts_null", "no_counts", "streamed"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model only support stream mode, please enable the stream parameter to access the model.",
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+        "stream must be true",
+    ],
+)
+@pytest.mark.parametrize("form", ["json_schema", "tools", "text"])
+async def test_a_server_that_only_streams_is_asked_for_streams_from_then_on(said: str, form: str) -> None:
+    refused = (400, said)
+    with FakeServer(
+        answer=good, supports=(form,), refusal=lambda request: None if request.stream else refused
+    ) as server:
+        opinion, _ = await put(served(server, max_tokens=99))
+        _, call = await put(served(server, max_tokens=99))
+    assert opinion == OPINION and call.attempts == 1 and call.input_tokens > 0
+    last = server.requests[-1]
+    assert last.mode == form and last.body["max_tokens"] == 99
+
+
+@pytest.mark.parametrize("fault", ["error_200", "half_closed", "page", "502", "empty_choice"])
+async def test_what_fails_once_is_asked_for_again(fault: Fault) -> None:
+    with FakeServer(answer=good, faults=[fault]) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.attempts == 2 and not call.repaired
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "why"),
+    [
+        ("page", ModelError, r"no answer after 2 requests \(.*with no JSON: '<html>.*Please log in"),
+        ("error_200", ModelError, r"no answer after 2 requests \(.*Provider returned error"),
+        ("empty_choice", ModelError, r"no answer after 2 requests \(.*without a choice"),
+        ("half_closed", ModelError, r"no answer after 2 requests \(.*[Cc]onnection"),
+        ("502", ModelError, r"no answer after 2 requests \(.*Bad Gateway"),
+        ("trickle", ModelError, r"no answer after 2 requests \(.*no whole answer within 0.3 s"),
+        ("thoughts", AnswerError, r"also after a repair: the reply is a thought without an answer"),
+    ],
+)
+async def test_what_fails_for_ever_ends_in_time_with_its_reason(fault: Fault, kind: Any, why: str) -> None:
+    began = time.monotonic()
+    with FakeServer(answer=good, faults=[fault] * 99, hold=60.0) as server:
+        error, _ = await fail(served(server, max_attempts=2, timeout=0.3 if fault == "trickle" else 30.0), kind)
+    assert re.search(why, error)
+    assert time.monotonic() - began < 30
+
+
+async def test_a_gateway_that_fails_again_and_again_while_it_answers_others_loses_no_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Throttle, "lost", lambda *_: False)  # others were answered since
+    with FakeServer(answer=good, faults=lambda request: "502" if 0 < request.index < 8 else None) as server:
+        await put(served(server))
+        opinion, call = await put(served(server, max_attempts=2))
+    assert opinion == OPINION and call.attempts == 8
+
+
+def _stream(*events: Any) -> bytes:
+    return "".join(f"data: {json.dumps(event)}\r\n\r\n" for event in events).encode()
+
+
+def _piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"id": "1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def test_a_stream_is_put_together_thoughts_and_tools_apart() -> None:
+    calls = [
+        {"index": 0, "id": "a", "function": {"name": "Opinion", "arguments": '{"acc'}},
+        {"index": 0, "function": {"arguments": 'epted": 1}'}},
+    ]
+    pieces = [_piece(role="assistant", content=None), _piece(reasoning_content="Let me "), _piece(reasoning="see.")]
+    pieces += [_piece(tool_calls=[call]) for call in calls] + [_piece("tool_calls")]
+    right = put_right(b": a remark\n\n" + _stream(*pieces, {"choices": [], "usage": {"prompt_tokens": 7}}))
+    assert right is not None
+    status, found = right[0], json.loads(right[1])
+    (choice,) = found["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert (status, choice["finish_reason"], found["usage"]) == (200, "tool_calls", {"prompt_tokens": 7})
+    assert call["function"] == {"name": "Opinion", "arguments": '{"accepted": 1}'} and call["id"] == "a"
+    assert choice["message"]["content"] == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _stream(_piece(content="It hurts here and")),  # breaks off: half a sentence is no answer
+        _stream(_piece(content="It"))[:-20],
+        b"data: \xff\xfe",
+        b"<html>",
+        b"[1]",
+        b"null",
+        b'{"choices": 5}',
+        b'{"choices": [{"message": null}]}',
+        b'{"choices": [{"message": {"tool_calls": [5]}}]}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_completion_is_left_to_the_client(body: bytes) -> None:
+    assert put_right(body) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [({"code": 429}, 429), ({"code": "502"}, 502), ({"code": "busy"}, 500), ("busy", 500)]
+)
+def test_an_error_with_a_200_has_the_status_that_it_names(error: Any, status: int) -> None:
+    right = put_right(json.dumps({"error": error}).encode())
+    assert right is not None and right[0] == status
