@@ -142,6 +142,13 @@ class AnswerKey(Strict):
         return AnswerKey.model_validate({name: getattr(self, name) for name in kept})
 
 
+class Opening(Strict):
+    """The first exchange of a dialogue, where the source fills it in before anybody plays (AIE)."""
+
+    doctor: RequiredText
+    patient: RequiredText
+
+
 class Provenance(Strict):
     """Where a case comes from and on what terms it may be used."""
 
@@ -162,5 +169,8 @@ class Case(Strict):
     patient: PatientRecord
     examinations: ExaminationRecord = Field(default_factory=ExaminationRecord)
     key: AnswerKey = Field(default_factory=AnswerKey)
+    opening: Opening | None = Field(
+        None, exclude_if=is_none, description="How the source opens the dialogue: a greeting and what is said to it."
+    )
     provenance: Provenance
     folder: str = Field("", exclude=True, description="Where image paths start; set when a case is loaded.")

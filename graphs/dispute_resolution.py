@@ -31,7 +31,8 @@ from nodes.workflow.admission import admit
 
 def open_first(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send] | Literal["patient opens"]:
     """A patient who speaks first says the same to every intern: it is one person."""
-    return "patient opens" if PATIENTS[context_of(runtime).patient].opens else each_intern(state, runtime)
+    opens = PATIENTS[context_of(runtime).patient].opens and not state.get("dialogue")
+    return "patient opens" if opens else each_intern(state, runtime)
 
 
 def each_intern(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send]:

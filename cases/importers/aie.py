@@ -1,7 +1,8 @@
 """AIE's cases: HospitalCases (Chinese records) and MedicalExam (questions of five examinations), as JSON lists.
 
 What is asked at the end and what can be chosen belongs to the answer key; so does the right letter. The right option is
-the diagnosis where one is asked for. The opening turn that the files hold gives the complaint where no field names it.
+the diagnosis where one is asked for. The opening turn that the files hold opens the dialogue as it was filled in, and
+gives the complaint where no field names it.
 """
 
 import re
@@ -47,11 +48,10 @@ def _data(record: Record) -> dict[str, Any] | None:
         return None
     told, asked = _parted(str(text), phrase(value.get("question")))
     language = language_of(told)
-    opening = value.get("history") or [{}]
-    first = opening[0] if isinstance(opening, list) and isinstance(opening[0], Mapping) else {}
-    vignette = read_vignette(
-        told, language, phrase(value.get("chief_complain")) or " ".join(str(first.get("patient") or "").split())
-    )
+    turns = value.get("history") or [{}]
+    first = turns[0] if isinstance(turns, list) and isinstance(turns[0], Mapping) else {}
+    opening = {speaker: " ".join(str(first.get(speaker) or "").split()) for speaker in ("doctor", "patient")}
+    vignette = read_vignette(told, language, phrase(value.get("chief_complain")) or opening["patient"])
     right = options.get(letter) or phrase(raw.get("answer"))
     of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
     dataset = phrase(value.get("dataset")) or "HospitalCases"
@@ -69,6 +69,7 @@ def _data(record: Record) -> dict[str, Any] | None:
             "entities": [str(name) for name in value.get("entities") or [] if str(name).strip()],
             "inferred": ["examination_items"],
         },
+        "opening": opening if all(opening.values()) else None,
         "provenance": {"source": f"AIE, {dataset} ({record.source.path.name})", "note": f"Answer: {right}."},
     }
 

@@ -19,6 +19,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREAT
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import drawn
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Findings, Presentation, Reference, Turn
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
 from nodes.strategies.registry import check_built_for
@@ -77,6 +78,7 @@ async def admit(
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
     kin = kin_of(case) if context.retrieval else None  # as it came: it is told in other words below
+    recorded = case.patient
     if case.examinations.images and context.send_pictures:
         case = await asyncio.to_thread(with_sound_pictures, case)
     case = in_played_sex(case, context)
@@ -99,6 +101,8 @@ async def admit(
         ),
         "backtracks": 0,
     }
+    if consultation and context.personalized and record == recorded and (said := filled_in(case, context)):
+        update["dialogue"] = said
     if strategy:
         update["built_for"] = strategy
     if kin is not None:
@@ -114,6 +118,21 @@ async def admit(
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
+
+
+def filled_in(case: Case, context: Context) -> list[Turn]:
+    """The opening of the case's source, with a patient who is greeted and speaks as recorded; else nothing.
+
+    Where the record was changed, another language is spoken, a persona speaks, or no turn would be left: nothing.
+    """
+    system, opening = PATIENTS[context.patient], case.opening
+    persona = context.actor and "actor" in system.settings
+    if opening is None or not system.greets or persona or context.max_turns <= 1:
+        return []
+    if context.language not in (None, case.language):
+        return []
+    greeting = Turn(speaker="doctor", text=opening.doctor, action="Initialization")
+    return [greeting, Turn(speaker="patient", text=opening.patient, facts=[case.patient.chief_complaint])]
 
 
 def in_played_sex(case: Case, context: Context) -> Case:

@@ -53,10 +53,15 @@ def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "so
             turns,
             len(group),
             mean([coverage(transcript, definition, language) for transcript in group]),
-            mean([float(diagnosis_is_right(transcript, definition)) for transcript in group]) if asked else None,
+            mean(_right(group, definition)) if asked else None,
         )
         for turns, group in sorted(groups.items())
     ]
+
+
+def _right(transcripts: Iterable[AieTranscript], definition: Definition) -> list[float]:
+    found = (diagnosis_is_right(transcript, definition) for transcript in transcripts)
+    return [float(right) for right in found if right is not None]
 
 
 def utterance_languages(transcripts: Iterable[AieTranscript]) -> dict[tuple[str, Language], int]:

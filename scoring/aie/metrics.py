@@ -48,12 +48,14 @@ def data_set_language(transcripts: Iterable[AieTranscript]) -> Language:
     return language_of(*(transcript.record for transcript in transcripts))
 
 
-def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool:
+def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool | None:
     """Whether the chosen option is the right one; DIAGNOSIS is the share of right ones; higher is better.
 
-    Sound: the option that the doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is
+    None (unscored) of a case that names no right option: nothing could be chosen. Sound: the option that the doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is
     wrong, so that silence never pays. Published: the field equals ``answer_idx``. Source: AIE, equation 13.
     """
+    if not transcript.answer_idx:
+        return None
     if definition == "paper":
         return (transcript.diagnosis or "") == transcript.answer_idx
     return chosen_letter(transcript.diagnosis, transcript.options) == transcript.answer_idx
@@ -202,7 +204,7 @@ def score_aie(
 
 def unanswered(transcripts: Iterable[AieTranscript]) -> list[AieTranscript]:
     """The transcripts whose diagnosis chooses no option: wrong in DIAGNOSIS, and left out of what was answered."""
-    return [transcript for transcript in transcripts if chosen_letter(transcript.diagnosis, transcript.options) is None]
+    return [one for one in transcripts if one.answer_idx and chosen_letter(one.diagnosis, one.options) is None]
 
 
 def _values(transcript: AieTranscript, definition: Definition, language: Language) -> dict[str, list[float]]:

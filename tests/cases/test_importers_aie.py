@@ -60,6 +60,17 @@ def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_p
     assert case.key.stated.examination_items == []
 
 
+def test_the_opening_turn_is_kept_as_it_was_filled_in_and_survives_the_case_file(tmp_path: Path) -> None:
+    case = case_of(tmp_path, HOSPITAL)
+    assert case.opening and (case.opening.doctor, case.opening.patient) == (
+        "您好，请问您哪里不舒服？",
+        "医生，我上腹痛2天了。",
+    )
+    assert Case.model_validate_json(case.model_dump_json()).opening == case.opening
+    assert case_of(tmp_path, {**HOSPITAL, "history": [{"doctor": "您好", "state": "O"}]}).opening is None
+    assert "opening" not in case_of(tmp_path, {**HOSPITAL, "history": []}).model_dump()
+
+
 def test_an_examination_question_keeps_seven_options_from_one_text_and_is_no_diagnosis(tmp_path: Path) -> None:
     case = case_of(tmp_path, EXAM)
     assert (case.id, case.language) == ("medmcqa-7", "en")

@@ -6,8 +6,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from cases import Case
+from cases.case import Opening
 from cases.vocabulary import EXAMINATION_ITEMS, labels
-from graphs import consultation, one_step
+from graphs import consultation, dispute_resolution, one_step
 from graphs.consultation import builder
 from graphs.interview import PATIENTS
 from nodes.consultation.doctor import DoctorTurn
@@ -243,6 +244,41 @@ async def test_a_person_may_be_doctor_or_patient_and_is_asked_for_the_seats_own_
         said = [turn.text for turn in result["dialogue"][1:] if turn.speaker == seat]
         assert [text for text in said if text.startswith("Words")] == said and len(said) >= 3
         assert result["report"].diagnosis == ["Gallstones"] if seat == "doctor" else result["report"].diagnosis
+
+
+OPENED = CASE.model_copy(update={"opening": Opening(doctor="Good morning, sit down.", patient="My side hurts.")})
+
+
+def test_an_opening_that_the_source_fills_in_is_the_first_exchange_and_the_doctor_goes_on_from_there() -> None:
+    result = run(OPENED, patient="saps", max_turns=6)
+    greeting, reply, first = result["dialogue"][:3]
+    assert (greeting.text, greeting.action, reply.text) == ("Good morning, sit down.", "Initialization", "My side hurts.")
+    assert reply.facts == [CASE.patient.chief_complaint]
+    assert first.text == load_words("medchain/words", "en")["doctor"]["questions"][0]
+    assert len(doctors_turns(result)) == 6, "it is one of the six turns"
+
+
+def test_of_several_interns_each_goes_on_from_the_opening_of_the_source() -> None:
+    graph: Any = dispute_resolution
+    result = graph.invoke({"case": OPENED}, context={"retrieval": False, "patient": "saps", "max_turns": 3, "interns": 2})
+    for one in result["consultations"]:
+        assert [turn.text for turn in one.dialogue[:2]] == ["Good morning, sit down.", "My side hurts."]
+        assert one.dialogue[2].speaker == "doctor"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"patient": "ai_hospital"},
+        {"patient": "medpmc"},
+        {"patient": "saps", "language": "zh"},
+        {"patient": "saps", "personalized": False},
+        {"patient": "saps", "max_turns": 1},
+    ],
+)
+def test_an_opening_is_left_out_where_somebody_else_would_have_to_say_it(settings: dict[str, Any]) -> None:
+    said = [turn.text for turn in run(OPENED, **{"max_turns": 4, **settings})["dialogue"]]
+    assert "Good morning, sit down." not in said and "My side hurts." not in said
 
 
 @pytest.mark.parametrize("patient", ["saps", "medpmc"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rouge_chinese import Rouge
 from rouge_score.rouge_scorer import RougeScorer
 
+from scoring.aie.action_tables import by_length
 from scoring.aie.metrics import (
     METRICS,
     accuracy,
@@ -149,6 +150,15 @@ def test_who_chooses_no_option_is_wrong(given_: str | None, right: bool | None) 
     assert diagnosis_is_right(transcript) is bool(right)
     assert diagnosis_is_right(transcript, "paper") is (given_ == "A")
     assert unanswered([transcript]) == ([] if right is not None else [transcript])
+
+
+@pytest.mark.parametrize("definition", ["sound", "paper"])
+def test_a_case_without_a_right_option_is_unscored_in_diagnosis_and_not_wrong(definition: Any) -> None:
+    without = aie("x", turn("O", "a"), options={}, answer_idx="", diagnosis=None, id=2)
+    assert diagnosis_is_right(without, definition) is None and unanswered([without]) == []
+    found = score_aie([aie("x", diagnosis="A"), without], definition)
+    assert [sample.value for sample in found["DIAGNOSIS"]] == [100] and len(found["COVERAGE"]) == 2
+    assert [row.diagnosis for row in by_length([without, aie("x", diagnosis="A")], definition)] == [1, None]
 
 
 def test_silence_never_raises_the_share_of_right_diagnoses() -> None:

@@ -125,7 +125,7 @@ def aie(
     if definition == "sound":
         tables.append(_partner(everything))
     answered: dict[str, Estimate] = {}
-    asked = {"DIAGNOSIS": len(everything)} if "DIAGNOSIS" in samples else {}
+    asked = {"DIAGNOSIS": len(samples["DIAGNOSIS"])} if "DIAGNOSIS" in samples else {}
     failed = False
     if mcq:
         again = ask_again_as_mcq(everything, mcq)
@@ -141,8 +141,10 @@ def aie(
         write_drawn([*drawn, actions_table(by_doctor)], out)
     if len(doctors) == 1:
         drawn = drawn[1:]
+    if "DIAGNOSIS" in samples and (without_options := len(everything) - len(samples["DIAGNOSIS"])):
+        notes.append(f"{without_options} of {len(everything)} dialogues have no right option to choose: no DIAGNOSIS.")
     if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
-        given = [transcript for transcript in everything if transcript not in silent]
+        given = [one for one in everything if one.answer_idx and one not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")

@@ -48,6 +48,18 @@ def test_tables_of_actions_lengths_and_languages_are_printed(tmp_path: Path) -> 
     assert scores(out)["answered"]["DIAGNOSIS"]["share"] == 0.5 and scores(out)["metrics"]["DIAGNOSIS"]["n"] == 2
 
 
+def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(tmp_path: Path) -> None:
+    without = aie_data("A cough.", turn("O", "Hello.", "I cough."), options={}, answer_idx="", diagnosis=None, id=9)
+    out = tmp_path / "out.json"
+    file = write(tmp_path / "t.json", [*ENGLISH, without])
+    for arguments in ((), ("--mode", "paper"), ("--diagnose", "offline", "--each-round")):
+        told = run("aie", file, *arguments, "--json", out)
+        assert told.exit_code == 0, told.output
+        assert "1 of 3 dialogues have no right option to choose" in told.stdout and "choose no option" not in told.stdout
+        found = scores(out)["metrics"]
+        assert found["DIAGNOSIS"]["n"] == 2 and found["AVG_TURN"]["n"] == 3
+
+
 def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", CHINESE[:rows]) for name, rows in (("gpt4", 2), ("glm", 1))]
     told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out")
