@@ -70,6 +70,7 @@ def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
         dialogue=result["dialogue"],
         results=result.get("results", {}),
         pictures=result.get("pictures", []),
+        ended=result.get("dialogue_ended", ""),
     )
     report = result["report"].model_dump(mode="json")
     statement = Statement(round=0, seat=seat, report=report)

@@ -54,19 +54,31 @@ def source_tokens(tokenizer: Any, messages: Sequence[Message], limit: int) -> So
     turns = in_turns([message for message in messages if message.role != "system"])
     every = len(turns)
     while turns:
-        tokens = _rendered(tokenizer, [*standing, *turns])
+        tokens = _rendered(tokenizer, standing, turns)
         if len(tokens) <= limit:
             return Source(tokens, len(turns) < every)
         turns = in_turns(turns[1:])  # also drops the physician's answer to the turn that was dropped
     return None
 
 
-def _rendered(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    text = tokenizer.apply_chat_template(
-        [message.model_dump() for message in messages],
-        chat_template=tokenizer.chat_template or PLAIN_TEMPLATE,
-        add_generation_prompt=True,
-        tokenize=False,
-    )
+def _rendered(tokenizer: Any, standing: Sequence[Message], turns: Sequence[Message]) -> list[int]:
+    from jinja2.exceptions import TemplateError
+
+    def text_of(messages: Sequence[Message]) -> str:
+        text: str = tokenizer.apply_chat_template(
+            [message.model_dump() for message in messages],
+            chat_template=tokenizer.chat_template or PLAIN_TEMPLATE,
+            add_generation_prompt=True,
+            tokenize=False,
+        )
+        return text
+
+    try:
+        text = text_of([*standing, *turns])
+    except TemplateError:  # some models know no system message: what it says opens the first turn
+        if not standing:
+            raise
+        opening = "\n\n".join(message.content for message in [*standing, turns[0]])
+        text = text_of([turns[0].model_copy(update={"content": opening}), *turns[1:]])
     tokens: list[int] = tokenizer(text, add_special_tokens=False).input_ids
     return tokens

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, objections, pictures_of
+from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, objections, pictures_of, some
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import contradicts, named_in_findings, reason
@@ -54,10 +54,11 @@ class InternView:
 
 
 def give_way(view: InternView) -> Revision[Any]:
-    """Offline: what most hold is taken over; on a disputed part, what half of them hold. Else the own view stands.
+    """Offline: what most hold is taken over; else the own view stands. A named dispute is settled.
 
-    A disputed diagnosis is held against the agreed facts: what they name goes before it, what they deny is let go.
-    Before the first round each seat weighs the similar cases in its own way.
+    On a disputed part what half of them hold is taken over, else all that anybody holds. A disputed diagnosis is held
+    against the agreed facts before heads are counted: what they name goes first, what they deny is let go, whoever
+    holds it. Before the first round each seat weighs the similar cases in its own way.
     """
     subject = view.subject
     if view.own is None:
@@ -71,8 +72,11 @@ def give_way(view: InternView) -> Revision[Any]:
     disputed = {dispute.part for dispute in view.disputes}
     for part, claims in subject.claims.items():
         held = held_by(subject, answers, part, half if part in disputed else most)
-        if part == "diagnosis" and part in disputed and view.facts is not None:
-            held = _in_view_of(view.facts, held or list(claims.of(answer)), view.chart)
+        if part in disputed:
+            there = held_by(subject, answers, part, some)
+            if part == "diagnosis" and view.facts is not None:
+                there = _in_view_of(view.facts, there, view.chart)
+            held = [claim for claim in held if claim in there] or there
         if held:
             answer = claims.set(answer, held)
     if view.facts is not None:
@@ -81,7 +85,7 @@ def give_way(view: InternView) -> Revision[Any]:
 
 
 def _in_view_of(facts: Facts, held: list[str], chart: Chart) -> list[str]:
-    """The diagnoses that the facts name, or else those held that they do not deny; all if they deny them all."""
+    """The diagnoses that the facts name, or else those that they do not deny; all if they deny them all."""
     chart = replace(chart, results={"facts": facts.examinations})
     language = chart.presentation.language
     cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in held]

@@ -184,6 +184,11 @@ def half(count: int, of: int) -> bool:
     return count * 2 >= of
 
 
+def some(count: int, of: int) -> bool:
+    """Anybody."""
+    return count > 0
+
+
 def every(count: int, of: int) -> bool:
     """All of them."""
     return count == of
@@ -194,7 +199,7 @@ def differing(subject: Subject, answers: Sequence[BaseModel]) -> list[Part]:
     return [
         part
         for part in subject.claims
-        if len(held_by(subject, answers, part, every)) < len(held_by(subject, answers, part, lambda count, of: True))
+        if len(held_by(subject, answers, part, every)) < len(held_by(subject, answers, part, some))
     ]
 
 

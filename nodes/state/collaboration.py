@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cases.strict import Strict
-from nodes.state.chart import Picture, Progress, Turn
+from nodes.state.chart import Ended, Picture, Progress, Turn
 from nodes.state.decisions import Decision, NonEmpty, Round
 from nodes.state.stage import StageInput
 from nodes.state.union import union_by
@@ -55,6 +55,7 @@ class Consultation(Strict):
     dialogue: list[Turn]
     results: dict[str, str]
     pictures: list[Picture]
+    ended: Ended = ""
 
 
 class Statement(Strict):

@@ -417,6 +417,20 @@ def test_interns_who_take_turns_do_not_speak_at_the_same_time(monkeypatch: pytes
     assert len(asked_of(server, "intern")) == 3 and most_at_once(asked_of(server, "intern")) == 1
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_named_disputes_reach_each_of_three_doctors_and_change_what_they_are_asked(
+    named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directed(monkeypatch, [2, 1, 0])
+    with FakeServer() as server:
+        discuss(models={"intern": spec(server, "intern")}, dispute_resolution=named)
+    sent = [raw(request) for request in asked_of(server, "intern")]
+    assert len(sent) == 6, "three doctors, two rounds"
+    points = ("point 0.0", "point 0.1", "point 1.0") if named else ()
+    assert [sum(point in body for body in sent) for point in points] == [3] * len(points)
+    assert all((words in body) is named for body in sent for words in ("take a stand on each dispute", "on diagnosis"))
+
+
 def test_the_whole_collaboration_runs_over_a_server() -> None:
     with FakeServer() as server:
         result = run(models={"default": spec(server, "all")}, patient="ai_hospital", max_rounds=2)

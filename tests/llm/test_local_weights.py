@@ -17,6 +17,7 @@ from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, Role, Sp
 from llm import local_weights as hf
 from llm.build import build_model
 from llm.chat import chat_client
+from llm.conversation import source_tokens
 from llm.local_weights import HfChat, load_model
 from llm.specs import check_models
 from llm.trace import collecting_calls
@@ -226,6 +227,31 @@ async def test_a_role_that_can_be_asked_in_conversation_is_and_the_record_shows_
     assert call.messages == [{"role": "user", "content": View().report}]
     assert call.attempts == 1 and call.output_tokens == 6 and call.input_tokens > 0 and call.cost == 0.0
     assert not call.repaired and call.prompt == ""
+
+
+_ASKS_AND_ANSWERS = (  # as Chinese models of the paper's time have it: questions and answers, and no system message
+    "{% for message in messages %}{% if message.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    "{{ '<问>：' if message.role == 'user' else '<答>：' }}{{ message.content }}\n{% endfor %}<答>："
+)
+
+
+def test_a_chinese_template_without_a_system_message_reads_it_before_the_first_question(
+    base: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "chinese"
+    shutil.copytree(base, folder)
+    (folder / "chat_template.jinja").write_text(_ASKS_AND_ANSWERS, "utf-8")
+    tokenizer = load_model(str(folder)).tokenizer
+    said = [
+        Message(role="system", content="您是医生。"),
+        Message(role="user", content="我咳嗽。"),
+        Message(role="assistant", content="多久了？"),
+        Message(role="user", content="三天。"),
+    ]
+    source = source_tokens(tokenizer, said, 400)
+    assert source and tokenizer.decode(source.tokens) == "<问>：您是医生。\n\n我咳嗽。\n<答>：多久了？\n<问>：三天。\n<答>："
+    heard = model(folder, max_tokens=4).invoke([SystemMessage("您是医生。"), HumanMessage("我咳嗽。")])
+    assert isinstance(heard, AIMessage)
 
 
 async def test_words_that_are_no_answer_are_a_recorded_failure_and_not_asked_for_again(base: Path) -> None:

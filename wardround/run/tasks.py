@@ -51,11 +51,14 @@ def _stage_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
-    """The dialogue, in turns of the doctor; and the discussion, if there was one."""
+    """The dialogue, or each intern's, in turns of the doctor; and the discussion, if there was one."""
     ends, rounds = {}, {}
-    if state.get("dialogue"):
-        ends["dialogue"] = state.get("dialogue_ended") or "interrupted"
-        rounds["dialogue"] = sum(turn.speaker == "doctor" for turn in state["dialogue"])
+    interns = {f"dialogue:intern{one.seat}": (one.dialogue, one.ended) for one in state.get("consultations", [])}
+    alone = {"dialogue": (state.get("dialogue", []), state.get("dialogue_ended"))}
+    for name, (dialogue, ended) in (interns or alone).items():
+        if dialogue:
+            ends[name] = ended or "interrupted"
+            rounds[name] = sum(turn.speaker == "doctor" for turn in dialogue)
     if collaboration := state.get("collaboration"):
         ends["discussion"], rounds["discussion"] = collaboration.ended, collaboration.rounds
     return ends, rounds

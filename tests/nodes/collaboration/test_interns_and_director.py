@@ -98,11 +98,23 @@ def test_of_two_interns_each_gives_way_only_where_the_director_named_a_dispute(
     assert give_way(intern(1, report("Asthma"), report("Gout"), disputed=disputed)).report.diagnosis == held
 
 
-def test_a_view_without_a_majority_stands() -> None:
-    views = [
-        intern(seat, report("Asthma"), report("Gout"), report("Flu"), disputed=("diagnosis",)) for seat in (1, 2, 3)
-    ]
-    assert [give_way(view).report.diagnosis for view in views] == [["Asthma"], ["Gout"], ["Flu"]]
+@pytest.mark.parametrize(
+    ("disputed", "held"),
+    [((), [["Asthma"], ["Gout"], ["Flu"]]), (("diagnosis",), [["Asthma", "Gout", "Flu"]] * 3)],
+)
+def test_of_three_views_without_a_majority_each_stands_until_the_director_names_the_dispute(
+    disputed: tuple[str, ...], held: list[list[str]]
+) -> None:
+    views = [intern(seat, report("Asthma"), report("Gout"), report("Flu"), disputed=disputed) for seat in (1, 2, 3)]
+    assert [give_way(view).report.diagnosis for view in views] == held
+
+
+def test_of_three_the_one_whom_the_facts_bear_out_is_followed_only_where_the_dispute_is_named() -> None:
+    facts = Facts(symptoms="Pain.", examinations="CT: no pneumothorax.")
+    reports = [report("Pneumothorax"), report("Asthma"), report("Pneumothorax")]
+    view = dataclasses.replace(intern(1, *reports, disputed=("diagnosis",)), facts=facts)
+    assert give_way(view).report.diagnosis == ["Asthma"]
+    assert give_way(dataclasses.replace(view, disputes=[])).report.diagnosis == ["Pneumothorax"]
 
 
 def test_a_disputed_diagnosis_is_held_against_the_agreed_facts() -> None:

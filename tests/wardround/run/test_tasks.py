@@ -79,6 +79,9 @@ def test_a_collaboration_keeps_its_rounds_and_how_it_ended(tmp_path: Path) -> No
         kept = result.answers.collaboration
         assert kept is not None and kept.interns == 3 and kept.discussion
         assert result.stages["discussion"] == kept.ended and result.rounds["discussion"] == kept.rounds
+        of_interns = {name: end for name, end in result.stages.items() if name != "discussion"}
+        assert of_interns == {f"dialogue:intern{seat}": "concluded" for seat in (1, 2, 3)}
+        assert all(1 < result.rounds[name] <= 4 for name in of_interns)
 
 
 def test_a_collaboration_killed_while_it_was_being_scored_asks_nothing_again(
