@@ -51,8 +51,9 @@ def data_set_language(transcripts: Iterable[AieTranscript]) -> Language:
 def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool | None:
     """Whether the chosen option is the right one; DIAGNOSIS is the share of right ones; higher is better.
 
-    None (unscored) of a case that names no right option: nothing could be chosen. Sound: the option that the doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is
-    wrong, so that silence never pays. Published: the field equals ``answer_idx``. Source: AIE, equation 13.
+    None (unscored) of a case that names no right option: there is nothing to choose. Sound: the option that the
+    doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is wrong, so that silence never
+    pays. Published: the field equals ``answer_idx``. Source: AIE, equation 13.
     """
     if not transcript.answer_idx:
         return None

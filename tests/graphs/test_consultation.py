@@ -252,7 +252,11 @@ OPENED = CASE.model_copy(update={"opening": Opening(doctor="Good morning, sit do
 def test_an_opening_that_the_source_fills_in_is_the_first_exchange_and_the_doctor_goes_on_from_there() -> None:
     result = run(OPENED, patient="saps", max_turns=6)
     greeting, reply, first = result["dialogue"][:3]
-    assert (greeting.text, greeting.action, reply.text) == ("Good morning, sit down.", "Initialization", "My side hurts.")
+    assert (greeting.text, greeting.action, reply.text) == (
+        "Good morning, sit down.",
+        "Initialization",
+        "My side hurts.",
+    )
     assert reply.facts == [CASE.patient.chief_complaint]
     assert first.text == load_words("medchain/words", "en")["doctor"]["questions"][0]
     assert len(doctors_turns(result)) == 6, "it is one of the six turns"
@@ -260,7 +264,9 @@ def test_an_opening_that_the_source_fills_in_is_the_first_exchange_and_the_docto
 
 def test_of_several_interns_each_goes_on_from_the_opening_of_the_source() -> None:
     graph: Any = dispute_resolution
-    result = graph.invoke({"case": OPENED}, context={"retrieval": False, "patient": "saps", "max_turns": 3, "interns": 2})
+    result = graph.invoke(
+        {"case": OPENED}, context={"retrieval": False, "patient": "saps", "max_turns": 3, "interns": 2}
+    )
     for one in result["consultations"]:
         assert [turn.text for turn in one.dialogue[:2]] == ["Good morning, sit down.", "My side hurts."]
         assert one.dialogue[2].speaker == "doctor"

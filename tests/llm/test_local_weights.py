@@ -249,7 +249,10 @@ def test_a_chinese_template_without_a_system_message_reads_it_before_the_first_q
         Message(role="user", content="三天。"),
     ]
     source = source_tokens(tokenizer, said, 400)
-    assert source and tokenizer.decode(source.tokens) == "<问>：您是医生。\n\n我咳嗽。\n<答>：多久了？\n<问>：三天。\n<答>："
+    assert (
+        source
+        and tokenizer.decode(source.tokens) == "<问>：您是医生。\n\n我咳嗽。\n<答>：多久了？\n<问>：三天。\n<答>："
+    )
     heard = model(folder, max_tokens=4).invoke([SystemMessage("您是医生。"), HumanMessage("我咳嗽。")])
     assert isinstance(heard, AIMessage)
 
