@@ -145,7 +145,7 @@ def aie(
         notes.append(f"{without_options} of {len(everything)} dialogues have no right option to choose: no DIAGNOSIS.")
     if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
         given = [one for one in everything if one.answer_idx and one not in silent]
-        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * diagnosis_is_right(one)) for one in given]}
+        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
     return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked, drawn=drawn)
