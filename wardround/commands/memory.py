@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exits import SOME_FAILED, exits, refuse
-from wardround.commands.printing import echo, printable
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from cases import Case
@@ -124,15 +124,10 @@ def query(
 @memory_app.command()
 def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2") -> None:
     """How many cases each department has."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from retrieval import open_memory
+    from wardround.tables.terminal import print_rows
 
     with exits():
         counts = open_memory(memory, embedding).stats()
-    table = Table("department", "verified", "pseudo")
-    for department, count in counts.items():
-        table.add_row(Text(printable(department or "(none)")), str(count.verified), str(count.pseudo))
-    Console().print(table)
+    rows = [[name or "(none)", str(count.verified), str(count.pseudo)] for name, count in counts.items()]
+    print_rows("Remembered cases", ["department", "verified", "pseudo"], rows)

@@ -121,9 +121,11 @@ def _table(paper: str, found: "Reproduction") -> "Table":
 
 
 def _markdown(table: "Table") -> str:
-    lines = [[column.title for column in table.columns], ["---"] * len(table.columns)]
-    lines += [[cell.text.replace("|", "/") for cell in line] for line in table.lines]
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *(f"- {note}" for note in table.notes), ""])
+    from wardround.tables.table import as_markdown
+
+    rows = [[cell.text for cell in line] for line in table.lines]
+    drawn = as_markdown([column.title for column in table.columns], rows)
+    return "\n".join([drawn, "", *(f"- {note}" for note in table.notes), ""])
 
 
 def _page(table: "Table") -> str:

@@ -229,17 +229,9 @@ class _Handler(GuardedHandler):
 
     def do_POST(self) -> None:
         """Take what the person gives, and show the page anew."""
-        if (path := self.asked_for()) is None:
+        body = self.posted("", "application/x-www-form-urlencoded", _LARGEST, "the page's form")
+        if body is None:
             return
-        length = self.headers.get("content-length", "")
-        if path or self.headers.get_content_type() != "application/x-www-form-urlencoded" or not length.isdecimal():
-            self.answer(HTTPStatus.BAD_REQUEST, "expected the page's form")
-        elif int(length) > _LARGEST:
-            self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "expected the page's form")
-        else:
-            self._take(self.rfile.read(int(length)))
-
-    def _take(self, body: bytes) -> None:
         try:
             fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
         except ValueError:

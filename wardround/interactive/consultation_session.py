@@ -5,7 +5,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ from nodes.context import Context
 from nodes.state.chart import Picture, Turn, heard_by
 from wardround.config.experiment import ConfigurationError
 from wardround.run.checkpoints import has_begun, serializer
+from wardround.store.durable_lines import only_writer
+from wardround.store.provenance import write_whole
 
 Seat = Literal["doctor", "patient"]
 _OWN = {"trace_file", "run", "position"}  # where something is kept, not what is done
@@ -94,25 +96,25 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
     """Open a session, or resume the one that the directory holds.
 
     Raises:
-        ConfigurationError: the directory holds another session or something else, or cannot be written.
+        ConfigurationError: the directory is open elsewhere, holds another session or something else, or cannot be
+            written.
     """
     wanted = _outline(case, seat, context)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        file = directory / "session.json"
-        if file.exists():
-            _compare(json.loads(file.read_text("utf-8")), wanted, directory)
-        elif any(directory.iterdir()):
-            raise ConfigurationError(f"{directory} holds something else than a consultation; choose another with --out")
-        else:
-            file.write_text(json.dumps(wanted, ensure_ascii=False, indent=1), "utf-8")
-        connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
-    except (OSError, json.JSONDecodeError, sqlite3.Error) as error:
-        raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
-    try:
-        yield Session(case, seat, context, directory, SqliteSaver(connection, serde=serializer()))
-    finally:
-        connection.close()
+    file = directory / "session.json"
+    if directory.is_dir() and not file.exists() and any(one.name != ".lock" for one in directory.iterdir()):
+        raise ConfigurationError(f"{directory} holds something else than a consultation; choose another with --out")
+    taken = f"{directory} is open in another terminal or browser page; go on there, or end that command first (Ctrl-C)"
+    with only_writer(directory, "", ConfigurationError, taken):
+        try:
+            if file.exists():
+                _compare(json.loads(file.read_text("utf-8")), wanted, directory)
+            else:
+                write_whole(file, json.dumps(wanted, ensure_ascii=False, indent=1))
+            connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
+        except (OSError, json.JSONDecodeError, sqlite3.Error) as error:
+            raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
+        with closing(connection):
+            yield Session(case, seat, context, directory, SqliteSaver(connection, serde=serializer()))
 
 
 def _outline(case: Case, seat: Seat, context: Context) -> dict[str, Any]:

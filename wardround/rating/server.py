@@ -138,17 +138,9 @@ class _Handler(GuardedHandler):
 
     def do_POST(self) -> None:
         """Keep a judgement."""
-        if (path := self.asked_for()) is None:
+        body = self.posted("judge", "application/json", _LARGEST, "a judgement as JSON")
+        if body is None:
             return
-        length = self.headers.get("content-length", "")
-        if path != "judge" or self.headers.get_content_type() != "application/json" or not length.isdecimal():
-            self.answer(HTTPStatus.BAD_REQUEST, "expected a judgement as JSON")
-        elif int(length) > _LARGEST:
-            self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "expected a judgement")
-        else:
-            self._judge(self.rfile.read(int(length)))
-
-    def _judge(self, body: bytes) -> None:
         try:
             wrong = self.server.judge(Given.model_validate_json(body))
         except ValidationError as error:

@@ -75,6 +75,26 @@ class GuardedHandler(BaseHTTPRequestHandler):
         self.answer(HTTPStatus.FORBIDDEN, f"refused: {refusal}")
         return None
 
+    def posted(self, path: str, kind: str, largest: int, wanted: str) -> bytes | None:
+        """What a page has sent to a path behind the token; None if the request was refused.
+
+        Args:
+            path: where it belongs.
+            kind: its content type.
+            largest: bytes that are read.
+            wanted: what was expected there, for who sent something else.
+        """
+        if (asked := self.asked_for()) is None:
+            return None
+        length = self.headers.get("content-length", "")
+        if asked != path or self.headers.get_content_type() != kind or not length.isdecimal():
+            self.answer(HTTPStatus.BAD_REQUEST, f"expected {wanted}")
+        elif int(length) > largest:
+            self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected {wanted}")
+        else:
+            return self.rfile.read(int(length))
+        return None
+
     def answer(
         self, status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'"
     ) -> None:

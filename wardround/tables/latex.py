@@ -38,7 +38,7 @@ def as_latex(table: Table) -> str:
     cells = pd.DataFrame([[_cell(cell) for cell in line] for line in table.lines])
     cells.columns = pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([title for _, title in heads])
     body = cells.style.hide(axis="index").to_latex(
-        hrules=True, multicol_align="c", column_format="".join("l" if column.key else "r" for column in table.columns)
+        hrules=True, multicol_align="c", column_format="".join("l" if left else "r" for left in table.left)
     )
     if grouped:
         above, below = body.split("\\\\\n", 1)

@@ -1,6 +1,7 @@
 """A table of results: its numbers in a data frame, as CSV has them, and how people read them."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -14,6 +15,7 @@ from scoring.metrics.statistics import Estimate
 NOTHING = "-"
 SPREAD = "±: half the width of the 95 % interval; in brackets its ends, where it reaches further to one side"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
+_NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
 _FORMULA = tuple("=+-@")  # what a spreadsheet takes a cell for that begins so, full width or small too
 
 
@@ -124,6 +126,15 @@ class Table:
             line[: int(again)] = [Shown("")] * int(again)
         return lines
 
+    @property
+    def left(self) -> list[bool]:
+        """Of each column whether it is drawn left: what a row is about, and text; numbers stand right."""
+        columns = zip(*self.lines, strict=True) if self.rows else ((),) * len(self.columns)
+        return [
+            column.key or not of_numbers(cell.text for cell in cells)
+            for column, cells in zip(self.columns, columns, strict=True)
+        ]
+
     def points(self, name: str) -> pd.DataFrame:
         """The known means of a column, each with the ends of its interval (itself if it has none), by row."""
         parts = self.frame[[f"{name}_mean", f"{name}_low", f"{name}_high"]].astype(float)
@@ -149,6 +160,19 @@ class Table:
             )
             for place, (mean, (low, high), p) in enumerate(zip(means, ends, p_values, strict=True))
         ]
+
+
+def of_numbers(cells: Iterable[str]) -> bool:
+    """Whether cells of a column are numbers, which are drawn right, as far as they say anything; else they are text."""
+    said = [cell for cell in cells if cell not in ("", NOTHING)]
+    return 2 * sum(bool(_NUMBER.match(cell)) for cell in said) >= len(said)
+
+
+def as_markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells as a table of Markdown."""
+    told = [[cell.replace("|", "/") for cell in row] for row in rows]
+    rule = ["---:" if place and of_numbers(row[place] for row in told) else "---" for place in range(len(headings))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *told))
 
 
 def _said(value: Any, form: str) -> str:

@@ -1,33 +1,75 @@
-"""Tables on a terminal."""
+"""Tables on a terminal: text left, numbers right; what is wider than the terminal is folded."""
 
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import rich.table
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
 from rich.text import Text
 
 from wardround.commands.printing import printable
 from wardround.store.provenance import write_whole
-from wardround.tables.table import Shown, Table
+from wardround.tables.table import Shown, Table, of_numbers
 
 _PRINTED = 20  # rows of a table
+_AWAY = 100_000  # columns where there is no terminal: no number is broken
+_FRAME = 3  # columns that a cell takes beside its text
+_LEAST = 12  # columns to which a text may be broken
 
 
 def print_table(table: Table) -> None:
-    """Print a table and its notes; away from a terminal as wide as it is, so that no number is broken."""
-    console = Console(highlight=False)
-    drawn = rich_table(table)
-    if not sys.stdout.isatty():
-        wide = Console(width=1000)
-        console = Console(highlight=False, width=max(80, Measurement.get(wide, wide.options, drawn).maximum))
-    console.print(drawn)
+    """Print a table and its notes."""
+    headings = [f"{column.group}\n{column.title}" if column.group else column.title for column in table.columns]
+    keys = sum(column.key for column in table.columns)
+    print_rows(table.title, headings, [[_text(cell) for cell in line] for line in table.lines], table.left, keys)
     for note in table.notes:
-        console.print(Text(printable(note)))
+        Console(highlight=False).print(Text(printable(note)))
+
+
+def print_rows(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Text | str]],
+    left: Sequence[bool] | None = None,
+    keys: int = 1,
+) -> None:
+    """Print a table of cells in words: as wide as it is away from a terminal, folded where a terminal is narrower.
+
+    Args:
+        title: over it.
+        headings: of the columns.
+        rows: the cells.
+        left: of each column whether it stands left; found by what is in it if not told.
+        keys: the first columns, which are said again in each part of a table that is folded.
+    """
+    console = Console(highlight=False)
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
+        console = Console(highlight=False, width=_AWAY)
+    cells = [[Text(printable(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    columns = [[row[place] for row in cells] for place in range(len(headings))]
+    left = left or [not of_numbers(cell.plain for cell in column) for column in columns]
+    heads = [printable(heading) for heading in headings]
+    whole = [max(_widest(head), *map(_width, column), 0) for head, column in zip(heads, columns, strict=True)]
+    if sum(width + _FRAME for width in whole) < console.width:
+        console.print(_drawn(title, heads, columns, left))
+        return
+    narrow = [
+        head if stands else _broken(head, max(map(_width, column), default=0))
+        for head, column, stands in zip(heads, columns, left, strict=True)
+    ]
+    least = [
+        max([_word(head), *(min(_LEAST, _width(cell)) if stands else _width(cell) for cell in column)])
+        for head, column, stands in zip(narrow, columns, left, strict=True)
+    ]
+    for number, part in enumerate(_parts(least, keys, console.width)):
+        chosen = [[each[place] for place in part] for each in (narrow, columns, left)]
+        console.print(_drawn(f"{title} (further columns)" if number else title, *chosen))
 
 
 def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
@@ -46,15 +88,45 @@ def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | Non
         write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=2))
 
 
-def rich_table(table: Table) -> rich.table.Table:
-    """The table as Rich draws it."""
-    drawn = rich.table.Table(title=Text(printable(table.title)), title_justify="left")
-    for column in table.columns:
-        heading = f"{column.group}\n{column.title}" if column.group else column.title
-        drawn.add_column(Text(printable(heading)), justify="left" if column.key else "right", vertical="middle")
-    for line in table.lines:
-        drawn.add_row(*(_text(cell) for cell in line))
+def _drawn(
+    title: str, heads: Sequence[str], columns: Sequence[Sequence[Text]], left: Sequence[bool]
+) -> rich.table.Table:
+    drawn = rich.table.Table(title=Text(printable(title)), title_justify="left")
+    for head, stands in zip(heads, left, strict=True):
+        drawn.add_column(Text(head), justify="left" if stands else "right", vertical="middle", no_wrap=not stands)
+    for row in zip(*columns, strict=True):
+        drawn.add_row(*row)
     return drawn
+
+
+def _parts(least: Sequence[int], keys: int, width: int) -> list[list[int]]:
+    """The places of columns that stand side by side, each part with those that say what a row is about."""
+    first = list(range(min(keys, len(least) - 1)))
+    parts: list[list[int]] = []
+    for place in range(len(first), len(least)):
+        if parts and sum(least[one] + _FRAME for one in [*parts[-1], place]) < width:
+            parts[-1].append(place)
+        else:
+            parts.append([*first, place])
+    return parts
+
+
+def _broken(head: str, width: int) -> str:
+    """A heading over numbers, in lines no wider than they or than its longest word."""
+    width = max(width, _word(head))
+    return "\n".join(part for line in head.splitlines() for part in textwrap.wrap(line, width))
+
+
+def _word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
+
+
+def _widest(text: str) -> int:
+    return max(map(cell_len, text.splitlines()), default=0)
+
+
+def _width(cell: Text) -> int:
+    return _widest(cell.plain)
 
 
 def _text(cell: Shown) -> Text:

@@ -12,6 +12,8 @@ from cases import Case, save_cases
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import FakeServer
 from wardround.cli import app
+from wardround.commands.consult import _context
+from wardround.interactive.consultation_session import open_session
 
 CASE = builtin("surgery-01")
 ORDER = "Please have an ultrasound of the abdomen and a blood test done."
@@ -26,6 +28,10 @@ def consult(lines: list[str], out: Path, *more: str, case: str = "surgery-01", s
 def flat(shown: Result) -> str:
     """What was printed, without the breaks of lines and the frames of tables."""
     return re.sub(r"[\s│┃╭╮╰╯─━┌┐└┘├┤┡┩╇┏┓┳┬┴┼]+", " ", shown.stdout)
+
+
+def flat_error(shown: Result) -> str:
+    return re.sub(r"\s+", " ", shown.stderr)
 
 
 def dialogue(out: Path) -> list[dict[str, Any]]:
@@ -224,5 +230,19 @@ def test_a_directory_of_another_session_or_of_something_else_is_refused(tmp_path
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("hello")
     assert "something else" in consult([], tmp_path / "full").stderr
+    assert [file.name for file in (tmp_path / "full").iterdir()] == ["letter.txt"]
     (tmp_path / "file").write_text("hello")
     assert consult([], tmp_path / "file").exit_code == 2
+
+
+@pytest.mark.parametrize("way", [[], ["--web", "--no-browser"]])
+def test_a_session_that_is_open_elsewhere_is_refused_in_a_sentence_and_nothing_of_it_changes(
+    way: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "session"
+    with open_session(CASE, "doctor", _context([], ["retrieval=false"], "doctor"), out):
+        before = {file.name: file.read_bytes() for file in out.iterdir()}
+        second = consult(["Hello."], out, *way)
+        assert second.exit_code == 2 and "open in another terminal or browser page" in flat_error(second)
+        assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    assert consult([], out).exit_code == 0, "it is free again"

@@ -9,9 +9,10 @@ import pytest
 
 from scoring.metrics.statistics import Estimate
 from tests.support.hostile import FORMULAS, LATEX, TERMINAL, obeyed
+from wardround.report.pages import environment
 from wardround.tables.latex import as_latex, escape
-from wardround.tables.table import Column, Table, measured
-from wardround.tables.terminal import print_table, rich_table
+from wardround.tables.table import Column, Table, as_markdown, measured, of_numbers
+from wardround.tables.terminal import print_rows, print_table
 
 MEAN = Estimate(mean=0.5, se=0.1, ci95=(0.3, 0.64), n=8)
 LOW = Estimate(mean=0.25, n=1)
@@ -68,11 +69,67 @@ def test_no_sign_of_a_name_is_obeyed_by_latex() -> None:
     )
 
 
-def test_a_terminal_shows_the_same_cells_and_obeys_no_control_sign() -> None:
-    drawn = rich_table(TABLE)
-    assert [str(cell) for cell in drawn.columns[2].cells] == ["0.500 [0.300, 0.640]", "0.250**", "-"]
-    evil = Table("t", "t", [Column("run", "Run", key=True)], [{"run": "\x1b[2J[bold]x"}])
-    assert [str(cell) for cell in rich_table(evil).columns[0].cells] == ["[2J[bold]x"]
+def test_a_terminal_shows_the_same_cells_and_obeys_no_control_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(TABLE)
+    shown = capsys.readouterr().out
+    assert all(cell in shown for cell in ("0.500 [0.300, 0.640]", "0.250**", " - "))
+    print_table(Table("t", "t", [Column("run", "Run", key=True)], [{"run": "\x1b[2J[bold]x"}]))
+    assert "│ [2J[bold]x │" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["0.5", "-", ""], True),
+        (["+0.10", "[0.1, 0.2]", "<0.001"], True),
+        (["unscored", "0.320", "12 %"], True),
+        ([], True),
+        (["surgery-01", "openai:gpt-4o"], False),
+        (["2nd opinion", "committee", "-"], True),  # what begins as numbers do is taken for one where it is half of all
+        (["-", "the key has none"], False),
+    ],
+)
+def test_a_column_is_of_numbers_where_most_of_what_it_says_begins_as_numbers_do(
+    cells: list[str], numbers: bool
+) -> None:
+    assert of_numbers(cells) is numbers
+
+
+def test_text_stands_left_and_numbers_right_wherever_a_table_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [Column("run", "Run", key=True), Column("why", "Reason"), Column("cases", "Cases")]
+    rows = [{"run": "a", "why": "no answer in time", "cases": 12}, {"run": "b", "why": "none", "cases": 3}]
+    table = Table("t", "t", columns, rows)
+    print_table(table)
+    assert "│ b   │ none              │     3 │" in capsys.readouterr().out
+    assert r"\begin{tabular}{llr}" in as_latex(table)
+    page = environment().from_string('{% from "tables.html.jinja" import draw %}{{ draw(table) }}').render(table=table)
+    assert '<td class="key">none</td><td>3</td>' in page.replace("\n", "")
+    assert "| --- | --- | ---: |" in as_markdown(["Run", "Reason", "Cases"], [["a", "none", "3"]])
+
+
+def test_a_table_of_13_columns_is_folded_where_a_terminal_is_narrower_and_no_number_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headings = ["metric", *(f"COVERAGE OF {place}" for place in range(12))]
+    rows = [[f"metric number {row}", *(f"-0.{place:02} to {row}" for place in range(12))] for row in range(2)]
+    print_rows("Made up", headings, rows)
+    assert len(capsys.readouterr().out.splitlines()) == 7  # away from a terminal a row is one line
+    monkeypatch.setenv("COLUMNS", "80")
+    print_rows("Made up", headings, rows)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert all(cell in shown for row in rows for cell in row) and "…" not in shown
+    parts = shown.count("metric number 1")
+    assert parts == shown.count("further columns") + 1 > 1
+
+
+def test_a_long_text_is_broken_before_columns_are_parted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_rows("t", ["item", "doctor", "n"], [["a", "Since when have you had this pain? " * 5, "3"]])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80 and shown.count("item") == 1 and " 3 │" in shown
 
 
 @pytest.mark.parametrize(
@@ -85,10 +142,11 @@ def test_a_terminal_shows_the_same_cells_and_obeys_no_control_sign() -> None:
     ],
 )
 def test_an_interval_is_half_its_width_only_where_it_reaches_as_far_to_both_sides(
-    found: Estimate, form: str, shown: str
+    found: Estimate, form: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table("t", "t", [Column("score", "Score", form=form, mean=True)], [measured({"score": found})])
-    assert str(next(iter(rich_table(table).columns[0].cells))) == shown
+    print_table(table)
+    assert f"│ {shown} │" in capsys.readouterr().out
     assert shown.replace("[", "{[}").replace("±", r"$\pm$") in as_latex(table)
 
 

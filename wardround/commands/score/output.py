@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table as Drawn
 from rich.text import Text
 
 from cases import CaseFileError
@@ -25,7 +24,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_whole
 from wardround.tables.table import Table
-from wardround.tables.terminal import print_table
+from wardround.tables.terminal import print_rows, print_table
 
 
 class Mode(StrEnum):
@@ -145,25 +144,19 @@ def refuse_records(problems: Iterable[object]) -> None:
 
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
-    table = Drawn(title=f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases", title_justify="left")
-    table.add_column("metric")
+    title = f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases"
     rows = {name: _cells(found) for name, found in scores.metrics.items()}
     shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
-    for place in shown:
-        table.add_column(("mean", "±", "95 % interval", "se", "n")[place], justify="right")
-    for name, cells in rows.items():
-        table.add_row(Text(printable(name)), *(cells[place] for place in shown))
-    console.print(table if scores.listed else Text(str(table.title)))
+    if scores.listed:
+        headings = ["metric", *(("mean", "±", "95 % interval", "se", "n")[place] for place in shown)]
+        print_rows(title, headings, [[name, *(cells[place] for place in shown)] for name, cells in rows.items()])
+    else:
+        console.print(Text(title))
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))
     for extra in [*_answered(scores), *scores.tables]:
-        table = Drawn(title=Text(printable(extra.title)), title_justify="left")
-        for place, heading in enumerate(extra.header):
-            table.add_column(Text(printable(heading)), justify="right" if place else "left")
-        for row in extra.rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        console.print(table)
+        print_rows(extra.title, extra.header, extra.rows)
     for paper in scores.drawn:
         print_table(paper)
     for note in scores.notes:

@@ -38,6 +38,7 @@ from wardround.commands.score.aie_simulator import (
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import LeaveOut, read_files
 from wardround.config.experiment_file import parse_models
+from wardround.tables.table import as_markdown
 
 Judged = Literal["medpmc", "ai_hospital"]
 
@@ -230,7 +231,7 @@ def _write_page(page: Path, region: str, tables: Sequence[ExtraTable]) -> None:
     """Write tables between the marks of a region of a Markdown page; ends the command if the page lacks them."""
     opening, closing = f"<!-- {region} -->", f"<!-- end of {region} -->"
     marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
-    drawn = "\n\n".join(_markdown(table.header, table.rows) for table in tables)
+    drawn = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
     try:
         text = page.read_text("utf-8")
         if not marked.search(text):
@@ -242,8 +243,3 @@ def _write_page(page: Path, region: str, tables: Sequence[ExtraTable]) -> None:
 
 def _cell(found: Estimate, digits: int) -> str:
     return "" if found.mean is None else f"{found.mean:.{digits}f}"
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
