@@ -59,6 +59,8 @@ class Event(BaseModel):
     content: Any = Field(None, description="What is filed, as JSON; None when kept in a trace file.")
 
 
+RECALLED = "recalled"  # the event that tells which earlier cases stood before a stage, and how near they are
+
 Entry = TypeVar("Entry", Call, Event)
 _LINE: TypeAdapter[Call | Event] = TypeAdapter(Annotated[Call | Event, Field(union_mode="left_to_right")])
 

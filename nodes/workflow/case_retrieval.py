@@ -13,6 +13,7 @@ from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
 from llm import ModelSettings, Role, ask
 from llm.specs import OFFLINE
+from llm.trace import RECALLED, Event, file_event
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.whole_picture import seen_whole
@@ -65,8 +66,27 @@ def recorded_words(case: Case) -> WordsView:
 
 @node
 async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The nearest remembered cases, for one stage."""
-    return {"recalled": await neighbours_for(state, stage, runtime.context)}
+    """The nearest remembered cases, for one stage; which they are and how near is filed."""
+    context = runtime.context
+    found = await neighbours_for(state, stage, context)
+    shown = [
+        {
+            "case": each.case.id,
+            "similarity": round(each.similarity, 4),
+            "verified": each.case.verified,
+            "diagnosis": each.case.diagnosis,
+        }
+        for each in found
+        if not each.aside
+    ]
+    place = f"visit{state.get('backtracks', 0)}/recalled{len(state.get('dialogue', []))}"
+    event = Event(
+        id=f"{context.scope}/{stage.name}/{place}".removeprefix("/"),
+        event=RECALLED,
+        stage=stage.name,
+        content={"symptoms": state["symptoms"], "cases": shown},
+    )
+    return {"recalled": found, "trace": file_event(event, context.trace_file)}
 
 
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:

@@ -216,6 +216,10 @@ def test_who_discusses_decides_or_judges_is_shown_of_another_patient_what_the_st
         assert told == f"1. {NEEDED[stage]}"
         assert "Other patients" in before[-200:]
     assert {call.role for call in calls(result)} == {"general", "summarizing", "feedback"}
+    [event] = result["trace"].events
+    assert event.event == "recalled" and event.stage == stage
+    shown = {"case": REMEMBERED.id, "similarity": 0.9, "verified": True, "diagnosis": REMEMBERED.diagnosis}
+    assert event.content == {"symptoms": start_of(stage)["symptoms"], "cases": [shown]}
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from typing import Any
 from cases import Case
 from cases.pictures import PictureError
 from cases.vocabulary import labels
-from llm.trace import Call, Trace
+from llm.trace import RECALLED, Call, Event, Trace
 from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
 from scoring.mvme.judges import director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
-from wardround.report.course import Passage, Said, passages_of, said_in
+from wardround.report.course import Passage, Said, passages_of, said_in, title_of
 from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
@@ -43,6 +43,8 @@ class CaseSection:
         collaboration: how several doctors came to one report.
         case: what it was about; None if the case file is not there any more.
         pictures: of the case's pictures those that were handed over, small, by file.
+        recalled: the earlier cases that stood before a part of the course: the part, the case, how near its symptoms
+            are (cosine), and its diagnosis.
     """
 
     anchor: str
@@ -56,6 +58,7 @@ class CaseSection:
     collaboration: Collaboration | None
     case: Case | None
     pictures: Mapping[str, str]
+    recalled: Sequence[tuple[str, str, float, str]]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
@@ -75,7 +78,16 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
         case=case,
         pictures=_pictures(case, {file for said in dialogue for file in said.files}),
+        recalled=list(_recalled(trace.events)),
     )
+
+
+def _recalled(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
+    for event in events:
+        if event.event == RECALLED and isinstance(event.content, dict):
+            for one in event.content.get("cases", ()):
+                known = one["case"] if one.get("verified", True) else f"{one['case']} (of this run)"
+                yield title_of(event.stage), known, one["similarity"], "; ".join(one.get("diagnosis", ()))
 
 
 def in_brief(answer: Any) -> str:

@@ -80,7 +80,7 @@ class Passage:
     @property
     def title(self) -> str:
         """The name for people."""
-        return re.sub(r"[._]", " ", self.stage)
+        return title_of(self.stage)
 
     @property
     def seconds(self) -> float:
@@ -91,6 +91,11 @@ class Passage:
     def objections(self) -> int:
         """How many verdicts were against a decision."""
         return sum(step.accepted is False for _, steps in self.rounds_told for step in steps)
+
+
+def title_of(stage: str) -> str:
+    """The name of a part of the course for people."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", re.sub(r"[._]", " ", stage))
 
 
 def passages_of(result: Result, calls: Sequence[Call]) -> list[Passage]:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,7 +100,7 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
 def environment(*rooms: Path) -> "Environment":
     """The templates of our pages, and those of other rooms."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     environment = Environment(
         loader=FileSystemLoader([_ROOM, *rooms]),
@@ -108,7 +109,10 @@ def environment(*rooms: Path) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"in_brief": in_brief, "in_full": partial(json.dumps, ensure_ascii=False, indent=1)}
+    environment.filters |= {
+        "in_brief": in_brief, "in_full": partial(json.dumps, ensure_ascii=False, indent=1),
+        "with_code": lambda note: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(note)))),
+    }  # fmt: skip
     environment.globals |= {
         "judging": JUDGING, "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
     }  # fmt: skip

@@ -68,8 +68,9 @@ def print_rows(
         for head, column, stands in zip(narrow, columns, left, strict=True)
     ]
     for number, part in enumerate(_parts(least, keys, console.width)):
-        chosen = [[each[place] for place in part] for each in (narrow, columns, left)]
-        console.print(_drawn(f"{title} (further columns)" if number else title, *chosen))
+        named = f"{title} (further columns)" if number else title
+        chosen = [narrow[place] for place in part], [columns[place] for place in part], [left[place] for place in part]
+        console.print(_drawn(named, *chosen))
 
 
 def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:

@@ -161,9 +161,10 @@ class Shelf:
         with self._lock:
             found: dict[str, ViewedRun] = {}
             self.not_runs = {}
+            base = Path(os.path.commonpath([root.resolve() for root in self.roots]))
             for root in self.roots:
                 for folder in _folders(root):
-                    name = _name(folder, root, len(self.roots) > 1)
+                    name = folder.resolve().relative_to(base).as_posix().removeprefix(".") or base.name
                     if not is_run(folder):
                         self.not_runs[name] = f"{folder}: is not a run directory: it has no {MANIFEST}"
                         continue
@@ -197,13 +198,6 @@ def _runs_below(folder: Path) -> Iterator[Path]:
         if run or len(here.relative_to(folder).parts) >= _DEPTH - 1:
             inner.clear()
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-
-
-def _name(folder: Path, root: Path, several: bool) -> str:
-    inner = folder.resolve().relative_to(root.resolve()).as_posix()
-    if inner == ".":
-        return str(root) if several else root.resolve().name
-    return f"{root}/{inner}" if several else inner
 
 
 def _in_trace(file: Path, words: Sequence[str]) -> str:

@@ -76,6 +76,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     content = {"action": "Ambiguous Inquiry", "released": ["Woken by pain."]}
     event = Event(id="saps/released_memory/turn2", event="released_memory", stage="saps", content=content)
     file_event(event, str(RunDirectory(path).trace_file(CASE, 0)))
+    content = {"cases": [{"case": "earlier-07", "similarity": 0.8126, "verified": True, "diagnosis": ["Old gout"]}]}
+    event = Event(id="diagnosis/visit0/recalled4", event="recalled", stage="diagnosis", content=content)
+    file_event(event, str(RunDirectory(path).trace_file(CASE, 0)))
     answers = {"report": report(HTML), "dialogue": [{"speaker": "doctor", "text": HTML, "action": HTML}]}
     messages = [{"role": "user", "content": fence(HTML, "the case")}]
     hostile = [call(f"{HTML}/1", model=HTML, messages=messages, answer={HTML: HTML}, error=HTML, stage=HTML)]
@@ -163,6 +166,8 @@ def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer
     assert 'class="step no"' in page and "1 objection" in page and 'class="exhausted"' in page
     assert page.index("Ambiguous Inquiry") < page.index("And at night?") < page.index("At night too.")
     assert page.index("At night too.") < page.index("Woken by pain.")
+    recalled = page[page.index('id="recalled"') : page.index('id="decisions"')]
+    assert all(words in recalled for words in ("earlier-07", "0.813", "Old gout"))
 
 
 def test_a_case_that_is_not_ended_shows_what_is_on_record(viewer: Viewer, folder: Path) -> None:
@@ -243,6 +248,15 @@ def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pyt
     monkeypatch.setattr(viewer.pages, "page", lambda query: {}["nothing"])
     status, page = ask(viewer, "?run=clinical")
     assert status == 500 and "this page cannot be drawn (KeyError" in page
+
+
+def test_runs_of_several_folders_are_named_below_the_folder_that_holds_them_all(folder: Path) -> None:
+    shelf = Shelf([folder / "sweep", folder / "clinical"])
+    shelf.look()
+    assert set(shelf.runs) == {"sweep/one", "sweep/two", "clinical"}
+    alone = Shelf([folder / "clinical"])
+    alone.look()
+    assert set(alone.runs) == {"clinical"}
 
 
 def test_what_cannot_be_viewed_is_refused_in_one_sentence(tmp_path: Path) -> None:
