@@ -94,7 +94,12 @@ class ChatRequest:
     @cached_property
     def digest(self) -> str:
         """A fingerprint of the messages: the seed of the answer."""
-        return hashlib.sha256(json.dumps(self.messages, sort_keys=True).encode()).hexdigest()
+        return digest_of(self.messages)
+
+
+def digest_of(messages: Any) -> str:
+    """The fingerprint of a request's messages."""
+    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
 
 
 Answer = Callable[[ChatRequest], Mapping[str, Any] | str | None]

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from cases import load_cases
 from llm.watching import tell
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import FakeServer, digest_of
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.run_directory import Result, read_result
@@ -24,6 +25,8 @@ SHORT: dict[str, Any] = {
     "feedback": "same_stage",
     "max_turns": 2,
 }
+
+JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # the answer types of the judges of a short run
 
 
 def short(
@@ -79,3 +82,19 @@ def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:
     """The recorded calls of a case."""
     lines = (out / "traces" / f"{case_id}-{epoch}.jsonl").read_text("utf-8").split("\n")[:-1]
     return [json.loads(line) for line in lines]
+
+
+def asked(server: FakeServer) -> Counter[str]:
+    """How often each prompt came to the server, by digest. Not the judges': a scoring cut short is begun anew."""
+    return Counter(request.digest for request in server.requests if request.name not in JUDGES)
+
+
+def answered(out: Path) -> Counter[str]:
+    """How often each prompt stands in the traces with its answer, by digest; what is only half written is left out."""
+    lines = [line for file in (out / "traces").glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
+    return Counter(digest_of(call["messages"]) for call in map(json.loads, lines) if call.get("attempts"))
+
+
+def again(whole: Counter[str], before: Counter[str], after: Counter[str]) -> set[str]:
+    """The prompts that a resumed run asked once more although their answers had been written."""
+    return {digest for digest, times in after.items() if before[digest] + times > whole[digest]}
