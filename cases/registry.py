@@ -1,6 +1,7 @@
 """Names for things that others may add to: importers, patients, strategies, suites, each in a registry of its own."""
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,47 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if alike := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
     return f"known are {', '.join(known)}"
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "a class": inspect.isclass,
+    "a coroutine function": inspect.iscoroutinefunction,
+    "a generator": inspect.isgeneratorfunction,
+    "an asynchronous generator": inspect.isasyncgenfunction,
+}
+
+
+def check_named(kind: str, name: object) -> None:
+    """Refuse a decorator without its parentheses, which would take the function for the name.
+
+    Raises:
+        RegistryError: this is no name.
+    """
+    if not isinstance(name, str):
+        raise RegistryError(f"{kind}: expected a name in the decorator's parentheses, as in ('my_{kind}')")
+
+
+def check_function(kind: str, name: str, function: object, arguments: str, *also: str) -> None:
+    """Refuse what cannot be called as the door calls it.
+
+    Args:
+        kind: what is registered, as errors call it.
+        name: under which name.
+        function: what is registered.
+        arguments: what it is called with, as in ``case, answers``.
+        also: what else than a plain function it may be, in the words of ``_KINDS``.
+
+    Raises:
+        RegistryError: it takes other arguments, or is a class, a coroutine function or a generator.
+    """
+    expected = f"{kind} {name!r}: expected a function, def {name}({arguments})"
+    try:
+        inspect.signature(function).bind(*filter(None, arguments.split(", ")))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise RegistryError(f"{expected}: {error}") from error
+    for what, is_one in _KINDS.items():
+        if what not in also and is_one(function):
+            raise RegistryError(f"{expected}, found {what}")
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):

@@ -1,6 +1,9 @@
-"""What a type finds wrong with data, as whoever said it said it."""
+"""What a type, or somebody else's function, finds wrong, as whoever said it said it."""
 
-from typing import TYPE_CHECKING
+import inspect
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -28,3 +31,18 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
         return " ".join(str(error).split())
     placed = ((".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error)[:most])
     return "; ".join(f"{place}: {message}" if place else message for place, message in placed)
+
+
+def line_in(error: BaseException, theirs: Any) -> str:
+    """Where in somebody else's code an error came from, ``(my_ward.py, line 3)`` after a space; nothing if nowhere.
+
+    Args:
+        error: what was raised.
+        theirs: their function, or the path of their file.
+    """
+    try:
+        file = theirs if isinstance(theirs, Path) else Path(inspect.getsourcefile(theirs) or "")
+    except TypeError:  # an object that is called like a function
+        return ""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return f" ({file.name}, line {lines[-1]})" if lines else ""

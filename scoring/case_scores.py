@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from cases import Case
 from cases.registry import Registry
-from cases.validation import in_a_line
+from cases.validation import in_a_line, line_in
 from llm import AskError, ModelSettings
 from scoring.metrics.statistics import Ends
 
@@ -68,7 +68,7 @@ class Metric:
                 return f"metric failed: it gave {value!r:.80}; expected a finite number or None"
             return float(value)
         except (Exception, SystemExit) as error:  # of a stranger's code
-            return f"metric failed: {type(error).__name__}: {in_a_line(error)}"
+            return f"metric failed: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
 
 
 @dataclass(frozen=True, eq=False)

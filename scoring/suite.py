@@ -1,10 +1,9 @@
 """Suites by name: how the answers of a run are scored; and the door for metrics of one's own."""
 
-import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
-from cases.registry import Registry, RegistryError
+from cases.registry import Registry, RegistryError, check_function, check_named
 from scoring.aie.suite import suite as aie
 from scoring.case_scores import AVERAGE, OWN_AVERAGE, CaseScores, Metric, MetricFunction, Suite
 from scoring.clini_eval.gates import suite as gates
@@ -45,6 +44,7 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
     Raises:
         RegistryError: no such suite, the name is taken, or the suite has no average.
     """
+    check_named("metric", name)
     beside = SUITES[suite]
     taken = {known.casefold() for known in (*beside.published, *_TAKEN)}
     if name.casefold() in taken:
@@ -54,10 +54,7 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
         raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; one is made of {averaged}")
 
     def register(function: Function) -> Function:
-        try:
-            inspect.signature(function).bind(None, None)
-        except (TypeError, ValueError) as error:
-            raise RegistryError(f"metric {name!r}: expected a function of a case and its answers: {error}") from error
+        check_function("metric", name, function, "case, answers", "a coroutine function")
         beside.metrics.add(name, Metric(name, function, average))
         return function
 

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from cases.registry import RegistryError, nearest, registering
-from cases.validation import in_a_line
+from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
 
 GROUP = "wardround.plugins"  # the entry points of installed plug-ins
@@ -209,10 +209,9 @@ def _origin(there: Any) -> Path | None:
 
 def _told(error: BaseException, file: Path) -> str:
     """An error in one sentence, with the line of the plug-in's file that it came from."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     message = in_a_line(error) or "no reason is given"
     kind = "" if isinstance(error, RegistryError | ImportError) else f"{type(error).__name__}: "
-    return f"{kind}{message}{_meant(message)}{f' ({file.name}, line {lines[-1]})' if lines else ''}"
+    return f"{kind}{message}{_meant(message)}{line_in(error, file)}"
 
 
 def _meant(message: str) -> str:

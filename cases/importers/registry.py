@@ -1,7 +1,6 @@
 """Importers by the name of their format: ours, and those of plug-ins."""
 
 import inspect
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from cases.case import Case
 from cases.files import validation_problems
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
-from cases.registry import Registry, RegistryError
-from cases.validation import in_a_line
+from cases.registry import Registry, check_function, check_named
+from cases.validation import in_a_line, line_in
 
 Importer = Callable[[Source], Iterable[Case]]
 Read = Callable[[Path], Iterable[Case]]
@@ -31,12 +30,10 @@ def importer(name: str) -> Callable[[Any], Any]:
     Raises:
         RegistryError: the name is taken, or the function does not take a source alone.
     """
+    check_named("format", name)
 
     def register(read: Any) -> Any:
-        try:
-            inspect.signature(read).bind(object())
-        except (TypeError, ValueError) as error:
-            raise RegistryError(f"format {name!r}: expected a function of the source, read(source): {error}") from error
+        check_function("format", name, read, "source", "a generator")
         IMPORTERS.add(name, read if _takes_an_open_source(read) else _of_the_path(read))
         return read
 
@@ -68,9 +65,9 @@ def _of_the_path(read: Read) -> Importer:
                     yield sound
         except ValidationError as error:
             for problem in validation_problems(source.path, f"case {number + 1}", error):
-                source.error(f"{problem.message}{_place(error, read)}", problem.record, problem.field)
+                source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
         except Exception as error:  # of a stranger's code
-            source.error(f"{type(error).__name__}: {in_a_line(error)}{_place(error, read)}", f"case {number + 1}")
+            source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", f"case {number + 1}")
 
     return import_
 
@@ -95,10 +92,3 @@ def _checked(source: Source, record: str, case: object) -> Case | None:
     for field, fault in picture_faults(case):
         source.error(fault, record, field)
     return case
-
-
-def _place(error: Exception, read: Read) -> str:
-    """Where in the importer's own file it went wrong."""
-    file = inspect.getsourcefile(read)
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""

@@ -7,6 +7,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import RegistryError
+from cases.validation import in_a_line
 from graphs.stage import each_judge_of
 from nodes.context import Context
 from nodes.state.stage import StageInput, StageState
@@ -34,9 +35,10 @@ def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any
     build = STRATEGIES[strategy]
     try:
         builder = build(stage)
+        graph = builder.compile(name=f"{stage.name} by {strategy}")
     except Exception as error:  # of a stranger's code
-        raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {type(error).__name__}: {error}") from error
-    graph = builder.compile(name=f"{stage.name} by {strategy}")
+        told = f"{type(error).__name__}: {in_a_line(error)}"
+        raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {told}") from error
     if builder.output_schema is stage.output:
         return graph
     judged = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)

@@ -5,11 +5,12 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
-from cases.registry import RegistryError, nearest
+from cases.registry import RegistryError, check_function, check_named, nearest
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import DOCTORS
 from nodes.patients.systems import PATIENTS, PatientSystem
 from nodes.settings import DialogueSettings
+from nodes.strategies.registry import check_graph
 
 Build = Callable[[], StateGraph[Any, Any, Any, Any]]
 
@@ -33,6 +34,7 @@ def patient(
     Raises:
         RegistryError: the name is taken, a capability is none, or the function gives no `StateGraph`.
     """
+    check_named("patient", name)
     can = {"examines": examines, "opens": opens, "greets": greets, "tracks": tracks, "told": told}
     for capability, value in can.items():
         if not isinstance(value, bool):
@@ -49,9 +51,8 @@ def patient(
             raise RegistryError(f"patient {name!r}: unknown setting {setting!r}: {wanted}")
 
     def register(build: Build) -> Build:
-        builder = build()
-        if not isinstance(builder, StateGraph):
-            raise RegistryError(f"patient {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        check_function("patient", name, build, "")
+        builder = check_graph("patient", name, build())
         graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
         PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
         return build

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
-from cases.registry import Registry, RegistryError
+from cases.registry import Registry, RegistryError, check_function, check_named
 from nodes.workflow.stages import DIAGNOSIS, Stage
 
 Build = Callable[[Stage], StateGraph[Any, Any, Any, Any]]
@@ -26,6 +26,20 @@ def check_built_for(built: str, asked: str) -> None:
         )
 
 
+def check_graph(kind: str, name: str, builder: object) -> StateGraph[Any, Any, Any, Any]:
+    """What a strategy or a patient is built as, if it is a graph whose nodes can be reached.
+
+    Raises:
+        RegistryError: it is none, or cannot be compiled.
+    """
+    if not isinstance(builder, StateGraph):
+        raise RegistryError(f"{kind} {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+    try:
+        return builder.validate()
+    except ValueError as error:
+        raise RegistryError(f"{kind} {name!r}: {error}") from error
+
+
 def strategy(name: str) -> Callable[[Build], Build]:
     """Register a strategy: a function that takes a stage and builds the graph of its decision.
 
@@ -35,11 +49,11 @@ def strategy(name: str) -> Callable[[Build], Build]:
     Raises:
         RegistryError: the name is taken, or the function gives no `StateGraph`.
     """
+    check_named("strategy", name)
 
     def register(build: Build) -> Build:
-        builder = build(DIAGNOSIS)
-        if not isinstance(builder, StateGraph):
-            raise RegistryError(f"strategy {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        check_function("strategy", name, build, "stage")
+        check_graph("strategy", name, build(DIAGNOSIS))
         return STRATEGIES.add(name, build)
 
     return register

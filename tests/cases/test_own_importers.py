@@ -1,7 +1,7 @@
 """Importers of other people: their faults are named like those of a file, and never end in a traceback."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +103,27 @@ def test_an_id_that_stands_twice_and_a_picture_that_is_not_there_are_named(tmp_p
     ]
 
 
-@pytest.mark.parametrize("read", [lambda: [], lambda source, more: [], 3], ids=["none", "two", "no function"])
+async def awaited(source: Path) -> list[Case]:
+    return []
+
+
+async def yielded(source: Path) -> AsyncIterator[Case]:
+    yield case(1)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda: [], lambda source, more: [], 3, awaited, yielded, Path],
+    ids=["none", "two", "no function", "async", "async generator", "class"],
+)
 def test_a_function_of_another_signature_is_refused_when_it_is_registered(read: Any) -> None:
-    with pytest.raises(RegistryError, match=r"format 'ward': expected a function of the source, read\(source\)"):
+    with pytest.raises(RegistryError, match=r"format 'ward': expected a function, def ward\(source\)"):
         importer("ward")(read)
+
+
+def test_a_decorator_without_its_parentheses_is_refused() -> None:
+    with pytest.raises(RegistryError, match=r"format: expected a name in the decorator's parentheses"):
+        importer(lambda source: [])  # type: ignore[arg-type]
 
 
 def test_a_name_of_ours_is_taken() -> None:

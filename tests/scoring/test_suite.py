@@ -68,7 +68,8 @@ def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
         raise KeyError("urgency")
 
     found = score()
-    assert found.unscored["broken"] == "metric failed: KeyError: 'urgency'"
+    line = broken.__code__.co_firstlineno + 2
+    assert found.unscored["broken"] == f"metric failed: KeyError: 'urgency' (test_suite.py, line {line})"
     assert {name: value for name, value in found.values.items() if name != "broken"} == before.values
 
 
@@ -88,9 +89,16 @@ def test_a_metric_that_cannot_be_a_column_is_refused_when_it_is_registered(name:
         metric(name, suite=suite)(lambda case, answers: 1.0)
 
 
-def test_a_metric_that_does_not_take_a_case_and_its_answers_is_refused_when_it_is_registered() -> None:
-    with pytest.raises(RegistryError, match="metric 'mine': expected a function of a case and its answers"):
-        metric("mine", suite="medchain")(lambda case: 1.0)  # type: ignore[arg-type, misc]
+def yielding(case: Case, answers: Any) -> Iterator[float]:
+    yield 1.0
+
+
+@pytest.mark.parametrize(
+    "function", [lambda case: 1.0, yielding, CaseScores], ids=["one argument", "generator", "class"]
+)
+def test_a_metric_that_no_case_and_answers_can_be_put_to_is_refused_when_it_is_registered(function: Any) -> None:
+    with pytest.raises(RegistryError, match=r"metric 'mine': expected a function, def mine\(case, answers\)"):
+        metric("mine", suite="medchain")(function)
 
 
 def test_a_name_is_registered_once() -> None:

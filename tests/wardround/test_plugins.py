@@ -111,7 +111,7 @@ FAULTS = {
         "import wardround as wr\nwr.patient('x', exmines=True)\n",
         r"argument 'exmines': did you mean 'examines'\? \(stranger.py, line 2\)",
     ),
-    "signature": (IMPORTER.format(name="ward").replace("(source)", "()"), r"expected a function of the source"),
+    "signature": (IMPORTER.format(name="ward").replace("(source)", "()"), r"expected a function, def ward"),
 }
 
 

@@ -101,7 +101,7 @@ def test_a_decision_of_another_type_is_refused_before_anybody_judges_it() -> Non
 @pytest.mark.usefixtures("own")
 def test_a_strategy_that_cannot_be_built_for_a_stage_is_refused_by_name_and_stage() -> None:
     def of_one_stage(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
-        return {"diagnosis": StateGraph(StageState)}[stage.name]
+        return {"diagnosis": always_a_cold(stage)}[stage.name]
 
     strategy("of_one_stage")(of_one_stage)
     with pytest.raises(RegistryError, match=r"strategy 'of_one_stage', stage referral\.level1: KeyError"):
@@ -132,6 +132,8 @@ def test_what_builds_no_graph_is_refused_at_once() -> None:
         strategy("x")(lambda stage: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(RegistryError, match="patient 'x': its function gives NoneType, not a StateGraph"):
         patient("x", examines=False)(lambda: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(RegistryError, match="strategy 'x': Graph must have an entrypoint"):
+        strategy("x")(lambda stage: StateGraph(StageState).add_node("say", lambda state: {}))
     with pytest.raises(ValueError, match=r"unknown strategy 'medagent': did you mean 'medagents'\?"):
         run(strategy="medagent")
 
