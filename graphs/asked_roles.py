@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
@@ -43,7 +43,7 @@ def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context)
 
 
 def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
-    """The roles that a node's function names, or a function of its module that it calls."""
+    """The roles that a node's function names, or a function beside it that it calls."""
     if node.name == "recruit_group" and context.specialties != "recruited":
         return
     about = node._bound.get("stage") or node._bound.get("subject")
@@ -62,13 +62,23 @@ def _roles_named(function: FunctionType) -> tuple[Role[Any], ...]:
 def _named_in(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
     seen.add(function)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name in [*_names(function.__code__), *cells]:
-        value = cells[name].cell_contents if name in cells else function.__globals__.get(name)
+    names = [*_names(function.__code__)]
+    known = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells.items()}}
+    for module in [known[name] for name in names if isinstance(known.get(name), ModuleType)]:
+        if _beside(function, module.__name__):  # what is asked as roles.doctor
+            known = {**vars(module), **known}
+    for value in [known.get(name) for name in [*names, *cells]]:
         for role in value.values() if isinstance(value, dict) else [value]:
             if isinstance(role, Role):
                 yield role
-        if isinstance(value, FunctionType) and value.__module__ == function.__module__ and value not in seen:
+        if isinstance(value, FunctionType) and _beside(function, value.__module__) and value not in seen:
             yield from _named_in(value, seen)
+
+
+def _beside(function: FunctionType, module: str) -> bool:
+    """Whether a module is the function's own; of somebody else's package, any of it."""
+    package = function.__module__.partition(".")[0]
+    return module == function.__module__ or (package != "nodes" and module.partition(".")[0] == package)
 
 
 def _names(code: CodeType) -> Iterator[str]:

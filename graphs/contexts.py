@@ -56,8 +56,9 @@ class _OwnContext(GraphContext):
         known = {key for key in cls.asks(self.whole) if not key.startswith(f"{JUDGING}.")}
         for key in self.models:
             if key != "default" and key not in known and key not in cls._judges():
+                like = known if "." in key else {name for name in known if "." not in name}
                 raise ValueError(
-                    f"models.{key} is never asked in the graph {cls.graph!r} with these settings: {nearest(key, known)}"
+                    f"models.{key} is never asked in the graph {cls.graph!r} with these settings: {nearest(key, like)}"
                 )
         return self
 

@@ -49,7 +49,8 @@ def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Tabl
     """Of each simulator's tracked actions: shares of a label's questions, a row a label and a column an action."""
     tables = []
     for name, tests in played.items():
-        if matrix := confusion(tests):
+        # A label that is no action has no row.
+        if (matrix := confusion(tests)).keys() & ACTIONS.keys():
             codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
             rows = [
                 {"label": code, **{other: matrix[code][other] / matrix[code].total() for other in codes}}
