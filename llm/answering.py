@@ -12,7 +12,7 @@ from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
-from llm.loops import EchoError, LoopError, echoes, undescribed, without_loops
+from llm.loops import EchoError, LoopError, echoes, says_directions, undescribed, without_fences, without_loops
 from llm.prices import cost_of, price_of
 from llm.question import Question, what_is_wrong
 from llm.retries import Patience
@@ -155,7 +155,10 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if echoes(text, question.schema):
         raise EchoError("it repeats what the form says of a field instead of filling it in")
-    answer = question.read(text, strictly)
+    answer = question.read(without_fences(text), strictly)
+    said = getattr(answer, "text", "")
+    if strictly and question.repair and question.directions and says_directions(said, question.directions):
+        raise EchoError("it says what it was told to do instead of doing it")
     taken.shortened = looped
     return answer
 

@@ -1,8 +1,8 @@
-"""Replies that say nothing: a small model that goes round in circles, or says the form's own words back."""
+"""Replies that say nothing: a small model that goes round in circles, or says back the words of form and prompt."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 from cases.text.sentences import pieces
@@ -11,6 +11,13 @@ from llm.replies import find_json
 LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # the same six times and more, whatever it is
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
+# What our prompts set material and schemas apart with, whole or begun.
+_FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
+_MATERIAL = re.compile(
+    r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL
+)  # and what is to be said word for word
+_SENTENCE = 6  # words, or twice as many Chinese characters, of which a sentence has to have
+_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
 
 
@@ -19,17 +26,38 @@ class LoopError(ValueError):
 
 
 class EchoError(ValueError):
-    """A reply that repeats what the form says of its fields instead of filling them in."""
+    """A reply that repeats what the form or the prompt says instead of answering."""
 
 
 def without_loops(reply: str) -> str:
     """A reply up to where it goes on to say only what it has said; each text for itself, if it is a JSON object."""
-    try:
-        found = find_json(reply)
-    except ValueError:
-        return _cut(reply)
-    shorter = _each_text(found)
-    return reply if shorter == found else json.dumps(shorter, ensure_ascii=False)
+    return _changed(reply, _cut)
+
+
+def without_fences(reply: str) -> str:
+    """A reply without the fences of our prompts in any of its texts; a form that breaks off stays as it is."""
+    return _changed(reply, lambda text: _FENCES.sub("", text).strip() if _is_fenced(text) else text)
+
+
+def directions_in(prompt: str) -> set[str]:
+    """The sentences of a prompt that tell what is to be done: all but its material and what it quotes."""
+    return set(_sentences(_MATERIAL.sub("\n", prompt)))
+
+
+def says_directions(text: str, directions: Set[str]) -> bool:
+    """Whether somebody who is to speak says a sentence of what they were told to do."""
+    return not directions.isdisjoint(_sentences(text))
+
+
+def _is_fenced(text: str) -> bool:
+    return "{" not in text and bool(_FENCES.search(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for piece in pieces(text):
+        words = _WORD.findall(piece.casefold())
+        if sum(0.5 if "\u4e00" <= word <= "\u9fff" else 1 for word in words) >= _SENTENCE:
+            yield " ".join(words)
 
 
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
@@ -68,12 +96,22 @@ def _cut(text: str) -> str:
     return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
 
 
-def _each_text(value: Any) -> Any:
+def _changed(reply: str, change: Callable[[str], str]) -> str:
+    """A reply with each text of its object changed, or all of it if it has none."""
+    try:
+        found = find_json(reply)
+    except ValueError:
+        return change(reply)
+    changed = _each_text(found, change)
+    return reply if changed == found else json.dumps(changed, ensure_ascii=False)
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _cut(value)
+        return change(value)
     if isinstance(value, dict):
-        return {key: _each_text(part) for key, part in value.items()}
-    return [_each_text(part) for part in value] if isinstance(value, list) else value
+        return {key: _each_text(part, change) for key, part in value.items()}
+    return [_each_text(part, change) for part in value] if isinstance(value, list) else value
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 _MOST_ITEMS = (8, 5, 3, 2, 1)  # of a list, the most that leaves every text its least
 _LEAST_TEXT = 60  # characters
 _SHARE = 0.7  # of the characters that were cut off: the rest is room for line ends and indents
-_LONGEST_TERM = 20  # characters of a term of a closed list, or a number, about
+_LONGEST_NUMBER = 20  # characters, about
 _STEPS = 100  # numbers of a scale that are listed at most
 _HALVES = 20  # a scale up to here goes by halves, a longer one by ones
 
@@ -52,8 +52,7 @@ def _bound(node: Any, lengths: Mapping[str, int]) -> Any:
 
 
 def _most(array: Mapping[str, Any], items: int) -> int:
-    """How many items a list may have: terms of a closed list are short."""
-    items = max(_MOST_ITEMS) if "enum" in array.get("items", ()) else items
+    """How many items a list may have."""
     return int(min(max(items, array.get("minItems", 0)), array.get("maxItems", math.inf)))
 
 
@@ -81,4 +80,6 @@ def _size(node: Mapping[str, Any], schema: Mapping[str, Any], items: int) -> tup
         texts, rest = _size(node.get("items", {}), schema, items)
         most = _most(node, items)
         return most * texts, most * (rest + 2)
-    return (1, 2) if node.get("type") == "string" and "enum" not in node else (0, _LONGEST_TERM)
+    if terms := node.get("enum"):
+        return 0, max(len(str(term)) for term in terms) + 2
+    return (1, 2) if node.get("type") == "string" else (0, _LONGEST_NUMBER)

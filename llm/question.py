@@ -16,7 +16,7 @@ from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.validation import in_a_line
 from cases.vocabulary import Language
-from llm.loops import undescribed
+from llm.loops import directions_in, undescribed
 from llm.narrowing import narrowed
 from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
@@ -42,6 +42,7 @@ class Question(Generic[Answer]):
             then reads what its answer should have been.
         wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
         whole: whether the answer is never bound to a length.
+        directions: sentences of the prompt that somebody who only speaks is not to say.
     """
 
     kind: type[Answer]
@@ -55,6 +56,7 @@ class Question(Generic[Answer]):
     told: bool = False
     wider: dict[str, Any] | None = None
     whole: bool = False
+    directions: frozenset[str] = frozenset()
 
     @cached_property
     def instruction(self) -> str:
@@ -100,6 +102,7 @@ async def typed_question(
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         whole=role.whole,
+        directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
@@ -122,7 +125,16 @@ def spoken_question(
 def _given(role: Role[Any], text: str) -> Any:
     """The object in a reply; or its words, where the role only speaks and no form was even begun."""
     words = answer_in(text)
-    return words if role.speech is not None and words and "{" not in words else find_json(text)
+    return words if role.speech is not None and words and "{" not in words else _without_blanks(find_json(text))
+
+
+def _without_blanks(value: Any) -> Any:
+    """A form without the blank entries of its lists, which say nothing."""
+    if isinstance(value, dict):
+        return {key: _without_blanks(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_blanks(part) for part in value if not (isinstance(part, str) and not part.strip())]
+    return value
 
 
 def what_is_wrong(error: ValueError) -> str:

@@ -1,5 +1,6 @@
 """A role: who is asked, in which words, for what type of answer, and the rule that answers without a model."""
 
+import re
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, fields
@@ -96,6 +97,8 @@ class Role(Generic[Answer]):
             answer = self.speech.answer(view, given.strip())
         else:
             answer = self.answer.model_validate(given, context={"closed": closed})
+        if self.speech and not re.search(r"\w", getattr(answer, "text", "some")):
+            raise ValueError("text: it holds no words; it is what somebody says")
         if closed and self.speech and self.speech.heard and _said_back(answer, self.speech.heard(view)):
             raise ValueError("text: it only says back what was just said to it; it is to be answered")
         return self.checked(view, answer)

@@ -345,6 +345,11 @@ class RecallSettings(Settings):
 
     retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).", json_schema_extra=_STAGES)
     neighbours: int = Field(3, ge=1, le=10, description="How many similar cases.", json_schema_extra=_STAGES)
+    recall_language: Literal["any", "case"] = Field(
+        "any",
+        description="Recall cases in any language, or in the case's own alone, fewer if there are no more.",
+        json_schema_extra=_STAGES,
+    )
     memory: str = Field(
         "builtin",
         description="`builtin`, the directory of a built memory, or a Chroma server's URL.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cases.vocabulary import DEPARTMENTS
+from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.embedding import embed, unit_rows
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
@@ -142,6 +142,7 @@ class Memory:
         *,
         exclude: Collection[str] = (),
         kin: Kin | None = None,
+        language: Language | None = None,
         before: int | None = None,
         k: int = 3,
     ) -> list[Neighbour]:
@@ -152,6 +153,7 @@ class Memory:
             department: the first-level department to search; None searches all.
             exclude: ids never to be returned: a case must not retrieve itself.
             kin: of the case that asks: nor its variants and near duplicates.
+            language: only cases in this language; None takes every one.
             before: only pseudo-cases whose order is less (0: none at all); None takes every one of this run.
             k: how many; fewer are returned if there are no more.
 
@@ -162,7 +164,9 @@ class Memory:
         if not symptoms.strip():
             return []
         vector = embed([symptoms], self.embedding)[0]
-        return self.recall_by_vector(vector, department, exclude=exclude, kin=kin, before=before, k=k)
+        return self.recall_by_vector(
+            vector, department, exclude=exclude, kin=kin, language=language, before=before, k=k
+        )
 
     def recall_by_vector(
         self,
@@ -171,6 +175,7 @@ class Memory:
         *,
         exclude: Collection[str] = (),
         kin: Kin | None = None,
+        language: Language | None = None,
         before: int | None = None,
         k: int = 3,
     ) -> list[Neighbour]:
@@ -178,11 +183,11 @@ class Memory:
         query = unit_rows(vector).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            found = self._verified(query, departments, exclude, kin, k)
+            found = self._verified(query, departments, exclude, kin, language, k)
             if len(found) < k and before != 0:
                 pseudo = [self._shelves.pseudo(query, name, self.run, before) for name in departments]
                 hidden = {*exclude, *(neighbour.case.id for neighbour in found)}
-                found += _best(pseudo, hidden, kin, k - len(found))
+                found += _best(pseudo, hidden, kin, language, k - len(found))
         return found
 
     def _verified(
@@ -191,13 +196,14 @@ class Memory:
         departments: Sequence[str | None],
         exclude: Collection[str],
         kin: Kin | None,
+        language: Language | None,
         k: int,
     ) -> list[Neighbour]:
         """The nearest verified cases; more are fetched until none that is nearer can have been left on its shelf."""
         wanted = k + len(exclude)
         while True:
             shelves = [self._shelves.nearest_verified(query, name, wanted) for name in departments]
-            found = _best(shelves, set(exclude), kin, k)
+            found = _best(shelves, set(exclude), kin, language, k)
             farthest = found[-1].similarity if len(found) == k and found else -2.0
             if not any(len(shelf) > wanted and min(shelf)[0] > farthest for shelf in shelves):
                 return found
@@ -266,8 +272,10 @@ class Memory:
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
 
 
-def _best(shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None, k: int) -> list[Neighbour]:
-    """The k most similar candidates, ties by id, without those ``hidden`` and ``kin``."""
+def _best(
+    shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None, language: Language | None, k: int
+) -> list[Neighbour]:
+    """The k most similar candidates in the language, ties by id, without those ``hidden`` and ``kin``."""
     neighbours: list[Neighbour] = []
     for candidate in sorted(chain.from_iterable(shelves), key=lambda found: (-found.similarity, found.case_id)):
         if len(neighbours) == k:
@@ -275,7 +283,7 @@ def _best(shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None,
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
             case = _read(candidate.told)
-            if kin is None or not kin.includes(case):
+            if language in (None, case.language) and (kin is None or not kin.includes(case)):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
 

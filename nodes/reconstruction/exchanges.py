@@ -1,8 +1,9 @@
 """What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
 
 from cases.strict import Strict
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
@@ -20,6 +21,8 @@ SectionName = Literal[
     "confirmatory_tests",
 ]
 
+_SENTENCE = 40  # characters
+
 
 def _few_questions(text: str) -> str:
     if (count := questions_in(text)) > MOST_QUESTIONS:
@@ -27,7 +30,13 @@ def _few_questions(text: str) -> str:
     return text
 
 
-Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+def _in_words(text: str) -> str:
+    if not re.search(r"\w", text):
+        raise ValueError("it holds no words; it is what somebody says")
+    return text
+
+
+Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_in_words)]
 PhysicianUtterance = Annotated[Utterance, AfterValidator(_few_questions)]
 
 
@@ -36,6 +45,13 @@ class FreeExchange(Strict):
 
     physician: Utterance
     patient: Utterance
+
+    @model_validator(mode="after")
+    def _answers(self, info: ValidationInfo) -> Self:
+        said = self.patient.casefold()
+        if (info.context or {}).get("closed") and len(said) >= _SENTENCE and said == self.physician.casefold():
+            raise ValueError("the patient only says back the physician's words; they are to be answered")
+        return self
 
 
 class Exchange(FreeExchange):

@@ -102,6 +102,7 @@ async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> 
         findings["symptoms"],
         exclude=(findings["case_id"],),
         kin=findings.get("kin"),
+        language=chart.presentation.language if context.recall_language == "case" else None,
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
     )
     here = department if department in DEPARTMENTS.names else None  # one that there is not keeps no memory

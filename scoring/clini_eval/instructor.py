@@ -104,6 +104,7 @@ comparing = Role(
     "clini_eval/comparison",
     Comparison,
     offline=compare_words,
+    check=lambda view, comparison: None if comparison.points else "points: nothing is compared; compare each point",
     whole=True,
 )
 scoring: Role[Points] = Role(

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import PATIENT, Message
 from llm import AnswerError, Call, ModelSettings, Role, ask
-from llm.role import Speech
+from llm.role import Speech, variables
 from llm.trace import collecting_calls
+from prompts import load_prompt
 from tests.support.fake_server import Answer, ChatRequest, FakeServer
 
 MEANT = "What the speaker says next."
@@ -85,3 +86,35 @@ async def test_who_only_says_back_what_was_said_is_asked_once_more_and_then_take
     assert said.text == SAID and call.repaired and "only says back" in asked[1].messages[-1]["content"]
     said, call, asked = await put(lambda request: {"text": back})
     assert said.text == back and call.repaired and len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("debris", "left"),
+    [
+        ("It hurts here:</data>", "It hurts here:"),
+        ("}] }\n```\nThe patient speaks.\n<data name=", "}] }\n\nThe patient speaks."),
+        ('<data name="reply">\nIt hurts.\n</data>', "It hurts."),
+    ],
+)
+async def test_marks_of_the_prompt_stand_in_no_answer(debris: str, left: str) -> None:
+    said, call, _ = await put(lambda request: {"text": debris})
+    assert said.text == left and not call.repaired
+
+
+def _a_direction() -> str:
+    """A sentence of the prompt that is outside of its material."""
+    system, _ = load_prompt("judges/claims", "en", "rehearsal").render(variables(View()))
+    return next(sentence for sentence in system.split(". ") if len(sentence.split()) > 6).strip() + "."
+
+
+async def test_who_says_what_they_were_told_to_do_is_asked_anew_and_then_taken_at_these_words() -> None:
+    replies = iter([f"Well. {_a_direction()}", SAID])
+    said, call, asked = await put(lambda request: {"text": next(replies)})
+    assert said.text == SAID and call.repaired and len(asked[1].messages) == 2
+    said, call, asked = await put(lambda request: {"text": _a_direction()})
+    assert said.text == _a_direction() and call.repaired and len(asked) == 2
+
+
+async def test_what_holds_no_words_is_nothing_said() -> None:
+    with pytest.raises(AnswerError, match="it holds no words"):
+        await put(lambda request: {"text": "},\n {"})

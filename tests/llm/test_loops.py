@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm.loops import echoes, undescribed, without_loops
+from llm.loops import directions_in, echoes, says_directions, undescribed, without_fences, without_loops
 
 PAIN = "The patient has had a constant severe pain under her right ribs with vomiting and fever for 30 hours."
 EXAMPLE = "This is not an example of a medical term but rather a description of the symptoms."
@@ -75,3 +75,23 @@ def test_a_schema_without_descriptions_keeps_a_field_of_that_name() -> None:
         "type": "object",
         "properties": {"text": {"type": "string"}, "description": {"type": "string"}},
     }
+
+
+def test_a_direction_is_a_whole_sentence_outside_of_material_and_quotes() -> None:
+    told = 'You play the patient of this case today. Say "I am afraid that I do not know that." where you do not know.'
+    directions = directions_in(f'{told}\n<data name="record">\nThe pain began two hours after dinner.\n</data>')
+    assert says_directions("Hello. You play the patient of this case today!", directions)
+    for said in ("I am afraid that I do not know that.", "The pain began two hours after dinner.", "You play."):
+        assert not says_directions(said, directions)
+    assert says_directions("请你作为患者回答医生提出的问题。", directions_in("请你作为患者回答医生提出的问题。"))
+    assert not says_directions("您好,医生。", directions_in("您好,医生。"))
+
+
+def test_a_form_that_breaks_off_keeps_its_code_fence_and_what_has_none_is_left() -> None:
+    for reply in (
+        '```json\n{"text": "It hu',
+        "It hurts. ",
+        '{"text": "It hurts. "}',
+        '```json\n{"text": "It hurts."}\n```',
+    ):
+        assert without_fences(reply) == reply

@@ -172,3 +172,12 @@ def test_bounds_of_the_answer_type_itself_are_never_loosened() -> None:
     found = narrowed({"type": "object", "properties": {"a": array}}, 10_000)["properties"]["a"]
     assert found == array
     assert narrowed({"type": "array", "minItems": 4, "items": {"type": "string"}}, 10)["maxItems"] == 4
+
+
+def test_a_closed_list_has_as_many_items_as_its_longest_term_leaves_room_for() -> None:
+    term = "Head, Eyes, Ears, Nose and Throat Examination"
+    closed = {"type": "array", "items": {"type": "string", "enum": ["Skin Examination", term]}}
+    schema = {"type": "object", "properties": {"reasoning": {"type": "string"}, "items": closed}}
+    bound = narrowed(schema, 380)["properties"]
+    longest = {"reasoning": "x" * bound["reasoning"]["maxLength"], "items": [term] * bound["items"]["maxItems"]}
+    assert len(longest["items"]) > 1 and len(json.dumps(longest, indent=1)) < 380

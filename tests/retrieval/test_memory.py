@@ -36,6 +36,16 @@ def test_without_a_department_all_of_them_are_searched_and_merged(memory: Memory
     assert ids(memory.recall("pain", "外科", k=3)) == [str(DEPARTMENTS.names.index("Surgery"))]
 
 
+def test_of_the_language_that_is_wanted_as_many_are_found_as_there_are(memory: Memory) -> None:
+    memory.add(
+        verified(f"{number}", symptoms="pain", language="zh" if number % 4 == 0 else "en") for number in range(9)
+    )
+    memory.add([pseudo("pseudo", 0, symptoms="pain")])
+    assert ids(memory.recall("pain", "Surgery", k=3, language="zh")) == ["0", "4", "8"]
+    assert ids(memory.recall("pain", "Surgery", k=9, language="en")) == ["1", "2", "3", "5", "6", "7", "pseudo"]
+    assert memory.recall("pain", None, k=3, language="fr") == []
+
+
 def test_an_empty_memory_and_blank_symptoms_find_nothing(memory: Memory) -> None:
     assert memory.recall("pain", "Surgery") == []
     assert memory.recall("pain", None) == []

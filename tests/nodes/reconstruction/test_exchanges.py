@@ -1,0 +1,20 @@
+import pytest
+from pydantic import ValidationError
+
+from nodes.reconstruction.exchanges import SectionDialogue
+
+ASKED = "Since when have you had the pain under your ribs?"
+
+
+@pytest.mark.parametrize(
+    ("patient", "wrong"), [("},\n {", "it holds no words"), (ASKED.upper(), "only says back the physician's words")]
+)
+def test_what_a_small_model_writes_for_a_patient_who_says_nothing_is_no_exchange(patient: str, wrong: str) -> None:
+    written = {"exchanges": [{"physician": ASKED, "patient": patient}]}
+    with pytest.raises(ValidationError, match=wrong):
+        SectionDialogue.model_validate(written, context={"closed": True})
+
+
+def test_a_few_words_may_be_said_back() -> None:
+    written = {"exchanges": [{"physician": "Goodbye.", "patient": "Goodbye."}]}
+    assert SectionDialogue.model_validate(written, context={"closed": True})

@@ -1,0 +1,28 @@
+from typing import Any
+
+import pytest
+
+from cases import load_cases
+from graphs import one_step
+
+GRAPH: Any = one_step
+
+
+@pytest.mark.parametrize(("wanted", "asked"), [("any", {None}), ("case", {"zh"})])
+def test_the_setting_says_of_which_language_cases_are_recalled(
+    wanted: str, asked: set[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    languages: set[str | None] = set()
+
+    class Empty:
+        def recall(self, *_: Any, language: str | None, **__: Any) -> list[Any]:
+            languages.add(language)
+            return []
+
+    async def memory_of(context: Any) -> Any:
+        return Empty()
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", memory_of)
+    case = next(case for case in load_cases() if case.language == "zh" and case.split == "test")
+    GRAPH.invoke({"case": case}, context={"recall_language": wanted, "language": "en"})
+    assert languages == asked
