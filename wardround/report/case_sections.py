@@ -43,7 +43,7 @@ class CaseSection:
         collaboration: how several doctors came to one report.
         case: what it was about; None if the case file is not there any more.
         pictures: of the case's pictures those that were handed over, small, by file.
-        recalled: the earlier cases that stood before a part of the course: the part, the case, how near its symptoms
+        recalled: the earlier cases that stood before parts of the course: the parts, the case, how near its symptoms
             are (cosine), and its diagnosis.
     """
 
@@ -83,11 +83,22 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
 
 
 def _recalled(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
+    """A row for each case; parts before which the same cases stood are named together, in the first of the rows."""
+    found: dict[tuple[tuple[str, float, str], ...], list[str]] = {}
     for event in events:
         if event.event == RECALLED and isinstance(event.content, dict):
-            for one in event.content.get("cases", ()):
-                known = one["case"] if one.get("verified", True) else f"{one['case']} (of this run)"
-                yield title_of(event.stage), known, one["similarity"], "; ".join(one.get("diagnosis", ()))
+            rows = tuple(
+                (
+                    one["case"] if one.get("verified", True) else f"{one['case']} (of this run)",
+                    one["similarity"],
+                    "; ".join(one.get("diagnosis", ())),
+                )
+                for one in event.content.get("cases", ())
+            )
+            found.setdefault(rows, []).append(title_of(event.stage))
+    for rows, stages in found.items():
+        for number, row in enumerate(rows):
+            yield "" if number else ", ".join(dict.fromkeys(stages)), *row
 
 
 def in_brief(answer: Any) -> str:

@@ -1,0 +1,152 @@
+"""Our pages in Chromium: readable to everybody, by keyboard, on a phone, in the dark; and the pictures of the docs."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from llm import Event
+from llm.trace import file_event
+from tests.docs.pictures import FOLDER, PICTURES, served, take
+from tests.support.browser import PHONE_IN_THE_DARK, WIDE, browser_of_this_machine, page_in
+from tests.support.hostile import HTML
+from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from tests.test_architecture import ROOT
+from tests.wardround.view.conftest import report, staged
+from wardround.report.pages import write_report
+from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import RunDirectory
+from wardround.view.server import Viewer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+CASE = ENGLISH[0]
+PAGES = (
+    "?run=clinical", f"?run=clinical&case={CASE}", "?run=clinical&part=calls",
+    "?run=sweep/one&with=sweep/two", f"?run=sweep/one&with=sweep/two&case={CASE}", f"?run=hostile&case={quote(HTML)}",
+)  # fmt: skip
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+LOOKS = [(WIDE, WCAG), (PHONE_IN_THE_DARK, ["color-contrast", "scrollable-region-focusable"])]  # what the look changes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with browser_of_this_machine() as browser:
+        yield browser
+
+
+def recorded(root: Path) -> Path:
+    """What stands for the runs of the docs' pictures."""
+    case = "emergency-medicine-02"
+    more = {"data": {"case_ids": [case]}}
+    for name, diagnosis in (("group", "Concussion"), ("one-doctor", "Poisoning")):
+        result = staged(case, 0.0, answers={"diagnosis": [diagnosis]})
+        path = write_run(root / name, [result], {(case, 0): [call()]}, graph="clinical_workflow", **more)
+        content = {"cases": [{"case": "earlier", "similarity": 0.5, "diagnosis": []}]}
+        event = Event(id="diagnosis/recalled", event="recalled", stage="diagnosis", content=content)
+        file_event(event, str(RunDirectory(path).trace_file(case, 0)))
+    answers = {"report": report("Concussion"), "dialogue": [{"speaker": "doctor", "text": "When?"}]}
+    write_run(root / "saps", [graded(case, answers=answers)], {(case, 0): [call()]}, **more)
+    return root
+
+
+def violations(page: "Page", rules: list[str] = WCAG) -> list[tuple[str, str]]:
+    """What axe-core objects to, with the first place of each; everything folded is opened before."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found = Axe().run(page, options={"runOnly": rules}).response["violations"]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
+
+
+def tab_to(page: "Page", reached: str) -> None:
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        if page.evaluate(reached):
+            return
+    pytest.fail(f"the tabulator does not reach {reached}")
+
+
+@pytest.mark.parametrize(("look", "rules"), LOOKS, ids=["wide", "phone in the dark"])
+def test_no_page_violates_axe_overflows_runs_what_models_said_or_asks_elsewhere(
+    look: Any, rules: list[str], browser: "Browser", viewer: Viewer, folder: Path
+) -> None:
+    (run,) = find_runs([folder / "clinical"])
+    written = write_report(run, 20).as_uri()
+    with page_in(browser, look, bypass_csp=True) as page:  # axe-core is a script that our pages do not know
+        asked: list[str] = []
+        obeyed: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: (obeyed.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: obeyed.append(str(error)))
+        for address in (*(viewer.address + query for query in PAGES), written):
+            page.goto(address)
+            assert violations(page, rules) == [], address
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
+        assert obeyed == []
+        assert {url for url in asked if not url.startswith((viewer.address, "data:", written))} == set()
+
+
+def test_a_run_is_searched_and_its_cases_are_gone_through_by_keyboard_alone(browser: "Browser", viewer: Viewer) -> None:
+    with page_in(browser, WIDE) as page:
+        page.goto(viewer.address)
+        tab_to(page, "document.activeElement.textContent === 'sweep/one'")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**run=sweep%2Fone")
+        page.keyboard.press("/")
+        page.keyboard.type("monday gout")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**q=monday*")
+        assert page.get_by_role("status").inner_text() == "1 of 2 cases"
+        tab_to(page, f"(document.activeElement.href || '').endsWith('case={CASE}&epoch=0')")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**case={CASE}*")
+        page.keyboard.press("o")
+        assert page.locator("main details:not([open])").count() == 0
+        page.keyboard.press("u")
+        page.wait_for_url("**run=sweep%2Fone#cases")
+
+
+def test_an_address_opens_the_call_that_it_names_and_a_report_is_filtered_and_sorted_on_the_page(
+    browser: "Browser", viewer: Viewer, folder: Path
+) -> None:
+    with page_in(browser, WIDE) as page:
+        page.goto(f"{viewer.address}?run=clinical&case={CASE}#call-3")
+        page.wait_for_selector("#call-3[open]")
+        assert page.locator("details[id^=call-][open]").count() == 1
+        (run,) = find_runs([folder / "sweep" / "one"])
+        page.goto(write_report(run, 20).as_uri())
+        shown = page.locator("#case-list tbody tr:visible")
+        assert shown.count() == 2
+        page.get_by_role("searchbox").fill("has gone")
+        assert shown.count() == 1 and ENGLISH[1] in shown.inner_text()
+        page.get_by_role("searchbox").fill("")
+        button = page.locator("#case-list").get_by_role("button", name="Case")
+        button.press("Enter")
+        assert shown.first.inner_text().startswith(min(ENGLISH))
+        button.press("Enter")
+        assert shown.first.inner_text().startswith(max(ENGLISH))
+
+
+def test_the_pictures_of_the_docs_are_those_that_one_command_takes_small_and_shown_on_a_page() -> None:
+    taken = {f"{picture.name}.png" for picture in PICTURES}
+    assert {file.name for file in FOLDER.iterdir()} == taken
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 600_000
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    assert set(re.findall(r"!\[[^\]]+\]\((?:docs/)?pictures/([\w.-]+)\)", "".join(map(Path.read_text, pages)))) == taken
+
+
+def test_every_picture_is_taken_of_a_page_that_violates_nothing(browser: "Browser", tmp_path: Path) -> None:
+    with served(recorded(tmp_path / "runs"), tmp_path) as pages:
+        take(browser, pages, tmp_path / "pictures")
+        with page_in(browser, WIDE, bypass_csp=True) as page:
+            for name in ("consult", "rate"):
+                page.goto(pages[name])
+                assert violations(page) == [], name
+    assert {file.stem for file in (tmp_path / "pictures").iterdir()} == {picture.name for picture in PICTURES}
