@@ -169,6 +169,12 @@ class GroupSettings(SeatSettings):
         "specialties, seat by seat.",
         json_schema_extra=_STAGES,
     )
+    decider: Literal["senior", "generalist"] = Field(
+        "senior",
+        description="Who closes a discussion: the senior doctor of the group, or a primary care physician (MedChain, "
+        "B.1).",
+        json_schema_extra=_STAGES,
+    )
     discussion_rounds: int = Field(
         2, ge=1, le=5, description="How often they speak: alone, then seeing each other.", json_schema_extra=_STAGES
     )
@@ -225,6 +231,12 @@ class PatientSettings(Settings):
         "the other one?' means nothing; or the words alone, as published.",
         json_schema_extra=_at("history_taking", "interview"),
     )
+    extraction: Literal["two_calls", "one_call"] = Field(
+        "two_calls",
+        description="SAPS and Med-PMC: the tracker is asked whether the record has what the doctor wants, then the "
+        "memory for the sentences; or the memory alone, as published: where it picks none, the record has none.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
     history_sentences: int = Field(
         8,
         ge=0,
@@ -242,6 +254,12 @@ class PatientSettings(Settings):
         "record",
         description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
         "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
+        json_schema_extra=_at("history_taking", "interview"),
+    )
+    rewriting: Literal["half_longer", "no_longer"] = Field(
+        "half_longer",
+        description="Med-PMC: how long the actor's words may be: half as long again as the plain ones and a few words "
+        "at least, or no longer, as published; what is longer is refused.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     actor: bool = Field(
@@ -289,6 +307,12 @@ class DialogueSettings(TurnSettings, PatientSettings):
         description="`one_shot_cot`: a text file with a consultation as example, `![finding](FILE)` where a picture is "
         "handed over; ours if not set.",
         json_schema_extra=_at("history_taking", "interview"),
+    )
+    already_examined: bool = Field(
+        False,
+        description="The doctor in a consultation is told that all examinations have been done and only their results "
+        "are to be asked for, and to be brief and warm (Med-PMC, Table 14); if off, orders them.",
+        json_schema_extra=_at("interview"),
     )
     list_examinations: bool = Field(
         True,

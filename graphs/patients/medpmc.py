@@ -102,10 +102,12 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     settings=(
         "patient_profession",
         "actor",
+        "rewriting",
         "pictures_in_dialogue",
         "result_gate",
         "tracker",
         "tracker_context",
+        "extraction",
         "history_sentences",
     ),
 )

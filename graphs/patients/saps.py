@@ -48,7 +48,7 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("result_gate", "tracker", "tracker_context", "history_sentences"),
+    settings=("result_gate", "tracker", "tracker_context", "extraction", "history_sentences"),
 )
 def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
     """One reply of the state-aware patient."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged, pictures_of
+from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged, on_agreed_facts, pictures_of
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Chart
@@ -69,9 +69,8 @@ def no_difference(view: DirectorView) -> Agreement:
 
 
 def most_held(view: DirectorView) -> Any:
-    """Offline: what most interns hold, part by part, on the agreed facts."""
-    report = merged(view.subject, _answers(view))
-    return report if view.facts is None else report.model_copy(update=view.facts.model_dump())
+    """Offline: what most interns hold, part by part."""
+    return merged(view.subject, _answers(view))
 
 
 def _answers(view: DirectorView) -> list[BaseModel]:
@@ -103,12 +102,10 @@ async def judge_agreement(state: ConferenceState, runtime: Runtime[Context], sub
 
 @node
 async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """The final report, by the director alone."""
-    return {
-        "report": await _ask(
-            concluding_director.at(subject.name, subject.answer), state, runtime.context, subject, "final"
-        )
-    }
+    """The final report, by the director alone, on the agreed facts."""
+    role = concluding_director.at(subject.name, subject.answer)
+    report = await _ask(role, state, runtime.context, subject, "final")
+    return {"report": on_agreed_facts(report, state.get("facts"))}
 
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:

@@ -13,7 +13,17 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, half, held_by, most, objections, pictures_of, some
+from nodes.collaboration.topic import (
+    SUBJECTS,
+    Subject,
+    half,
+    held_by,
+    most,
+    objections,
+    on_agreed_facts,
+    pictures_of,
+    some,
+)
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import contradicts, named_in_findings, reason
@@ -79,8 +89,6 @@ def give_way(view: InternView) -> Revision[Any]:
             held = [claim for claim in held if claim in there] or there
         if held:
             answer = claims.set(answer, held)
-    if view.facts is not None:
-        answer = answer.model_copy(update=view.facts.model_dump())
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
 
 
@@ -146,7 +154,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
         pictures=[*pictures_shown(state, seat), *pictures_of(subject, chart, state)],
         seat=seat,
     )
-    report = revision.report.model_dump(mode="json")
+    report = on_agreed_facts(revision.report, state.get("facts")).model_dump(mode="json")
     return {"statements": [Statement(round=round_, seat=seat, report=report, reasoning=revision.reasoning)]}
 
 

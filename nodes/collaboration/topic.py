@@ -150,6 +150,11 @@ def objections(subject: Subject, state: ConferenceState, language: Language) -> 
     ]
 
 
+def on_agreed_facts(report: BaseModel, facts: BaseModel | None) -> BaseModel:
+    """The report with what the exchange of facts found: what is discussed is diagnosis, basis and treatment."""
+    return report if facts is None else report.model_copy(update=facts.model_dump())
+
+
 def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[str]:
     """The pictures that belong to the report being written, if one is."""
     return pictures_for(subject.stage, chart, state.get("image_class")) if subject.stage else []

@@ -34,6 +34,7 @@ class SummaryView:
     opinions: list[Opinion]
     neighbours: Sequence[Neighbour] = ()
     file: list[Round] = field(default_factory=list)
+    generalist: bool = False
 
 
 class Revised(Strict, Generic[D]):
@@ -106,6 +107,7 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
             opinions=last,
             neighbours=recalled_at(stage, state, chart),
             file=file,
+            generalist=context.decider == "generalist",
         ),
         state,
         context,

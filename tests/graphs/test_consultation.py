@@ -246,6 +246,18 @@ async def test_a_person_may_be_doctor_or_patient_and_is_asked_for_the_seats_own_
         assert result["report"].diagnosis == ["Gallstones"] if seat == "doctor" else result["report"].diagnosis
 
 
+@pytest.mark.parametrize("already", [False, True])
+@pytest.mark.parametrize(("language", "words"), [("en", "has already had every examination"), ("zh", "都已经做过")])
+def test_a_doctor_is_told_that_all_examinations_are_done_only_where_it_is_set(
+    language: str, words: str, already: bool
+) -> None:
+    with FakeServer() as server:
+        models = {"doctor": f"openai:any@{server.base_url}"}
+        run(patient="medpmc", max_turns=2, language=language, already_examined=already, models=models)
+    said = [request.text for request in server.requests if request.name == "DoctorTurn"]
+    assert said and all((words in text) is already for text in said)
+
+
 OPENED = CASE.model_copy(update={"opening": Opening(doctor="Good morning, sit down.", patient="My side hurts.")})
 
 

@@ -417,6 +417,16 @@ def test_interns_who_take_turns_do_not_speak_at_the_same_time(monkeypatch: pytes
     assert len(asked_of(server, "intern")) == 3 and most_at_once(asked_of(server, "intern")) == 1
 
 
+def test_the_agreed_facts_stand_whatever_a_model_writes_of_them_in_the_discussion() -> None:
+    left = {"Disputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]}}
+    with FakeServer(answer=lambda request: left.get(request.name)) as server:
+        result = discuss(models={"intern": spec(server, "intern"), "director": spec(server, "director")}, max_rounds=1)
+    assert len(asked_of(server, "intern")) == 3 and result["report"].diagnosis != ["Disease 1"], "models wrote both"
+    last = [statement.report for statement in result["collaboration"].discussion[-1].statements]
+    for written in (*last, result["report"].model_dump()):
+        assert (written["symptoms"], written["examinations"]) == ("Agreed pain.", "Agreed scan.")
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_named_disputes_reach_each_of_three_doctors_and_change_what_they_are_asked(
     named: bool, monkeypatch: pytest.MonkeyPatch

@@ -342,6 +342,21 @@ def test_each_agent_sees_the_others_last_views_and_its_own_and_nothing_older(mon
         assert seen == {(seat, talk) for seat in (1, 2, 3)}, "the senior doctor weighs the last views"
 
 
+@pytest.mark.parametrize(
+    ("language", "senior", "generalist"),
+    [
+        ("en", "the senior doctor", "the primary care physician"),
+        ("zh", "上级医师", "全科医师"),
+    ],
+)
+def test_who_closes_the_discussion_is_the_senior_doctor_or_a_generalist(
+    language: str, senior: str, generalist: str
+) -> None:
+    for decider, named, other in (("senior", senior, generalist), ("generalist", generalist, senior)):
+        told = [words(call) for call in calls(run("diagnosis", decider=decider, language=language), "summarizing")]
+        assert told and all(named in text and other not in text for text in told)
+
+
 def test_each_judge_is_shown_the_decision_that_is_to_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     def revise(view: Any) -> Proposal[Any]:
         name = "Revised disease" if view.objections else "First disease"

@@ -100,6 +100,25 @@ def test_what_a_consultation_found_out_is_scored() -> None:
     assert not ConsultationAnswers.of(state).disclosed
 
 
+def test_by_the_published_reference_symptoms_are_the_complaint_and_examinations_the_auxiliary_ones() -> None:
+    report = RIGHT.model_copy(
+        update={
+            "symptoms": CASE.patient.chief_complaint,
+            "examinations": "\n".join(f"{item}: {text}" for item, text in CASE.examinations.auxiliary.items()),
+        }
+    )
+    assert CASE.patient.present_illness and CASE.examinations.physical
+    grades = {}
+    for published in (False, True):
+        scored = Experiment(graph="consultation", suite="mvme", published_reference=published).to_score(CASE)
+        grades[published] = asyncio.run(SUITES["mvme"].score(scored, ConsultationAnswers(report=report), Context()))
+    narrow, whole = grades[True].values, grades[False].values
+    assert narrow["symptoms"] == narrow["examinations"] == 4.0 and whole["symptoms"] < 4.0 > whole["examinations"]
+    assert {name: narrow[name] for name in ("diagnosis", "basis", "treatment")} == {
+        name: whole[name] for name in ("diagnosis", "basis", "treatment")
+    }
+
+
 def test_the_plan_that_agrees_best_is_the_treatments_grade_where_an_experiment_says_so() -> None:
     plan = "Antibiotics for seven days, and a check of the ears after a month."
     key = CASE.key.model_copy(update={"alternative_plans": [Plan(treatment_course=plan), Plan()]})

@@ -52,6 +52,7 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
         *run.suite.metrics,
         run.experiment.inferred_keys,
         run.experiment.alternative_plans,
+        run.experiment.published_reference,
     )
     try:
         if key not in _computed:

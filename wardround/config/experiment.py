@@ -153,6 +153,11 @@ class Experiment(Strict):
     alternative_plans: bool = Field(
         False, description="Score a treatment by the plan of the key that it agrees with best; otherwise by the first."
     )
+    published_reference: bool = Field(
+        False,
+        description="Suite mvme: symptoms are graded by the chief complaint and examinations by the auxiliary ones "
+        "alone, as AI Hospital's judge was given them; otherwise by present illness and physical examinations too.",
+    )
     epochs: int = Field(1, ge=1, description="How often each case is run.")
     seed: int = 0
     run: Run = Field(default_factory=Run)
@@ -197,6 +202,8 @@ class Experiment(Strict):
             raise ValueError(
                 f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
             )
+        if self.published_reference and self.scored_by != "mvme":
+            raise ValueError(f"published_reference is AI Hospital's, of suite 'mvme'; this run has {self.scored_by!r}")
         if "actions" in SUITES[self.scored_by].needs and not (
             PATIENTS[self.context.patient].tracks and self.context.tracker
         ):
@@ -218,9 +225,13 @@ class Experiment(Strict):
         return any(limit.cost is not None for limit in limits)
 
     def to_score(self, item: Any) -> Any:
-        """A case with that part of its key which it is scored by; a note as it is."""
+        """A case with that part of its key, and of its record, which it is scored by; a note as it is."""
         if not isinstance(item, Case):
             return item
+        if self.published_reference:
+            told = item.patient.model_copy(update={"present_illness": ""})
+            found = item.examinations.model_copy(update={"physical": {}})
+            item = item.model_copy(update={"patient": told, "examinations": found})
         key = item.key if self.inferred_keys or not item.key.inferred else item.key.stated
         if key.alternative_plans and not self.alternative_plans:
             key = key.model_copy(update={"alternative_plans": []})
@@ -254,7 +265,7 @@ class Experiment(Strict):
     def identity(self) -> dict[str, Any]:
         """What a result depends on: the configuration without the way it is run and what the whole may cost."""
         identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
-        unless_empty = ("plugins", "prompts", "model", "alternative_plans")
+        unless_empty = ("plugins", "prompts", "model", "alternative_plans", "published_reference")
         return {key: value for key, value in identity.items() if value or key not in unless_empty}
 
 

@@ -65,13 +65,13 @@ def _length(text: str, language: Language) -> int:
     return len("".join(text.split()) if language == "zh" else text.split())
 
 
-def most_words(plain: str, language: Language) -> int:
-    """How long the words may become: half as long again, and a few words at least.
+def most_words(plain: str, language: Language, longer: bool = True) -> int:
+    """How long the words may become: half as long again, and a few words at least; or no longer.
 
     Med-PMC asks for no more than the plain words have (Table 22), in which no manner has room: "No." would stay "No.".
     """
     length = _length(plain, language)
-    return length + max(_ROOM[rules_of(language)], length // 2)
+    return length + longer * max(_ROOM[rules_of(language)], length // 2)
 
 
 actor = Role(
@@ -95,7 +95,7 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
         plain=plain,
         persona=persona_of(presentation, context, state.get("profession")),
         language=language,
-        most=most_words(plain, language),
+        most=most_words(plain, language, context.rewriting == "half_longer"),
     )
     try:
         said = (await ask_in_turn(actor, view, state, context)).text

@@ -167,8 +167,10 @@ async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> d
 
 @node
 async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Step 3: effective or not, by whether the record has it."""
+    """Step 3: effective or not, by whether the record has it; in one call with the sentences, by what is picked."""
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
+    if runtime.context.extraction == "one_call":
+        return {"action": EFFECTIVE[kind]}
     answer = await ask_in_turn(
         coverage_tracker,
         RecordView(

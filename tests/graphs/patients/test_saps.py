@@ -237,6 +237,25 @@ def test_the_tracker_sees_what_was_said_before_or_as_published_the_doctors_words
     assert all(("My left knee hurts." in text) == (context == "dialogue") for text in steps)
 
 
+@pytest.mark.parametrize(
+    ("extraction", "numbers", "action"),
+    [
+        ("two_calls", [1], "Effective Inquiry"),
+        ("one_call", [1], "Effective Inquiry"),
+        ("one_call", [], "Ineffective Inquiry"),
+    ],
+)
+def test_in_one_call_what_is_picked_says_whether_the_record_has_it(
+    extraction: str, numbers: list[int], action: str
+) -> None:
+    known = {**KNOWN, "Release": {"numbers": numbers}}
+    with FakeServer(answer=lambda request: known.get(request.name)) as server:
+        result = answer_to("When did it begin?", CASES["en"], models=served(server), extraction=extraction)
+        asked = [request.name for request in server.requests]
+    assert asked.count("Coverage") == (extraction == "two_calls") and asked.count("Release") == 1
+    assert filed(result)["action"] == action and len(filed(result)["released"]) == len(numbers)
+
+
 @pytest.mark.parametrize(("most", "told"), [(2, 2), (0, 3)])
 def test_one_question_opens_so_many_sentences_of_the_histories(most: int, told: int) -> None:
     with FakeServer(answer=lambda request: KNOWN.get(request.name)) as server:

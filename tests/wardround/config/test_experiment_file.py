@@ -88,6 +88,10 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
         ("graph = 'mdagents'", "graph: Input should be 'clinical_workflow'"),
+        (
+            "published_reference = true",
+            "published_reference is AI Hospital's, of suite 'mvme'; this run has 'medchain'",
+        ),
         ("suite = 'aie'", "suite 'aie' cannot score graph 'clinical_workflow'; it is scored by medchain"),
         ("graph = 'consultation'\nsuite = 'aie'", "suite 'aie' counts tracked actions and needs workflow.patient"),
         (
