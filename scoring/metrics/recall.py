@@ -20,6 +20,7 @@ RecallName = Literal["rouge1", "rougeL", "bertscore", "ratescore", "rate_style"]
 Recall = Callable[[Sequence[tuple[str, str]]], list[float]]  # of each (reference, text), in order
 
 BERT_MODEL = "roberta-large"  # BERTScore's own choice for English
+BERT_TOKENS = 512  # that such models read
 POLARITY_PENALTY = 0.36  # RaTEScore's weight of a match that one side denies (its "short" setting)
 
 
@@ -75,7 +76,7 @@ def rate_style(reference: str, text: str, model: str | None = None) -> float:
 def bertscore(pairs: Sequence[tuple[str, str]], model: str = BERT_MODEL) -> list[float]:
     """BERTScore recall of each text against its reference; mostly in [0, 1]; higher is better; 0 for an empty side.
 
-    Source: Zhang et al. 2020, not rescaled. Med-PMC's Table 10 names no model; long reports are cut at its 512 tokens.
+    Source: Zhang et al. 2020, not rescaled. Med-PMC's Table 10 names no model; long reports are cut at 512 tokens.
     ``model`` is a name on the hub or the folder of one.
 
     Raises:
@@ -119,7 +120,10 @@ def _bert_scorer(model: str) -> Any:
 
         # For the hub's models the package knows the best layer; of a folder's model the last one is taken.
         layers = {"num_layers": _layers(model)} if Path(model).is_dir() else {}
-        return BERTScorer(model_type=model, **layers)
+        scorer = BERTScorer(model_type=model, **layers)
+        if layers:  # a tokenizer that was saved without a length has an endless one, which it then cannot cut to
+            scorer._tokenizer.model_max_length = min(scorer._tokenizer.model_max_length, BERT_TOKENS)
+        return scorer
     except ImportError as error:
         raise MissingBackendError("bertscore needs a package: run `pip install 'wardround[bertscore]'`") from error
     except (OSError, KeyError, ValueError) as error:

@@ -279,6 +279,7 @@ NOTHING: dict[str, Any] = {
     "file": [],
     "reply": "",
     "specialty": "",
+    "generalist": False,
 }
 
 

@@ -1,5 +1,6 @@
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,6 +68,21 @@ def test_a_model_that_cannot_be_fetched_is_named(name: Any, package: str, monkey
     monkeypatch.setitem(sys.modules, package, SimpleNamespace(BERTScorer=offline, RaTEScore=offline))
     with pytest.raises(MissingBackendError, match="Hugging Face hub"):
         recall(name)([("a", "b")])
+
+
+def test_of_a_folders_model_the_last_layer_is_taken_and_a_tokenizer_without_a_length_is_given_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "num_hidden_layers": 3}')
+    made: dict[str, Any] = {}
+
+    def scorer(**given: Any) -> Any:
+        made.update(given, tokenizer=SimpleNamespace(model_max_length=10**30))
+        return SimpleNamespace(_tokenizer=made["tokenizer"], score=lambda texts, _: [None, np.array([0.5]), None])
+
+    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=scorer))
+    assert recall("bertscore", model=str(tmp_path))([("a", "b")]) == [0.5]
+    assert (made["num_layers"], made["tokenizer"].model_max_length) == (3, 512)
 
 
 def test_the_packages_are_given_texts_and_references_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
