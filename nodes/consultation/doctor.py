@@ -67,6 +67,7 @@ class InterviewView:
     example: str
     tells: bool = False  # whether the patient is told diagnosis, reasons and plan in the dialogue
     seat: int = 0  # of an intern, whose offline rule differs from the others'
+    aloud: bool = False  # whether thoughts are part of what is said
     examined: bool = False  # whether all examinations are said to be done already
 
 
@@ -224,6 +225,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         example=example.text,
         tells=consultation and PATIENTS[context.patient].told,
         seat=state.get("seat", 0),
+        aloud=context.thoughts == "spoken",
         examined=context.already_examined,
     )
     role: Role[Any] = DOCTORS[stage]

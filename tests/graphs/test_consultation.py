@@ -258,6 +258,16 @@ def test_a_doctor_is_told_that_all_examinations_are_done_only_where_it_is_set(
     assert said and all((words in text) is already for text in said)
 
 
+@pytest.mark.parametrize("patient", ["ai_hospital", "clinichat"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_thinks_aloud_is_not_told_that_the_patient_hears_nothing_of_it(patient: str, language: str) -> None:
+    silent = {"en": "hears your sentence alone", "zh": "只听到你说的那句话"}[language]
+    for thoughts in ("silent", "spoken"):
+        result = run(patient=patient, max_turns=2, language=language, doctor_mode="zero_shot_cot", thoughts=thoughts)
+        told = [words(call) for call in calls(result, "doctor", place="turn1")]
+        assert told and all((silent in text) == (thoughts == "silent") for text in told)
+
+
 OPENED = CASE.model_copy(update={"opening": Opening(doctor="Good morning, sit down.", patient="My side hurts.")})
 
 
