@@ -1,6 +1,7 @@
 """Reading and writing cases: JSON lines, one case a line; every problem named by file, line and field."""
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -135,20 +136,30 @@ def _beside(case: Case, target: Path) -> Case:
 
 
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
-    """Each line of a JSON-lines file that is not blank, by its place: what it holds, or what is wrong with it."""
+    """Each line of JSON lines that is not blank, or entry of a JSON list, by its place: what it is or what is wrong."""
     try:
-        # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
-        lines = path.read_text("utf-8-sig").split("\n")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         yield "", [Problem(str(path), "", "", f"cannot be read ({error}); expected UTF-8 JSON lines")]
         return
-    for number, line in enumerate(lines, start=1):
-        place = f"line {number}"
+    for place, line in _documents(text):
         try:
-            if line.strip():
-                yield place, model.model_validate_json(line)
+            yield place, model.model_validate_json(line)
         except ValidationError as error:
             yield place, validation_problems(path, place, error)
+
+
+def _documents(text: str) -> Iterator[tuple[str, str]]:
+    if text.lstrip().startswith("["):
+        try:
+            entries = json.loads(text)
+        except (ValueError, RecursionError):
+            yield "", text
+        else:
+            yield from ((f"entry {number}", json.dumps(entry)) for number, entry in enumerate(entries, start=1))
+        return
+    # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
+    yield from ((f"line {number}", line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:

@@ -16,7 +16,12 @@ _BEFORE = "Value error, "  # what Pydantic puts before a sentence of ours
 def faults(error: ValidationError) -> "list[ErrorDetails]":
     """Each fault: where it is (``loc``), what is said of it (``msg``), and of which kind it is (``type``)."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    return [{**each, "msg": each["msg"].removeprefix(_BEFORE)} for each in found]
+    return [{**each, "msg": _said(each)} for each in found]
+
+
+def _said(fault: "ErrorDetails") -> str:
+    """In words that name no class of ours."""
+    return "expected an object" if fault["type"] == "model_type" else fault["msg"].removeprefix(_BEFORE)
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:

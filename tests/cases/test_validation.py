@@ -29,6 +29,9 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
     with pytest.raises(ValidationError) as refused:
         Bed.model_validate_json("no JSON")
     assert in_a_line(refused.value, "the line").startswith("the line: Invalid JSON")
+    with pytest.raises(ValidationError) as refused:
+        Bed.model_validate(3)
+    assert in_a_line(refused.value) == "expected an object"
     assert in_a_line(KeyError("a\n b")) == "'a\\n b'" and in_a_line(ValueError("a\n b")) == "a b"
 
 

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from scoring.clini_eval.dialogue import ReconstructionAnswers
+from scoring.consultation import ConsultationAnswers
+from scoring.medchain.answers import Answers
 from tests.examples.test_examples import EXAMPLES, ROOT
 
 PAGES = [ROOT / "docs" / "extending.md", *sorted((ROOT / "docs" / "doors").glob("*.md"))]
@@ -22,3 +25,10 @@ def test_every_example_is_walked_through_and_its_command_is_the_one_that_it_says
         assert any(block in source for block in blocks), f"{file.name} is not shown"
     for line in re.findall(r"^wardround .*examples/.*$", TEXT, re.MULTILINE):
         assert any(line in source for source in SOURCES.values()), line
+
+
+def test_what_a_metric_is_said_to_be_given_is_what_the_answers_have() -> None:
+    rows = re.findall(r"^\| (?:the clinical|a consultation|a reconstruction)[^|]*\| (.*) \|$", TEXT, re.MULTILINE)
+    for row, kind in zip(rows, (Answers, ConsultationAnswers, ReconstructionAnswers), strict=True):
+        named = re.findall(r"`(\w+)`", row)
+        assert kind.model_fields.keys() <= {*named} and all(hasattr(kind(), name) for name in named)

@@ -40,6 +40,18 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "cases.jsonl"
 
 
+def test_a_file_of_cases_may_be_a_json_list_and_a_broken_one_is_named_once(file: Path) -> None:
+    lines = file.read_text("utf-8").splitlines()
+    listed = file.with_name("list.json")
+    listed.write_text("[\n" + ",\n".join(lines) + "\n]", "utf-8")
+    assert load_cases(listed) == load_cases(file)
+    listed.write_text(f"[{lines[0]}, 3]", "utf-8")
+    assert f"{listed}, entry 2: expected an object" in run("check", listed).stderr
+    listed.write_text("[\n" + ",\n".join(lines), "utf-8")
+    refused = run("check", listed)
+    assert refused.exit_code == 2 and refused.stderr.count("Invalid JSON") == 1
+
+
 def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out.jsonl"
     result = run("import", "medchain", medchain(tmp_path, a=GOOD, b=GOOD), "-o", out)
