@@ -13,8 +13,9 @@ from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
 from llm.errors import AskError, ContextLengthError
 from llm.fingerprint import fingerprint
-from llm.fitting import RETRIED_AT, fitted, room, tokens
+from llm.fitting import RECALLED, RETRIED_AT, fitted, room, tokens, without_recalled
 from llm.journal import note, replayed, with_earlier_tries
+from llm.loops import copies
 from llm.prices import cost_of
 from llm.question import Question, spoken_question, typed_question, what_is_wrong
 from llm.rehearsal import is_rehearsal, rehearsed
@@ -77,7 +78,7 @@ async def ask(
         return [Message(role="system", content=system), Message(role="user", content=user)]
 
     def size(view: Any) -> int:
-        return tokens("".join(message.content for message in said(view)))
+        return tokens(_text_of(said(view)))
 
     clock, taken = time.perf_counter(), Taken()
     call = Call(
@@ -121,6 +122,12 @@ async def ask(
                     answer = found
                 else:
                     answer = await answer_from_model(question, call, settings, taken)
+                    bare, others = without_recalled(view) if role.speech and not talks else (view, 0)
+                    if others and copies(getattr(answer, "text", ""), _text_of(said(view)), _text_of(said(bare))):
+                        # What other patients had, told to this one: said anew without having read of them.
+                        view, taken.repaired = bare, True
+                        taken.left_out[RECALLED] += others
+                        continue
             elif spec == OFFLINE:
                 answer = await asyncio.to_thread(role.offline, view)  # it may embed what was said
             else:
@@ -139,6 +146,10 @@ async def ask(
     if question is not None and not (taken.cached or is_rehearsal()):
         await keep_in_cache(answer, call, settings, taken)  # once it is on record
     return answer
+
+
+def _text_of(messages: Sequence[Message]) -> str:
+    return "\n".join(message.content for message in messages)
 
 
 def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSettings) -> Answer | None:

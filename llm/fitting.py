@@ -55,6 +55,16 @@ def fitted(view: Any, size: Callable[[Any], int], most: float) -> tuple[Any, Cou
     return view, +left_out
 
 
+def without_recalled(view: Any) -> tuple[Any, int]:
+    """A view without the similar cases of other patients, and how many these were."""
+    count = 0
+    for kind, less in _ever_shorter(view):
+        if kind != RECALLED:
+            break
+        view, count = less, count + 1
+    return view, count
+
+
 def _ever_shorter(view: Any) -> Iterator[tuple[str, Any]]:
     for kind in (RECALLED, TURNS):
         for field in fields(view):

@@ -17,6 +17,7 @@ _MATERIAL = re.compile(
     r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL
 )  # and what is to be said word for word
 _SENTENCE = 6  # words, or twice as many Chinese characters, of which a sentence has to have
+_RUN = (12, 24)  # words, or Chinese characters, that nobody says in the same order by chance
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
 
@@ -47,6 +48,17 @@ def directions_in(prompt: str) -> set[str]:
 def says_directions(text: str, directions: Set[str]) -> bool:
     """Whether somebody who is to speak says a sentence of what they were told to do."""
     return not directions.isdisjoint(_sentences(text))
+
+
+def copies(text: str, prompt: str, less: str) -> bool:
+    """Whether somebody says a run of words that stands in a prompt and not in less of it."""
+    return bool((_runs(text) & _runs(prompt)) - _runs(less))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(text.casefold())
+    run = _RUN[any("\u4e00" <= word <= "\u9fff" for word in words)]
+    return {tuple(words[start : start + run]) for start in range(len(words) - run + 1)}
 
 
 def _is_fenced(text: str) -> bool:

@@ -1,5 +1,6 @@
 """A prompt that will not fit is shortened by one rule, which the record tells, or ends its case as what it is."""
 
+import re
 from typing import Any
 
 import pytest
@@ -84,3 +85,22 @@ def test_only_what_may_be_left_out_is() -> None:
     told = Told([Turn(speaker="doctor", text="Why?")])
     assert told.shorter() == [] and Told().shorter() is None
     assert Recalled([], ("symptoms",), "en").shorter() is None
+
+
+@pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])
+def test_a_doctor_who_tells_another_patients_case_as_this_ones_speaks_anew_without_having_read_of_it(
+    case_id: str,
+) -> None:
+    def told(request: ChatRequest) -> Any:
+        if request.name != "DoctorTurn":
+            return None
+        others = re.search("earlier cases, other patients|其他患者", raw(request))
+        text = raw(request)[others.end() + 20 :][:200] if others else "And what else did you feel?"
+        return {"text": text, "finished": False}
+
+    with FakeServer(answer=told) as server:
+        models = {role: seats(server)[role] for role in ("doctor", "patient", "extraction", "refiner")}
+        result = consultation.invoke({"case": builtin(case_id)}, context={"models": models, "max_turns": 2})
+    turns = [call for call in calls(result, "doctor") if "/turn" in call.id]
+    assert [call.answer for call in turns] == [{"text": "And what else did you feel?", "finished": False}] * 2
+    assert all(call.left_out[RECALLED] == 3 and call.repaired and call.attempts == 2 for call in turns)
