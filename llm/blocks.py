@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -144,7 +145,12 @@ ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBloc
 
 def block_of(name: str, blocks: ModelBlocks) -> ModelBlock:
     """What stands behind an entry of a model map: the block of that name, or one that has but a spec."""
-    return blocks.get(name) or ModelBlock.model_construct(spec=name)
+    return blocks.get(name) or _bare(name)
+
+
+@cache
+def _bare(spec: str) -> ModelBlock:
+    return ModelBlock.model_construct(spec=spec)  # at each call of each role
 
 
 def variable(name: str, field: str) -> str:

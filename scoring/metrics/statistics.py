@@ -206,9 +206,9 @@ def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) ->
 
 
 def _student(cases: int) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit  # what scipy.stats.t.ppf asks, without loading all distributions
 
-    return float(t.ppf(0.975, cases - 1))
+    return float(stdtrit(cases - 1, 0.975))
 
 
 def _bootstrapped(
