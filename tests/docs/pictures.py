@@ -12,7 +12,7 @@ from PIL import Image
 
 from cases import load_cases
 from tests.support.browser import PHONE_IN_THE_DARK, WIDE, browser_of_this_machine, page_in
-from tests.support.processes import to_its_end
+from tests.support.processes import Forked
 from tests.support.serving import serving
 from tests.test_architecture import ROOT
 from wardround.commands.consult import _context
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / "docs" / "pictures"
 CASE = "emergency-medicine-02"
+OTHERS = ("emergency-medicine-01", "general-medicine-03", "internal-medicine-01", "laboratory-medicine-02")
 _COLOURS = 64
+_PATIENCE = 900  # seconds for a run, on a machine that does much else
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Picture:
 
 
 PICTURES = [
-    Picture("viewer-run", "viewer", "?run=group"),
+    Picture("viewer-run", "viewer", "?run=group", {**WIDE, "viewport": {"width": 1280, "height": 1500}}),
     Picture("viewer-case", "viewer", f"?run=group&case={CASE}"),
     Picture("viewer-dialogue", "viewer", f"?run=saps&case={CASE}", {**WIDE, "color_scheme": "dark"}, "#dialogue"),
     Picture("viewer-recalled", "viewer", f"?run=group&case={CASE}", None, "#recalled"),
@@ -67,13 +69,14 @@ PICTURES = [
 def runs_in(folder: Path) -> Path:
     """Runs to look at: a group of doctors, one alone, and a consultation in which the patient's side is tracked."""
     ways = {
-        "group": [],
+        "group": [word for other in OTHERS for word in ("--case-id", other)],
         "one-doctor": ["--set", "general_agents=1", "--set", "feedback=off"],
         "saps": ["--set", "graph=consultation", "--set", "patient=saps"],
     }
     for name, settings in ways.items():
         arguments = ["run", "--case-id", CASE, *settings, "--out", folder / name]
-        done = to_its_end(arguments)
+        with Forked(arguments) as process:
+            done = process.ended(_PATIENCE)
         assert done.returncode == 0, done.stderr[-2000:]
     return folder
 

@@ -37,7 +37,8 @@ def read(file: Path) -> Any:
 
 
 def calls(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for file in (run / "traces").glob("*.jsonl") for line in file.open(encoding="utf-8")]
+    lines = [line for file in (run / "traces").glob("*.jsonl") for line in file.open(encoding="utf-8")]
+    return [entry for entry in map(json.loads, lines) if "event" not in entry]
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

@@ -79,9 +79,9 @@ def outcomes(out: Path) -> list[dict[str, Any]]:
 
 
 def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:
-    """The recorded calls of a case."""
+    """The recorded calls of a case, without what the graph filed by itself."""
     lines = (out / "traces" / f"{case_id}-{epoch}.jsonl").read_text("utf-8").split("\n")[:-1]
-    return [json.loads(line) for line in lines]
+    return [entry for entry in map(json.loads, lines) if "event" not in entry]
 
 
 def asked(server: FakeServer) -> Counter[str]:
