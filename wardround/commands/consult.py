@@ -153,8 +153,8 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     asked = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
     if speaker not in asked:
         raise ConfigurationError(
-            f"patient {context.patient!r} asks no role {speaker!r} that a person could speak as: "
-            f"{nearest(speaker, asked)} Say so where it is declared, @wr.patient(..., speaker='ROLE')"
+            f"patient {context.patient!r} asks no role {speaker!r} that a person could speak as "
+            f"({nearest(speaker, asked) if asked else 'it asks none'}); its decorator says which, speaker='ROLE'"
         )
     return context.model_copy(update={"models": {**context.models, speaker: "human"}, "actor": False})
 

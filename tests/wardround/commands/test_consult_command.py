@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 from typer.testing import CliRunner, Result
 
 from cases import Case, save_cases
+from nodes.patients.door import patient
+from nodes.patients.systems import PATIENTS
+from nodes.state.patient_side import PatientSideState
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import FakeServer
 from wardround.cli import app
@@ -246,3 +250,16 @@ def test_a_session_that_is_open_elsewhere_is_refused_in_a_sentence_and_nothing_o
         assert second.exit_code == 2 and "open in another terminal or browser page" in flat_error(second)
         assert {file.name: file.read_bytes() for file in out.iterdir()} == before
     assert consult([], out).exit_code == 0, "it is free again"
+
+
+def test_a_patient_that_no_person_could_speak_as_is_refused_with_what_its_decorator_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PATIENTS, "_entries", dict(PATIENTS))
+    patient("by_itself", examines=False)(
+        lambda: StateGraph(PatientSideState).add_node("say", lambda state: {}).add_edge(START, "say")
+    )
+    seat = ["surgery-01", "--as", "patient", "--set", "patient=by_itself", "--out", str(tmp_path / "session")]
+    refused = CliRunner().invoke(app, ["consult", *seat], input="")
+    assert refused.exit_code == 2 and not (tmp_path / "session").exists()
+    assert "error: patient 'by_itself' asks no role 'patient'" in refused.stderr and "speaker='ROLE'" in refused.stderr
