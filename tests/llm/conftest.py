@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+import graphs.roles  # noqa: F401 - declares every role, whichever of these tests runs alone
 from llm import retries
 
 

@@ -11,7 +11,6 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-import graphs.roles  # noqa: F401 - declares every role
 from llm import (
     AnswerError,
     LimitError,

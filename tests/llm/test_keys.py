@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import graphs.roles  # noqa: F401 - declares every role
 from llm import ModelSettings, ModelSpecError
 from llm.errors import RefusedError
 from llm.keys import key_of
