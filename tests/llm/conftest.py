@@ -3,6 +3,7 @@ import os
 import pytest
 
 import graphs.roles  # noqa: F401 - declares every role, whichever of these tests runs alone
+import tests.llm.examinee  # noqa: F401 - and the one of these tests
 from llm import retries
 
 
