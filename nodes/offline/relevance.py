@@ -68,9 +68,12 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     general = [fact for each in asked for fact in _of_subject(told, each, own, language)]
     particular = {place.name for place in topic.places} - usual or own - elsewhere - {*subject.record} - usual
     unusual = [word for word in topic.words if word not in usual]
-    if particular or any(pattern("clinical", "", language).search(word) for word in unusual):
+    foreign = any(pattern("clinical", "", language).search(word) for word in unusual)
+    if general and not foreign and subject.sections and not subject.rest:
+        return _best(general, topic, within=True) or general  # "Does any food make you itch?" is about allergies
+    if particular or foreign:
         # "No serious disease" answers a question for one of them.
-        return _each(told, topic, listed) or [fact for fact in general if subject.rest and _denies(fact, language)]
+        return _each(told, topic, listed) or [fact for fact in general if _denies(fact, language)]
     return general
 
 

@@ -54,14 +54,27 @@ def settled(text: str, voice: Voice) -> str:
     text = re.sub(r"@I['’]s", "my", text)
     text = PATTERNS["own_verb"].sub(lambda m: f"I {m[1]}{_first_person(m[2])}", text)
     text = text.replace("@I", "I").replace("@my", "my")
-    if re.search(r"\bI\b", text):
-        if not re.search(r"\b(?:that|which|who)\b", text):
-            text = PATTERNS["and_verb"].sub(lambda m: f"{m[1]}{_first_person(m[2])}{m[3]} ", text)
-        human = "|".join(SPEECH["human"]["verbs"].split())
-        text = re.sub(
-            rf"((?:, and|,| and| but| or) (?:[a-z]+ly )?)({human})\b", lambda m: m[1] + _first_person(m[2]), text
-        )
-    return text
+    return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_first_person(m[2]) if _is_of_i(m) else m[2]), text)
+
+
+def _is_of_i(joined: re.Match[str]) -> bool:
+    """Whether what is joined by "and" is a verb of "I": no plural, and no other subject between.
+
+    A clause within the sentence ("when I dry my face, then ...") ends at a comma. A plural noun is followed by a
+    preposition, a conjunction or a verb; what could be both is one after "no", "of" and their like.
+    """
+    before, after = joined.string[: joined.start()], joined.string[joined.end() :]
+    subjects = [*PATTERNS["subject"].finditer(before)]
+    if joined[1].startswith(","):
+        subjects = [each for each in subjects if not each[1]]
+    if not subjects or subjects[-1][2] != "I":
+        return False
+    if joined[2] in SPEECH["human"]["verbs"].split():
+        return True
+    if PATTERNS["verb_after"].match(after):
+        return False  # "and exercises from a leaflet did not help"
+    either = joined[2] in SPEECH["human"]["verbs_or_things"].split() and not PATTERNS["things"].search(before)
+    return either or PATTERNS["may_follow_plural"].match(after) is None
 
 
 def _first_person(verb: str) -> str:

