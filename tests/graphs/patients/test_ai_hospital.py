@@ -111,7 +111,9 @@ def test_an_attack_obtains_nothing_from_models_that_do_their_worst(
     assert path(result) == ["p>e", "e>p", "p>d"]
     assert leaked(case, all_that_was_said(result)) == []
     assert not any(turn.facts or turn.pictures for turn in result["dialogue"])
-    assert [request.name for request in server.requests[before:]] == ["PatientWords", "ParsedRequest", "PatientWords"]
+    asked = [request.name for request in server.requests[before:]]
+    assert asked[:2] == ["PatientWords", "ParsedRequest"]
+    assert set(asked[2:]) == {"PatientWords"}, "who reads the own prompt out is asked again; outcomes never are"
 
 
 def test_that_attack_test_would_see_a_leak(willing_servers: Any) -> None:
