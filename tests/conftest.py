@@ -6,6 +6,8 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
+for size in ("COLUMNS", "LINES"):  # of the terminal that a worker of pytest-xdist pretends to have
+    os.environ.pop(size, None)
 settings.register_profile("local", settings.get_profile("default"), deadline=None)
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)

@@ -151,8 +151,9 @@ def conversation(view: InterviewView) -> list[Message]:
 
 
 def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
-    """Plain words as the doctor's turn; they end the dialogue if they take leave."""
-    leave = kind_of(words, view.chart.language) == "conclusion"
+    """Plain words as the doctor's turn; they end a dialogue that has begun if they take leave."""
+    begun = any(turn.speaker == "doctor" for turn in view.chart.dialogue)
+    leave = begun and kind_of(words, view.chart.language) == "conclusion"
     return DoctorTurn(text=words.strip(), finished=leave)
 
 

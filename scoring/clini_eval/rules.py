@@ -191,7 +191,7 @@ def _unexplained(text: str, interview: Interview) -> list[str]:
     supposes, explained = _word("supposes", language), _word("explained", language)
     return [
         term
-        for sentence, after in zip(said, [*said[1:], ""], strict=True)
+        for sentence, after in zip(said, [*said[1:], ""], strict=False)  # of nothing said, nothing
         if not (supposes.search(sentence) or explained.search(sentence) or explained.match(after))
         for term in [*jargon_in(sentence, language), *_word("technical", language).findall(sentence)]
         if normalise(term) not in named

@@ -57,7 +57,13 @@ def test_recalled_cases_go_first_and_then_the_oldest_turns_be_the_length_known_o
 
 def test_a_conversation_in_plain_words_forgets_its_oldest_turns_and_keeps_its_last() -> None:
     most = 1200
-    with FakeServer(answer=talkative, faults=longer_than(most)) as server:
+
+    def asking(request: ChatRequest) -> Any:
+        if request.name == "ExtractedOrders":  # no picture, which is longer than any dialogue
+            return {"physical": [], "auxiliary": []}
+        return "And what else?" if request.model == "doctor" and request.schema is None else talkative(request)
+
+    with FakeServer(answer=asking, faults=longer_than(most)) as server:
         models = {role: seats(server)[role] for role in ("doctor", "patient", "extraction", "refiner")}
         context = {"models": models, "plain_words": True, "max_turns": 6}
         result = consultation.invoke({"case": builtin("surgery-01")}, context=context)

@@ -79,7 +79,7 @@ def test_a_reference_without_claims_is_not_checked() -> None:
 
 
 def test_a_models_verdicts_are_put_to_its_claims_in_order() -> None:
-    claims = {"claims": [" a nodule ", "no effusion", "8 mm"]}
+    claims = {"claims": [" a nodule ", "no effusion", " ", "8 mm"]}  # what is blank says nothing
     support = said(("A nodule.", True), ("there is no effusion", False), ("8 mm", True))
     with answering(Claims=claims, Support=support) as server:
         judged = report(played(server))
@@ -123,7 +123,7 @@ def test_a_verdict_that_stands_at_another_claim_is_asked_for_again() -> None:
     assert [verdict.entailed for verdict in judged.verdicts] == [False, True]
 
 
-@pytest.mark.parametrize("claims", [["a"] * 31, ["a", " "], "a", None])
+@pytest.mark.parametrize("claims", [["a"] * 31, "a", None])
 def test_claims_out_of_the_answer_type_are_repaired_once_and_then_refused(claims: Any) -> None:
     with answering(Claims={"claims": claims}) as server, pytest.raises(AnswerError, match="not a Claims"):
         report(played(server))

@@ -112,6 +112,7 @@ def test_a_table_of_13_columns_is_folded_where_a_terminal_is_narrower_and_no_num
 ) -> None:
     headings = ["metric", *(f"COVERAGE OF {place}" for place in range(12))]
     rows = [[f"metric number {row}", *(f"-0.{place:02} to {row}" for place in range(12))] for row in range(2)]
+    monkeypatch.delenv("COLUMNS", raising=False)
     print_rows("Made up", headings, rows)
     assert len(capsys.readouterr().out.splitlines()) == 7  # away from a terminal a row is one line
     monkeypatch.setenv("COLUMNS", "80")
