@@ -1,5 +1,6 @@
 """What `wardround tune` trained, in the doctor's seat: of a consultation, and of a server that was told so."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,8 +58,8 @@ def test_the_same_seed_gives_the_same_consultation(tuned: str) -> None:
 @pytest.mark.parametrize(
     ("words", "finished"), [("Since when?", False), ("Thank you for coming. Goodbye.", True), ("谢谢，再见。", True)]
 )
-def test_plain_words_end_the_dialogue_if_they_take_leave(words: str, finished: bool) -> None:
-    from nodes.state.chart import Chart, Presentation
+def test_plain_words_end_a_dialogue_that_has_begun_if_they_take_leave(words: str, finished: bool) -> None:
+    from nodes.state.chart import Chart, Presentation, Turn
 
     class View:
         chart = Chart(
@@ -68,6 +69,9 @@ def test_plain_words_end_the_dialogue_if_they_take_leave(words: str, finished: b
         )  # fmt: skip
 
     view: Any = View()
+    assert not in_plain_words(view, words).finished  # a greeting may sound like a farewell
+    asked = Turn(speaker="doctor", text="What brings you here?")
+    view.chart = replace(view.chart, dialogue=[asked])
     assert in_plain_words(view, f" {words}\n").model_dump() == {"text": words, "finished": finished}
     with pytest.raises(ValueError, match="text"):
         in_plain_words(view, "  \n")
