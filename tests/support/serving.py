@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socketserver import BaseServer
 from typing import TypeVar
 
-from wardround.serving.loopback import LoopbackServer
-
-Server = TypeVar("Server", bound=LoopbackServer)
+Server = TypeVar("Server", bound=BaseServer)
 
 
 @contextmanager

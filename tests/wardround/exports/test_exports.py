@@ -4,14 +4,17 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.browser import WIDE, browser_of_this_machine, page_in
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from tests.support.serving import serving
 from wardround import to_dataframe
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Data
@@ -130,6 +133,22 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     assert asked.output.usage.input_tokens == 7 and asked.timestamp.timestamp() == 10.0
     assert second.error.message == "unparseable_answer: not JSON" and not second.scores
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
+
+
+@pytest.mark.slow
+def test_inspects_own_viewer_shows_the_log_in_a_browser(run: Path, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="needs wardround[inspect]")
+    assert export("inspect", run, "-o", tmp_path / "logs").exit_code == 0
+    with browser_of_this_machine() as browser, page_in(browser, WIDE) as page:
+        log.bundle_log_dir(str(tmp_path / "logs"), str(tmp_path / "viewer"))
+        faults: list[object] = []
+        page.on("pageerror", lambda fault: faults.append(fault))
+        files = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "viewer"))
+        with serving(ThreadingHTTPServer(("127.0.0.1", 0), files)) as server:
+            page.goto(f"http://127.0.0.1:{server.server_port}/")
+            page.get_by_text("run.eval").first.click()  # in the list of logs
+            page.get_by_text(FIRST).first.wait_for()
+    assert not faults
 
 
 def test_mlflow_has_each_run_once_with_settings_and_means(run: Path, tmp_path: Path) -> None:
