@@ -158,8 +158,13 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
         else:
             yield from ((f"entry {number}", json.dumps(entry)) for number, entry in enumerate(entries, start=1))
         return
+    yield from numbered_lines(text)
+
+
+def numbered_lines(text: str) -> list[tuple[str, str]]:
+    """The lines of JSON lines that are not blank, each with its place."""
     # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
-    yield from ((f"line {number}", line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+    return [(f"line {number}", line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:

@@ -23,7 +23,7 @@ from llm.replies import whole_text
 from llm.role import Answer, Role, variables
 from llm.settings import ModelSettings
 from llm.specs import HUMAN, OFFLINE, model_of
-from llm.trace import Call, collect, record
+from llm.trace import Call, collect, entry_id, record
 from llm.watching import tell
 from prompts import load_prompt
 
@@ -82,7 +82,7 @@ async def ask(
 
     clock, taken = time.perf_counter(), Taken()
     call = Call(
-        id="/".join(part for part in (settings.scope, role.stage, role.name, place) if part),
+        id=entry_id(settings.scope, role.stage, role.name, place),
         role=role.name,
         stage=role.stage,
         model=spec,
@@ -123,7 +123,7 @@ async def ask(
                 else:
                     answer = await answer_from_model(question, call, settings, taken)
                     bare, others = without_recalled(view) if role.speech and not talks else (view, 0)
-                    if others and copies(getattr(answer, "text", ""), _text_of(said(view)), _text_of(said(bare))):
+                    if others and copies(getattr(answer, "text", ""), _text_of(messages), _text_of(said(bare))):
                         # What other patients had, told to this one: said anew without having read of them.
                         view, taken.repaired = bare, True
                         taken.left_out[RECALLED] += others

@@ -12,6 +12,7 @@ from cases.dialogues import Message
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
+NO_WORDS = "it holds no words; it is what somebody says"  # of what has none
 _SENTENCE = 40  # characters
 _declared: "list[Role[Any]]" = []
 
@@ -97,9 +98,10 @@ class Role(Generic[Answer]):
             answer = self.speech.answer(view, given.strip())
         else:
             answer = self.answer.model_validate(given, context={"closed": closed})
-        if self.speech and not re.search(r"\w", getattr(answer, "text", "some")):
-            raise ValueError("text: it holds no words; it is what somebody says")
-        if closed and self.speech and self.speech.heard and _said_back(answer, self.speech.heard(view)):
+        said: str = getattr(answer, "text", "some")
+        if self.speech and not has_words(said):
+            raise ValueError(f"text: {NO_WORDS}")
+        if closed and self.speech and self.speech.heard and says_back(said, self.speech.heard(view)):
             raise ValueError("text: it only says back what was just said to it; it is to be answered")
         return self.checked(view, answer)
 
@@ -116,9 +118,14 @@ class Role(Generic[Answer]):
         return there
 
 
-def _said_back(answer: Any, heard: str) -> bool:
-    """Whether the words are those that were heard; a few words may well be (yes, and goodbye)."""
-    return len(heard) >= _SENTENCE and answer.text.strip().casefold() == heard.strip().casefold()
+def has_words(text: str) -> bool:
+    """Whether anything is said in a text: a letter or a number."""
+    return re.search(r"\w", text) is not None
+
+
+def says_back(said: str, heard: str) -> bool:
+    """Whether words are those that were heard; a few words may well be (yes, and goodbye)."""
+    return len(heard) >= _SENTENCE and said.strip().casefold() == heard.strip().casefold()
 
 
 def known_roles() -> dict[str, set[str]]:

@@ -147,6 +147,11 @@ def collect(call: Call, trace_file: str | None) -> None:
         calls.append(call if trace_file is None else call.model_copy(update={"messages": None, "answer": None}))
 
 
+def entry_id(*parts: str) -> str:
+    """The place of a call or an event in the course of its case, of those parts that there are."""
+    return "/".join(filter(None, parts))
+
+
 def file_event(event: Event, trace_file: str | None) -> Trace:
     """File an event; gives what a node is to add to the state's trace, an outline if there is a trace file."""
     _append(event, trace_file)

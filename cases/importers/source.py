@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.case import Case
-from cases.files import Problem, Severity, WithProblems, validation_problems
+from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
 
 _DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
@@ -68,8 +68,7 @@ class Source:
 
     def _documents(self) -> Iterator[tuple[str, str]]:
         text = self.read(self.path) or ""
-        # Only "\n" ends a line of JSON lines; splitlines() would also cut at U+2028 inside a text.
-        lines = [(f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        lines = [(place, line.strip()) for place, line in numbered_lines(text)]
         if 2 * sum(map(_could_be_a_record, (line for _, line in lines))) >= len(lines):
             yield from lines
         elif lines:

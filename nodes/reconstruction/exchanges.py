@@ -1,11 +1,11 @@
 """What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
 
 from cases.strict import Strict
+from llm.role import NO_WORDS, has_words, says_back
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
 
 SectionName = Literal[
@@ -21,8 +21,6 @@ SectionName = Literal[
     "confirmatory_tests",
 ]
 
-_SENTENCE = 40  # characters
-
 
 def _few_questions(text: str) -> str:
     if (count := questions_in(text)) > MOST_QUESTIONS:
@@ -31,8 +29,8 @@ def _few_questions(text: str) -> str:
 
 
 def _in_words(text: str) -> str:
-    if not re.search(r"\w", text):
-        raise ValueError("it holds no words; it is what somebody says")
+    if not has_words(text):
+        raise ValueError(NO_WORDS)
     return text
 
 
@@ -48,8 +46,7 @@ class FreeExchange(Strict):
 
     @model_validator(mode="after")
     def _answers(self, info: ValidationInfo) -> Self:
-        said = self.patient.casefold()
-        if (info.context or {}).get("closed") and len(said) >= _SENTENCE and said == self.physician.casefold():
+        if (info.context or {}).get("closed") and says_back(self.patient, self.physician):
             raise ValueError("the patient only says back the physician's words; they are to be answered")
         return self
 

@@ -13,7 +13,7 @@ from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
 from llm import ModelSettings, Role, ask
 from llm.specs import OFFLINE
-from llm.trace import RECALLED, Event, file_event
+from llm.trace import RECALLED, Event, entry_id, file_event
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.whole_picture import seen_whole
@@ -79,9 +79,9 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
         for each in found
         if not each.aside
     ]
-    place = f"visit{state.get('backtracks', 0)}/recalled{len(state.get('dialogue', []))}"
+    visit, heard = f"visit{state.get('backtracks', 0)}", len(state.get("dialogue", []))
     event = Event(
-        id=f"{context.scope}/{stage.name}/{place}".removeprefix("/"),
+        id=entry_id(context.scope, stage.name, visit, f"recalled{heard}"),
         event=RECALLED,
         stage=stage.name,
         content={"symptoms": state["symptoms"], "cases": shown},

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
 from llm import Event, Role
-from llm.trace import file_event
+from llm.trace import entry_id, file_event
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -91,7 +91,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
     findings = {item: each.words for item, each in found.items()}
     event = Event(
-        id=f"{context.scope}/medpmc/released_results/turn{turn_number(dialogue)}".removeprefix("/"),
+        id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
         event="released_results",
         stage="medpmc",
         content={

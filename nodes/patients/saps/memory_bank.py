@@ -16,7 +16,7 @@ from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from llm import Event, Role
-from llm.trace import file_event
+from llm.trace import entry_id, file_event
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
@@ -93,7 +93,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     released = [fact.text for fact in facts]
     requirement = load_prompt("saps/requirements", context.language or language).render({"action": action})[1]
     event = Event(
-        id=f"{context.scope}/saps/released_memory/turn{turn_number(dialogue)}".removeprefix("/"),
+        id=entry_id(context.scope, "saps", "released_memory", f"turn{turn_number(dialogue)}"),
         event="released_memory",
         stage="saps",
         content={
