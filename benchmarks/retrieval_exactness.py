@@ -34,9 +34,8 @@ def clustered(rng: np.random.Generator, n: int, dimensions: int = 384) -> tuple[
 
 
 def scan(vectors: Vectors, rows: NDArray[np.int64], query: Vectors) -> set[int]:
-    """The rows of the K nearest among ``rows``, exactly."""
-    similarities = vectors[rows] @ query
-    return set(rows[np.argpartition(-similarities, K - 1)[:K]].tolist())
+    """Of some vectors, which are ``rows`` of all, the rows of the K nearest, exactly."""
+    return set(rows[np.argpartition(-(vectors @ query), K - 1)[:K]].tolist())
 
 
 def measure(queries: Vectors, find: Callable[[int, Vectors], set[int]]) -> tuple[list[set[int]], float]:
@@ -60,6 +59,7 @@ def compared(folder: Path, records: int, number: int, seed: int) -> list[tuple[s
     everything, filed = clustered(rng, records + number)
     vectors, queries = everything[:records], everything[records:]
     rows = [np.flatnonzero(filed[:records] == number) for number in range(19)]
+    shelves, every = [vectors[own] for own in rows], np.arange(records)
     asked = filed[records:]
     cases = [
         RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]]) for row in range(records)
@@ -71,13 +71,13 @@ def compared(folder: Path, records: int, number: int, seed: int) -> list[tuple[s
         (
             "within the department",
             WITHIN,
-            lambda number, query: scan(vectors, rows[asked[number]], query),
+            lambda number, query: scan(shelves[asked[number]], rows[asked[number]], query),
             lambda number, query: remembered(memory, query, DEPARTMENTS.names[asked[number]]),
         ),
         (
             "over all departments",
             OVERALL,
-            lambda number, query: scan(vectors, np.arange(records), query),
+            lambda number, query: scan(vectors, every, query),
             lambda number, query: remembered(memory, query, None),
         ),
     ):

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,8 @@ from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.embedding import embed, unit_rows
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
-from retrieval.shelves import ALL_DEPARTMENTS, Candidate, Shelves
+from retrieval.rows import Candidate, Nearest
+from retrieval.shelves import ALL_DEPARTMENTS, Shelves
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ class Memory:
         embedding: str,
         prefix: str = "wardround",
         writer: SingleWriter | None = None,
+        shared: bool = False,
     ) -> None:
-        """Use the collections of a Chroma client whose names begin with ``prefix``.
+        """Use the collections of a Chroma client whose names begin with ``prefix``; ``shared``: others write them too.
 
         Raises:
             CaseMemoryError: they hold vectors of another embedding model, or cannot be read.
@@ -79,7 +81,7 @@ class Memory:
         self._writer = writer
         self._write_lock = threading.RLock()
         self._closed = threading.Event()
-        self._shelves = Shelves(client, prefix, embedding)
+        self._shelves = Shelves(client, prefix, embedding, shared=shared)
         with self._naming("read"):
             foreign = self._shelves.embeddings() - {embedding}
         if foreign:
@@ -183,31 +185,12 @@ class Memory:
         query = unit_rows(vector).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            found = self._verified(query, departments, exclude, kin, language, k)
+            found = _nearest(partial(self._shelves.nearest_verified, query), departments, exclude, kin, language, k)
             if len(found) < k and before != 0:
-                pseudo = [self._shelves.pseudo(query, name, self.run, before) for name in departments]
+                pseudo = partial(self._shelves.nearest_pseudo, query, run=self.run, before=before)
                 hidden = {*exclude, *(neighbour.case.id for neighbour in found)}
-                found += _best(pseudo, hidden, kin, language, k - len(found))
+                found += _nearest(pseudo, departments, hidden, kin, language, k - len(found))
         return found
-
-    def _verified(
-        self,
-        query: NDArray[np.float64],
-        departments: Sequence[str | None],
-        exclude: Collection[str],
-        kin: Kin | None,
-        language: Language | None,
-        k: int,
-    ) -> list[Neighbour]:
-        """The nearest verified cases; more are fetched until none that is nearer can have been left on its shelf."""
-        wanted = k + len(exclude)
-        while True:
-            shelves = [self._shelves.nearest_verified(query, name, wanted) for name in departments]
-            found = _best(shelves, set(exclude), kin, language, k)
-            farthest = found[-1].similarity if len(found) == k and found else -2.0
-            if not any(len(shelf) > wanted and min(shelf)[0] > farthest for shelf in shelves):
-                return found
-            wanted = 2 * wanted + 1
 
     def verified(self) -> Iterator[RememberedCase]:
         """Every verified case."""
@@ -270,6 +253,25 @@ class Memory:
             raise
         except Exception as error:  # Chroma raises its own errors, httpx's, and bare Exception
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
+
+
+def _nearest(
+    look: Callable[[str | None, int], Nearest],
+    departments: Sequence[str | None],
+    hidden: Collection[str],
+    kin: Kin | None,
+    language: Language | None,
+    k: int,
+) -> list[Neighbour]:
+    """The k nearest cases; shelves are looked at further until none that is nearer can have been left on one."""
+    wanted = k + len(hidden)
+    while True:
+        shelves = [look(name, wanted) for name in departments]
+        found = _best((shelf.candidates for shelf in shelves), set(hidden), kin, language, k)
+        farthest = found[-1].similarity if len(found) == k and found else -2.0
+        if not any(shelf.others and min(shelf.candidates)[0] > farthest for shelf in shelves):
+            return found
+        wanted = 2 * wanted + 1
 
 
 def _best(

@@ -148,7 +148,7 @@ def _on_server(url: str, embedding: str) -> Memory:
             f"case memory {url!r} does not answer ({error}); start a server (`chroma run --path DIRECTORY "
             "--port PORT`) or correct the address"
         ) from error
-    return Memory(client, location=url, embedding=embedding, prefix=prefix)
+    return Memory(client, location=url, embedding=embedding, prefix=prefix, shared=True)
 
 
 def _settings() -> "Settings":

@@ -1,9 +1,10 @@
 """How remembered cases lie in Chroma: a shelf (collection) per department and kind of case.
 
-Verified cases have one shelf per department, pseudo-cases one per department and run. Verified cases are many and
-seldom written: Chroma's index finds the candidates, which are ranked by their stored vectors, because Chroma's
-distances are off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not depend on
-when: all those in question are fetched and ranked.
+Verified cases have one shelf per department, pseudo-cases one per department and run. A shelf that nobody else writes
+is read once and looked through in this process (``rows.py``), unless it is very long. On a server, or where they are
+too many, Chroma's index finds the candidates among verified cases, which are ranked by their stored vectors, because
+Chroma's distances are off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not
+depend on when: all those in question are fetched and ranked.
 """
 
 import hashlib
@@ -11,13 +12,15 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from math import inf
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import DEPARTMENTS
 from retrieval.features import RememberedCase
+from retrieval.rows import Nearest, Rows, candidates
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -30,25 +33,21 @@ _INDEX: Any = {"hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction
 _SPARE_CANDIDATES = 8  # near-ties that Chroma puts beyond the last place asked for may belong before it
 _SAME = 1e-5  # cosine distance up to which two vectors count as one
 _CHECKED_AT_ONCE = 500  # vectors in one query
-
-
-class Candidate(NamedTuple):
-    """A case that may be among the nearest, as it lies on its shelf."""
-
-    similarity: float
-    case_id: str
-    told: str  # the case as JSON: only those that are chosen are parsed
+_SCANNED = 20_000  # cases on a shelf: about here a scan of all becomes as slow as a question to the index
 
 
 class Shelves:
     """The collections of one case memory: those of a Chroma client whose names begin with ``prefix``."""
 
-    def __init__(self, client: "Client", prefix: str, embedding: str) -> None:
+    def __init__(self, client: "Client", prefix: str, embedding: str, *, shared: bool = False) -> None:
+        """Use a client's collections; ``shared`` with other processes that may write them meanwhile."""
         self._client = client
         self._prefix = prefix
         self._embedding = embedding
-        self._known: dict[str, Collection] = {}
-        self._lock = threading.Lock()
+        self._shared = shared
+        self._known: dict[str, Collection | None] = {}
+        self._rows: dict[str, Rows | None] = {}  # None: too many
+        self._lock = threading.RLock()  # also over a write and what is known of it
 
     def embeddings(self) -> set[str]:
         """The names of the embedding models that its vectors were made with."""
@@ -73,19 +72,23 @@ class Shelves:
         rows_by_department: defaultdict[str | None, list[int]] = defaultdict(list)
         for row, case in enumerate(cases):
             rows_by_department[case.department].append(row)
-        for department, rows in rows_by_department.items():
-            self._create(department, run).upsert(
-                ids=[cases[row].id for row in rows],
-                embeddings=vectors[rows],
-                metadatas=[_metadata(cases[row]) for row in rows],
-            )
-        # Only now, so that a reader finds a moving case in two departments rather than in none.
-        for department in ALL_DEPARTMENTS:
-            elsewhere = [case.id for case in cases if case.department != department]
-            if not elsewhere or (shelf := self._find(department, run)) is None:
-                continue
-            if moved := shelf.get(ids=elsewhere, include=[])["ids"]:
-                shelf.delete(ids=moved)
+        with self._lock:
+            for department, rows in rows_by_department.items():
+                here, there = [cases[row] for row in rows], vectors[rows]
+                metadatas: list[Any] = [_metadata(case) for case in here]
+                shelf = self._create(department, run)
+                shelf.upsert(ids=[case.id for case in here], embeddings=there, metadatas=metadatas)
+                if known := self._rows.pop(shelf.name, None):
+                    self._rows[shelf.name] = known.having(here, there, _told(metadatas))
+            # Only now, so that a reader finds a moving case in two departments rather than in none.
+            for department in ALL_DEPARTMENTS:
+                elsewhere = [case.id for case in cases if case.department != department]
+                if not elsewhere or (found := self._find(department, run)) is None:
+                    continue
+                if moved := found.get(ids=elsewhere, include=[])["ids"]:
+                    found.delete(ids=moved)
+                    if known := self._rows.pop(found.name, None):
+                        self._rows[found.name] = known.without(moved)
 
     def mend(self, departments: Iterable[str | None]) -> None:
         """Make every verified case of these departments findable.
@@ -101,32 +104,44 @@ class Shelves:
                     for case_id, vector in lost.items():
                         shelf.update(ids=[case_id], embeddings=vector)
 
-    def nearest_verified(self, query: NDArray[np.float64], department: str | None, n: int) -> list[Candidate]:
-        """The n verified cases of a department nearest to a unit vector, and a few more, in no order."""
+    def nearest_verified(self, query: NDArray[np.float64], department: str | None, n: int) -> Nearest:
+        """The n verified cases of a department nearest to a unit vector, and some more."""
         if (shelf := self._find(department, None)) is None:
-            return []
+            return Nearest([], others=False)
+        if rows := self._scannable(shelf):
+            return rows.nearest(query, n)
         answer: Any = shelf.query(
             query_embeddings=cast(Any, query.astype(np.float32)[np.newaxis]),
             n_results=n + _SPARE_CANDIDATES,
             include=["embeddings", "metadatas"],
         )
-        return _candidates(query, answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0])
+        ids, vectors, metadatas = answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0]
+        return Nearest(candidates(query, ids, vectors, _told(metadatas)), others=len(ids) > n)
 
     def told(self, department: str | None) -> list[str]:
         """All verified cases of a department, as JSON."""
         shelf = self._find(department, None)
         answer: Any = shelf.get(include=["metadatas"]) if shelf else {"metadatas": []}
-        return [metadata["case"] for metadata in answer["metadatas"]]
+        return _told(answer["metadatas"])
 
-    def pseudo(
-        self, query: NDArray[np.float64], department: str | None, run: str, before: int | None
-    ) -> list[Candidate]:
-        """All pseudo-cases of a department and run whose order is less than ``before``, in no order."""
+    def nearest_pseudo(
+        self, query: NDArray[np.float64], department: str | None, n: int, run: str, before: int | None
+    ) -> Nearest:
+        """The n nearest pseudo-cases of a department and run whose order is less than ``before``, and some more."""
         if (shelf := self._find(department, run)) is None:
-            return []
+            return Nearest([], others=False)
+        if rows := self._scannable(shelf):
+            return rows.nearest(query, n, before)
         earlier: Any = None if before is None else {"order": {"$lt": before}}
         answer: Any = shelf.get(where=earlier, include=["embeddings", "metadatas"])
-        return _candidates(query, answer["ids"], answer["embeddings"], answer["metadatas"])
+        return Nearest(candidates(query, answer["ids"], answer["embeddings"], _told(answer["metadatas"])), others=False)
+
+    def _scannable(self, shelf: "Collection") -> Rows | None:
+        """What a shelf holds, read once; None if others may write it, or if it holds too much."""
+        if not self._shared and shelf.name not in self._rows:
+            with self._lock:
+                self._rows[shelf.name] = _rows(shelf) if shelf.count() <= _SCANNED else None
+        return self._rows.get(shelf.name)
 
     def _name(self, department: str | None, run: str | None) -> str:
         kind = "verified" if run is None else f"pseudo-{hashlib.sha256(run.encode()).hexdigest()[:12]}"
@@ -136,11 +151,11 @@ class Shelves:
         from chromadb.errors import NotFoundError
 
         name = self._name(department, run)
-        if name not in self._known:  # what is missing is looked up again: another client may have made it
+        if name not in self._known or (self._shared and self._known[name] is None):  # another client may make it
             try:
                 self._known[name] = self._client.get_collection(name, embedding_function=None)
             except NotFoundError:
-                return None
+                self._known.setdefault(name, None)  # another thread may just have made it
         return self._known[name]
 
     def _create(self, department: str | None, run: str | None) -> "Collection":
@@ -156,15 +171,14 @@ class Shelves:
             return shelf
 
 
-def _candidates(query: NDArray[np.float64], ids: list[str], vectors: Any, metadatas: Any) -> list[Candidate]:
-    if not ids:
-        return []
-    # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
-    similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
-    return [
-        Candidate(similarity, case_id, metadata["case"])
-        for similarity, case_id, metadata in zip(similarities, ids, metadatas, strict=True)
-    ]
+def _rows(shelf: "Collection") -> Rows:
+    held: Any = shelf.get(include=["embeddings", "metadatas"])
+    orders = np.array([metadata.get("order", inf) for metadata in held["metadatas"]], np.float64)
+    return Rows(held["ids"], np.asarray(held["embeddings"], np.float32), _told(held["metadatas"]), orders)
+
+
+def _told(metadatas: Iterable[Any]) -> list[str]:
+    return [metadata["case"] for metadata in metadatas]
 
 
 def _lost(shelf: "Collection") -> dict[str, Any]:

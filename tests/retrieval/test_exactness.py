@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases.vocabulary import DEPARTMENTS
-from retrieval import RememberedCase, build_memory, open_memory
+from retrieval import Memory, RememberedCase, build_memory, open_memory
 from tests.retrieval.examples import appendicitis
 
 
@@ -22,6 +22,7 @@ def test_two_thousand_clustered_cases_are_found_as_an_exact_scan_finds_them(tmp_
         for row in range(2_000)
     ]
     memory.add(cases, stored)
+    by_index = Memory(memory._client, location="test", embedding="synthetic", shared=True)
     for department, query in zip(departments[2_000:], queries, strict=True):
         similarities = stored.astype(float) @ query.astype(float)
         for name, rows in (
@@ -29,8 +30,8 @@ def test_two_thousand_clustered_cases_are_found_as_an_exact_scan_finds_them(tmp_
             (None, np.arange(2_000)),
         ):
             nearest = rows[np.argsort(-similarities[rows])[:3]]
-            found = memory.recall_by_vector(query, name)
-            assert [int(neighbour.case.id) for neighbour in found] == nearest.tolist()
+            for found in (memory.recall_by_vector(query, name), by_index.recall_by_vector(query, name)):
+                assert [int(neighbour.case.id) for neighbour in found] == nearest.tolist()
     memory.close()
 
 

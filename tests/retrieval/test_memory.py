@@ -139,7 +139,10 @@ async def test_many_coroutines_may_recall_while_cases_are_added(memory: Memory) 
     assert sum(count.pseudo for count in growing.stats().values()) == 100
 
 
-def test_every_case_can_be_found_after_batches_with_reads_between(memory: Memory) -> None:
+def test_every_case_can_be_found_after_batches_with_reads_between(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "_SCANNED", 0)  # by the index
     vectors = cheap_embed([str(number) for number in range(600)])
     for start in range(0, 600, 50):
         cases = [verified(f"{number}") for number in range(start, start + 50)]
@@ -170,6 +173,16 @@ def test_a_case_that_the_index_lost_is_linked_anew_and_keeps_its_features(
     assert sorted(ids(found)) == ["0", "1", "2", "3", "4"]
 
 
+def test_a_shared_memory_finds_what_another_client_adds_to_a_shelf_that_was_read(memory: Memory) -> None:
+    prefix = f"test-{uuid.uuid4().hex}"
+    one, other = (
+        Memory(memory._client, location="test", embedding="cheap", prefix=prefix, shared=True) for _ in range(2)
+    )
+    for number in range(3):
+        other.add([verified(f"v{number}")])
+        assert len(one.recall("pain", "Surgery", k=9)) == number + 1
+
+
 CASES = st.builds(
     lambda number, order, department, symptoms: (
         verified(f"c{number}", department, symptoms)
@@ -190,6 +203,7 @@ CASES = st.builds(
     exclude=st.sets(st.integers(0, 12).map("c{}".format), max_size=5),
     before=st.none() | st.integers(0, 7),
     k=st.integers(1, 5),
+    scanned=st.sampled_from([0, 20_000]),
 )
 def test_recall_is_what_an_exact_search_by_the_rules_gives(
     memory: Memory,
@@ -198,10 +212,13 @@ def test_recall_is_what_an_exact_search_by_the_rules_gives(
     exclude: set[str],
     before: int | None,
     k: int,
+    scanned: int,
 ) -> None:
-    fresh = Memory(memory._client, location="test", embedding="cheap", prefix=f"test-{uuid.uuid4().hex}")
+    prefix = f"test-{uuid.uuid4().hex}"
+    fresh = Memory(memory._client, location="test", embedding="cheap", prefix=prefix)
     known: dict[tuple[bool, str], RememberedCase] = {}
     for cases in additions:
+        fresh.recall("pain", None, k=9)  # what is known of the shelves by now is to follow what is added
         fresh.add(cases)
         known |= {(case.verified, case.id): case for case in cases}
 
@@ -215,5 +232,8 @@ def test_recall_is_what_an_exact_search_by_the_rules_gives(
     fill = [case for case in allowed if not case.verified and case.id not in taken]
     fill = [case for case in fill if before is None or (case.order is not None and case.order < before)]
     expected += sorted(fill, key=rank)[: k - len(expected)]
-    found = fresh.recall("pain", department, exclude=exclude, before=before, k=k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shelves, "_SCANNED", scanned)
+        opened = fresh if scanned else Memory(memory._client, location="test", embedding="cheap", prefix=prefix)
+        found = opened.recall("pain", department, exclude=exclude, before=before, k=k)
     assert [neighbour.case for neighbour in found] == expected

@@ -1,0 +1,76 @@
+"""A shelf as it lies in this process: all its vectors are looked at, exact and sooner done than Chroma is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.features import RememberedCase
+
+_SAME = 1e-5  # more than the products of single and of double precision differ by
+
+
+class Candidate(NamedTuple):
+    """A case that may be among the nearest, as it lies on its shelf."""
+
+    similarity: float
+    case_id: str
+    told: str  # the case as JSON: only those that are chosen are parsed
+
+
+class Nearest(NamedTuple):
+    """Some candidates of a shelf, in no order, and whether it has others, none of which is nearer."""
+
+    candidates: list[Candidate]
+    others: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The cases of a shelf, row by row: ids, unit vectors (n, d), the cases as JSON, and their orders (or inf)."""
+
+    ids: list[str]
+    vectors: NDArray[np.float32]
+    told: list[str]
+    orders: NDArray[np.float64]
+
+    def nearest(self, query: NDArray[np.float64], n: int, before: int | None = None) -> Nearest:
+        """The n nearest to a unit vector, and what is as near as the last; of those whose order is less, if given."""
+        rows = np.arange(len(self.ids)) if before is None else np.flatnonzero(self.orders < before)
+        if others := n < len(rows):
+            near = (self.vectors @ query.astype(np.float32))[rows]
+            rows = rows[near >= np.partition(near, -n)[-n] - _SAME]
+            others = len(rows) < len(near)
+        ids, told = [self.ids[row] for row in rows.tolist()], [self.told[row] for row in rows.tolist()]
+        return Nearest(candidates(query, ids, self.vectors[rows], told), others)
+
+    def without(self, ids: Sequence[str]) -> "Rows":
+        """The rows but for those of some cases."""
+        gone = set(ids)
+        kept = [row for row, case_id in enumerate(self.ids) if case_id not in gone]
+        ids, told = [self.ids[row] for row in kept], [self.told[row] for row in kept]
+        return Rows(ids, self.vectors[kept], told, self.orders[kept])
+
+    def having(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], told: Sequence[str]) -> "Rows":
+        """The rows with some cases, in place of those of the same ids."""
+        ids = [case.id for case in cases]
+        rest = self.without(ids)
+        orders = np.array([inf if case.order is None else case.order for case in cases])
+        return Rows(
+            [*rest.ids, *ids],
+            np.concatenate([rest.vectors, vectors]),
+            [*rest.told, *told],
+            np.concatenate([rest.orders, orders]),
+        )
+
+
+def candidates(query: NDArray[np.float64], ids: Sequence[str], vectors: Any, told: Sequence[str]) -> list[Candidate]:
+    """Cases with their similarities to a unit vector."""
+    if not ids:
+        return []
+    # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
+    similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
+    return [Candidate(*found) for found in zip(similarities, ids, told, strict=True)]
