@@ -16,7 +16,7 @@ from wardround.commands.consult import consult
 from wardround.commands.dev import UNTRACED, dev
 from wardround.commands.doctor import doctor
 from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
-from wardround.commands.exits import BAD_INPUT, end_gently
+from wardround.commands.exits import BAD_INPUT, Commands, end_gently
 from wardround.commands.experiments import experiments_app
 from wardround.commands.export import export_app
 from wardround.commands.floors import floors
@@ -59,6 +59,7 @@ def root(
 
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -172,7 +172,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
-    notes.append(f"{summary['attempted']} cases attempted: {summary['scored']} scored, {summary['failed']} failed.")
+    cases = "case" if summary["attempted"] == 1 else "cases"
+    notes.append(f"{summary['attempted']} {cases} attempted: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
         notes.append(f"{summary['limited']} cases were stopped at a limit and scored with what they had.")
     notes += [

@@ -29,10 +29,7 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
 
     if any(out.resolve() == source.resolve() for source in sources if source):
         refuse(f"{out} would be overwritten while it is read; name another file with -o")
-    try:
-        save_cases(cases, out)
-    except OSError as error:
-        refuse(f"cannot write {out}: {error}")
+    save_cases(cases, out)
 
 
 def keep(*files: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import counted, keep, read, save
-from wardround.commands.exits import exits, refuse
+from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -28,29 +28,26 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
     from wardround.rating.checklists import write_checklist
     from wardround.rating.item_lists import ItemLine, open_parts, proposed
 
-    with exits(OSError):
-        if reader == HUMAN:
-            refuse("--reader: a person cannot be asked here; name a model")
-        check_models({"item_reader": reader})
-        checklist = out.with_name(f"{out.name}.checklist.csv")
-        keep(checklist)
-        settings = ModelSettings(models={"item_reader": reader}, cache=str(cache) if cache else None)
-        asked = anyio.run(
-            ask_each, [case for case in cases if open_parts(case)], lambda case: read_items(case, settings)
-        )
-        found = {case.id: items for case, items in asked.answers}
-        name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
-        read_cases, lines = [], []
-        for case in cases:
-            changed, listed = proposed(case, found.get(case.id), name)
-            read_cases.append(changed)
-            lines += listed
-        for case, reason in asked.failures:
-            echo(f"{case.id}: items as found by rule ({reason})", err=True)
-        checklist.parent.mkdir(parents=True, exist_ok=True)
-        write_checklist(checklist, ItemLine, lines)
-        items = f"{counted(len(lines), 'item')} of {counted(len({line.case for line in lines}), 'case')}"
-        echo(f"{items} to check in {checklist}: write yes or no, mend items, add lines; then `wardround cases confirm`")
+    if reader == HUMAN:
+        refuse("--reader: a person cannot be asked here; name a model")
+    check_models({"item_reader": reader})
+    checklist = out.with_name(f"{out.name}.checklist.csv")
+    keep(checklist)
+    settings = ModelSettings(models={"item_reader": reader}, cache=str(cache) if cache else None)
+    asked = anyio.run(ask_each, [case for case in cases if open_parts(case)], lambda case: read_items(case, settings))
+    found = {case.id: items for case, items in asked.answers}
+    name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
+    read_cases, lines = [], []
+    for case in cases:
+        changed, listed = proposed(case, found.get(case.id), name)
+        read_cases.append(changed)
+        lines += listed
+    for case, reason in asked.failures:
+        echo(f"{case.id}: items as found by rule ({reason})", err=True)
+    checklist.parent.mkdir(parents=True, exist_ok=True)
+    write_checklist(checklist, ItemLine, lines)
+    items = f"{counted(len(lines), 'item')} of {counted(len({line.case for line in lines}), 'case')}"
+    echo(f"{items} to check in {checklist}: write yes or no, mend items, add lines; then `wardround cases confirm`")
     return read_cases, len(asked.failures)
 
 
@@ -73,17 +70,16 @@ def confirm(
     from wardround.rating.test_lists import TestLine, tests_taken_back
     from wardround.store.provenance import write_whole
 
-    with exits(OSError):
-        if out.resolve() in (Path(file).resolve(), checklist.resolve()):
-            refuse(f"{out} would be overwritten while it is read; name another file with -o")
-        if "action" in columns_of(checklist):
-            found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
-            write_whole(out, json.dumps(found.records, ensure_ascii=False, indent=1) + "\n")
-            mended = f"{found.mended} of them mended or added"
-            echo(f"{found.kept} kept, {mended}; {found.dropped} dropped, {found.open} open; {out}")
-            return
-        lines = read_checklist(checklist, ItemLine)
-        checked = taken_back(read(file), lines, checklist, by)
+    if out.resolve() in (Path(file).resolve(), checklist.resolve()):
+        refuse(f"{out} would be overwritten while it is read; name another file with -o")
+    if "action" in columns_of(checklist):
+        found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
+        write_whole(out, json.dumps(found.records, ensure_ascii=False, indent=1) + "\n")
+        mended = f"{found.mended} of them mended or added"
+        echo(f"{found.kept} kept, {mended}; {found.dropped} dropped, {found.open} open; {out}")
+        return
+    lines = read_checklist(checklist, ItemLine)
+    checked = taken_back(read(file), lines, checklist, by)
     save(checked.cases, out, Path(file))
     for who, (kept, seen) in checked.kept.items():
         echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")

@@ -9,7 +9,7 @@ from wardround.commands.case_files import counted, read, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
 from wardround.commands.draft_tests import draft_tests
-from wardround.commands.exits import SOME_FAILED, refuse
+from wardround.commands.exits import SOME_FAILED, Commands, refuse
 from wardround.commands.printing import echo, printable
 from wardround.commands.rate_cases import rate
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
+    cls=Commands,
     help="Cases: import foreign formats, check a file, list, show one, split, sample, rate, draft tests of simulators, "
     "take back what people checked, add attacks on the models.",
     no_args_is_help=True,
@@ -226,10 +227,7 @@ def sample(
     echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{each}")
     if out:
         lines = (json.dumps({"id": name, "lacks": parts}, ensure_ascii=False) for name, parts in lacks.items())
-        try:
-            out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        except OSError as error:
-            refuse(f"cannot write {out}: {error}")
+        out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 @cases_app.command()
@@ -297,11 +295,8 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
 
     table = case_counts(cases)
     print_table(table)
-    try:
-        write_table(table, out)
-        write_figure(table.name, draw_case_counts(table), out)
-    except OSError as error:
-        refuse(f"cannot write {out}: {error}")
+    write_table(table, out)
+    write_figure(table.name, draw_case_counts(table), out)
     echo(f"Distribution: {out}")
 
 

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import exits
-
 
 def compare(
     runs: Annotated[
@@ -39,14 +37,13 @@ def compare(
     from wardround.tables.latex import as_latex
     from wardround.tables.terminal import print_table
 
-    with exits(OSError):
-        found = find_runs(runs)
-        check_comparable(found)
-        if margin is not None and not 0 < margin < math.inf:
-            raise ConfigurationError(f"--margin {margin:g}: expected a number over 0, on the scale of the scores")
-        table = differences_table(found, margin)
-        for file, text in ((csv, table.csv), (latex, as_latex(table))):
-            if file is not None:
-                write_whole(file, text)
+    found = find_runs(runs)
+    check_comparable(found)
+    if margin is not None and not 0 < margin < math.inf:
+        raise ConfigurationError(f"--margin {margin:g}: expected a number over 0, on the scale of the scores")
+    table = differences_table(found, margin)
+    for file, text in ((csv, table.csv), (latex, as_latex(table))):
+        if file is not None:
+            write_whole(file, text)
     for brief in brief_tables(found, table, margin):
         print_table(brief)

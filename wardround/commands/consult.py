@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED, exits, refuse
+from wardround.commands.exits import SOME_FAILED
 from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 
@@ -36,23 +36,21 @@ def consult(
     Ctrl-D or Ctrl-C leaves; the same command goes on where you left.
     """
     from llm import AskError
+    from wardround.run.faults import described
 
-    with exits():
-        from wardround.run.faults import described
-
-        found = _case(case, cases, seat)
-        context = _context(models or [], set_ or [], seat)
-        directory = out or Path("consults") / _folder(case)
-        if web:
-            _serve(found, seat, context, directory, port, browser)
-            return
-        try:
-            _hold(found, seat, context, directory)
-        except (EOFError, KeyboardInterrupt):
-            echo("\nLeft. The same command goes on from here.")
-        except AskError as error:
-            echo(f"error: {described(error)}\nThe same command tries again.", err=True)
-            raise typer.Exit(SOME_FAILED) from None
+    found = _case(case, cases, seat)
+    context = _context(models or [], set_ or [], seat)
+    directory = out or Path("consults") / _folder(case)
+    if web:
+        _serve(found, seat, context, directory, port, browser)
+        return
+    try:
+        _hold(found, seat, context, directory)
+    except (EOFError, KeyboardInterrupt):
+        echo("\nLeft. The same command goes on from here.")
+    except AskError as error:
+        echo(f"error: {described(error)}\nThe same command tries again.", err=True)
+        raise typer.Exit(SOME_FAILED) from None
 
 
 def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
@@ -91,10 +89,7 @@ def _serve(
     from wardround.interactive.consultation_session import open_session
 
     with open_session(case, seat, context, directory) as session:
-        try:
-            server = BrowserSeat(session, port)
-        except OSError as error:
-            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
+        server = BrowserSeat(session, port)
         echo(
             f"Page: {server.address}\nSession directory: {directory}\nCtrl-C leaves; the same command goes on.",
             err=True,

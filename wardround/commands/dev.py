@@ -222,11 +222,11 @@ def _free(port: int) -> int:
     """The port, if nobody listens there: the server itself would quietly take another."""
     import socket
 
+    from wardround.serving.loopback import binding
+
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+        with binding(port):
             probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
         bound: int = probe.getsockname()[1]
         return bound

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.exits import SOME_FAILED
 from wardround.commands.printing import echo
 
 
@@ -22,8 +22,7 @@ def doctor(
     """
     from wardround.run.doctor import examine, find_damaged_runs
 
-    with exits(OSError):
-        found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
+    found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
     for findings in found:
         for told in findings.mended:
             echo(f"{'found' if check else 'mended'}: {told}")

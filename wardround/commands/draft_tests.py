@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.case_files import counted, keep, read
-from wardround.commands.exits import SOME_FAILED, exits, refuse
+from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import echo
 
 
@@ -38,24 +38,23 @@ def draft_tests(
     from wardround.store.provenance import write_whole
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
-    with exits(OSError):
-        if writer in (HUMAN, OFFLINE):
-            refuse(f"--writer {writer}: tests are drafted by a model; name one")
-        check_models({"test_writer": writer})
-        keep(out, checklist)
-        cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
-        if unknown := set(case_ids or ()) - {case.id for case in cases}:
-            refuse(f"no case {', '.join(sorted(unknown))} in {source}")
-        settings = ModelSettings(models={"test_writer": writer}, cache=str(cache) if cache else None)
-        asked = anyio.run(ask_each, cases, lambda case: draft(case, settings, rounds))
-        for case, reason in asked.failures:
-            echo(f"{case.id}: not drafted ({reason})", err=True)
-        if asked.answers:
-            lines = lines_of((one for _, one in asked.answers), heard_by_rule(asked.answers))
-            out.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(out, json.dumps([one.record for _, one in asked.answers], ensure_ascii=False, indent=1) + "\n")
-            write_checklist(checklist, TestLine, lines)
-            echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
-            echo(f"To correct: {checklist} (yes or no, mended words, added lines); then `wardround cases confirm`")
+    if writer in (HUMAN, OFFLINE):
+        refuse(f"--writer {writer}: tests are drafted by a model; name one")
+    check_models({"test_writer": writer})
+    keep(out, checklist)
+    cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
+    if unknown := set(case_ids or ()) - {case.id for case in cases}:
+        refuse(f"no case {', '.join(sorted(unknown))} in {source}")
+    settings = ModelSettings(models={"test_writer": writer}, cache=str(cache) if cache else None)
+    asked = anyio.run(ask_each, cases, lambda case: draft(case, settings, rounds))
+    for case, reason in asked.failures:
+        echo(f"{case.id}: not drafted ({reason})", err=True)
+    if asked.answers:
+        lines = lines_of((one for _, one in asked.answers), heard_by_rule(asked.answers))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, json.dumps([one.record for _, one in asked.answers], ensure_ascii=False, indent=1) + "\n")
+        write_checklist(checklist, TestLine, lines)
+        echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
+        echo(f"To correct: {checklist} (yes or no, mended words, added lines); then `wardround cases confirm`")
     if asked.failures:
         raise typer.Exit(SOME_FAILED)

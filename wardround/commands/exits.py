@@ -1,17 +1,17 @@
 """How every command ends: bad input and faults as one line, with the exit code that scripts know."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from wardround.commands.printing import echo
 
 SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+_SAID = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last: typer's own words for a wrong usage
 
 
 def end_gently() -> None:
@@ -38,36 +38,42 @@ def refuse(*messages: str) -> NoReturn:
     raise typer.Exit(BAD_INPUT)
 
 
-@contextmanager
-def exits(*refused: type[Exception]) -> Iterator[None]:
-    """Say what stopped a command, without a traceback.
+class Commands(TyperGroup):
+    """Commands of which each says what stopped it, without a traceback.
 
-    Args:
-        refused: what is bad input to this command besides what is to all.
-
-    Raises:
-        typer.Exit: 2 if the input or the configuration is bad and nothing was run; 1 if a run could not be kept on the
-            disk any more, or a server takes no question; 130 if it was interrupted. The same command goes on.
+    It ends with 2 if the input, the configuration or a file is bad and nothing was run; 1 if a run could not be kept on
+    the disk any more, or a server takes no question; 130 if it was interrupted.
     """
-    try:
-        yield
-    except KeyboardInterrupt:
-        echo("interrupted; run the same command again to go on", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except Exception as error:
-        # Imported now, as a command that is only asked for its help must not wait for them.
-        from cases import CaseFileError
-        from cases.registry import RegistryError
-        from llm import ModelSpecError, RefusedError
-        from llm.masking import masked
-        from retrieval import CaseMemoryError, EmbeddingModelError
-        from wardround.config.experiment import ConfigurationError
-        from wardround.store.durable_lines import RunStoppedError
 
-        bad = (ConfigurationError, CaseFileError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-        if isinstance(error, (*bad, *refused)):
-            refuse(str(error))
-        if not isinstance(error, RunStoppedError | RefusedError):
-            raise
-        echo(f"error: {masked(str(error))}", err=True)
-        raise typer.Exit(SOME_FAILED) from None
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            echo("interrupted; run the same command again to go on", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:
+            refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
+        except Exception as error:
+            if isinstance(error, _SAID):
+                raise
+            # Imported now, as a command that is only asked for its help must not wait for them.
+            from cases import CaseFileError
+            from cases.registry import RegistryError
+            from llm import ModelSpecError, RefusedError
+            from llm.masking import masked
+            from retrieval import CaseMemoryError, EmbeddingModelError
+            from scoring.metrics.icd10_terms import TermListError
+            from scoring.metrics.samples import MissingBackendError
+            from wardround.config.experiment import ConfigurationError
+            from wardround.store.durable_lines import RunStoppedError
+
+            if isinstance(error, CaseFileError):
+                refuse(*map(str, error.problems))
+            bad = (ConfigurationError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
+            if isinstance(error, (*bad, MissingBackendError, TermListError)):
+                refuse(str(error))
+            if not isinstance(error, RunStoppedError | RefusedError):
+                raise
+            echo(f"error: {masked(str(error))}", err=True)
+            raise typer.Exit(SOME_FAILED) from None

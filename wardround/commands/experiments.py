@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import refuse
+from wardround.commands.exits import Commands, refuse
 from wardround.commands.printing import echo
 
 experiments_app = typer.Typer(
-    help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
+    cls=Commands, help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import exits, refuse
+from wardround.commands.exits import Commands, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Marks = Annotated[
     typer.Option("--marks", metavar="FILE", help="Judgements of pairs of these runs (`wardround rate`); repeatable."),
 ]
 
-export_app = typer.Typer(no_args_is_help=True, help="Runs in the formats of other tools.")
+export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Runs in the formats of other tools.")
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.", show_default=False)]
 
 
@@ -33,8 +33,7 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run director
 def _writing(extra: str) -> Iterator[None]:
     """Say what stopped an export; a missing package by the extra that brings it."""
     try:
-        with exits(OSError):
-            yield
+        yield
     except ImportError as error:
         refuse(f"export {extra} needs the extra `{extra}` ({error}): pip install 'wardround[{extra}]'")
 
@@ -52,9 +51,8 @@ def transcripts(
     from wardround.analysis.transcripts import transcripts_of
     from wardround.store.provenance import write_whole
 
-    with exits(OSError):
-        records = list(transcripts_of(run, format))
-        write_whole(out, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
+    records = list(transcripts_of(run, format))
+    write_whole(out, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
     echo(f"{len(records)} transcript{'s' * (len(records) != 1)}: {out}")
 
 
@@ -78,11 +76,10 @@ def sft(
     from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
 
-    with exits(OSError):
-        if role and by_turn:
-            raise ConfigurationError("--by-turn: parts dialogues; --role has a line for each call already")
-        lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
-        count = _write_lines(out, lines, f"no answer of the role {role!r}" if role else "no turn of a physician")
+    if role and by_turn:
+        raise ConfigurationError("--by-turn: parts dialogues; --role has a line for each call already")
+    lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
+    count = _write_lines(out, lines, f"no answer of the role {role!r}" if role else "no turn of a physician")
     echo(f"{count} lines: {out}")
 
 
@@ -97,8 +94,7 @@ def preference(
     Drafts that the gates kept against those that they sent back, decisions that were accepted against those objected
     to, and of pairs that were judged the better consultation against the other.
     """
-    with exits(OSError):
-        count = _write_lines(out, _preferences(runs, marks), "no preference: nothing was sent back or objected to")
+    count = _write_lines(out, _preferences(runs, marks), "no preference: nothing was sent back or objected to")
     echo(f"{count} pairs: {out}")
 
 
@@ -121,10 +117,9 @@ def dataset(
     from wardround.analysis.hub_folder import write_folder
     from wardround.analysis.training_sets import dialogues_in
 
-    with exits(OSError):
-        runs = [source for source in sources if source.is_dir()]
-        preferred = list(_preferences(runs, marks)) if runs else []
-        counts = write_folder(out, dialogues_in(sources), preferred, license, held_out)
+    runs = [source for source in sources if source.is_dir()]
+    preferred = list(_preferences(runs, marks)) if runs else []
+    counts = write_folder(out, dialogues_in(sources), preferred, license, held_out)
     for name, count in counts.items():
         echo(f"{out / name}: {count} lines")
     echo(f"Load it: datasets.load_dataset({str(out)!r}, 'sft')")

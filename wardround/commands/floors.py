@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import exits
 from wardround.commands.printing import echo
 
 
@@ -45,32 +44,29 @@ def floors(
     from wardround.tables.scores import floors_table
     from wardround.tables.terminal import print_table
 
-    with exits(OSError):
-        run = find_run(Path(source)) if is_run(Path(source)) else None
-        if run is not None and (suite or split):
-            raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
-        if run is not None:
-            experiment, cases = run.experiment, list(run.cases.values())
-        else:
-            graph = next(
-                (name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow"
-            )
-            data = {"cases": source, **({"split": split} if split else {})}
-            experiment = check_experiment({"graph": graph, "data": data, **({"suite": suite} if suite else {})})
-            cases = select_cases(experiment.data)
-        found = floors_from_keys(experiment, cases)
-        offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
-        with tempfile.TemporaryDirectory() as folder:
-            run_experiment(offline, Path(folder, "run"))
-            found[OFFLINE] = open_run(Path(folder, "run")).estimates
-        if json_file is not None:
-            content = {
-                name: {score: one.model_dump(mode="json") for score, one in scores.items()}
-                for name, scores in found.items()
-            }
-            write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-        if run is not None:
-            keep_floors(run, found)
+    run = find_run(Path(source)) if is_run(Path(source)) else None
+    if run is not None and (suite or split):
+        raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
+    if run is not None:
+        experiment, cases = run.experiment, list(run.cases.values())
+    else:
+        graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
+        data = {"cases": source, **({"split": split} if split else {})}
+        experiment = check_experiment({"graph": graph, "data": data, **({"suite": suite} if suite else {})})
+        cases = select_cases(experiment.data)
+    found = floors_from_keys(experiment, cases)
+    offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
+    with tempfile.TemporaryDirectory() as folder:
+        run_experiment(offline, Path(folder, "run"))
+        found[OFFLINE] = open_run(Path(folder, "run")).estimates
+    if json_file is not None:
+        content = {
+            name: {score: one.model_dump(mode="json") for score, one in scores.items()}
+            for name, scores in found.items()
+        }
+        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    if run is not None:
+        keep_floors(run, found)
     print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
         echo(f"Kept in {run.path}: its tables and its report show them.")

@@ -47,8 +47,6 @@ def graph(
             out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:
         refuse("a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
-    except OSError as error:
-        refuse(f"{out} cannot be written: {error}")
 
 
 def known_graphs() -> dict[str, list[str]]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.exits import exits
 from wardround.commands.options import CsvFolder, JsonFile, Runs
 
 if TYPE_CHECKING:
@@ -48,11 +47,10 @@ def judges(
     from wardround.store.recorded_run import find_runs
     from wardround.tables.terminal import tell
 
-    with exits(OSError):
-        found = find_runs(runs)
-        judgements = anyio.run(judged, found, judge or [])
-        people = _from_csv(human, judgements, len(found) > 1) if human else _from_marks(found, marks)
-        tell(tables_of(judgements, people), csv, json_file)
+    found = find_runs(runs)
+    judgements = anyio.run(judged, found, judge or [])
+    people = _from_csv(human, judgements, len(found) > 1) if human else _from_marks(found, marks)
+    tell(tables_of(judgements, people), csv, json_file)
 
 
 def _from_marks(runs: "Sequence[RecordedRun]", file: Path | None) -> "Marks":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED, exits, refuse
+from wardround.commands.exits import SOME_FAILED, Commands, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
 Embedding = Annotated[str, typer.Option(help="use-multilingual-v3, or a sentence-transformers model by name or path.")]
 
-memory_app = typer.Typer(help="The store of earlier cases.", no_args_is_help=True, rich_markup_mode=None)
+memory_app = typer.Typer(cls=Commands, help="The store of earlier cases.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @memory_app.command()
@@ -47,30 +47,29 @@ def build(
     from cases import load_cases
     from retrieval import build_memory, warn_of_languages
 
-    with exits():
-        wanted, cases = split or ["train", "validation"], load_cases(source)
-        if unsplit := [case.id for case in cases if case.split is None and not every_split]:
-            refuse(
-                f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so that test "
-                f"cases would be remembered: `wardround cases split {source}` first, or --every-split"
-            )
-        cases = [case for case in cases if every_split or case.split in wanted]
-        if not cases:
-            refuse(f"{source} has no case of split {' or '.join(wanted)}")
-        warn_of_languages(embedding, {case.language for case in cases})
-        keys, unanswered = _described(cases, refiner, cache)
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("embedding", total=len(cases))
+    wanted, cases = split or ["train", "validation"], load_cases(source)
+    if unsplit := [case.id for case in cases if case.split is None and not every_split]:
+        refuse(
+            f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so that test "
+            f"cases would be remembered: `wardround cases split {source}` first, or --every-split"
+        )
+    cases = [case for case in cases if every_split or case.split in wanted]
+    if not cases:
+        refuse(f"{source} has no case of split {' or '.join(wanted)}")
+    warn_of_languages(embedding, {case.language for case in cases})
+    keys, unanswered = _described(cases, refiner, cache)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embedding", total=len(cases))
 
-            def progress(done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total)
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
 
-            memory = build_memory(cases, out, embedding, progress, keys)
-        for case, reason in unanswered:
-            echo(f"{case.id}: described by rule ({reason})", err=True)
-        echo(f"{len(cases)} cases remembered in {memory.location}")
-        if unanswered:
-            raise typer.Exit(SOME_FAILED)
+        memory = build_memory(cases, out, embedding, progress, keys)
+    for case, reason in unanswered:
+        echo(f"{case.id}: described by rule ({reason})", err=True)
+    echo(f"{len(cases)} cases remembered in {memory.location}")
+    if unanswered:
+        raise typer.Exit(SOME_FAILED)
 
 
 def _described(
@@ -112,8 +111,7 @@ def query(
         where = DEPARTMENTS.require(department) if department else None
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--department") from None
-    with exits():
-        found = open_memory(memory, embedding).recall(symptoms, where, k=k)
+    found = open_memory(memory, embedding).recall(symptoms, where, k=k)
     for neighbour in found:
         text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
         echo(text)
@@ -127,7 +125,6 @@ def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2
     from retrieval import open_memory
     from wardround.tables.terminal import print_rows
 
-    with exits():
-        counts = open_memory(memory, embedding).stats()
+    counts = open_memory(memory, embedding).stats()
     rows = [[name or "(none)", str(count.verified), str(count.pseudo)] for name, count in counts.items()]
     print_rows("Remembered cases", ["department", "verified", "pseudo"], rows)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import exits, refuse
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Port, Runs
 from wardround.commands.printing import echo
 
@@ -49,18 +48,14 @@ def rate(
     from wardround.rating.server import Rating
     from wardround.store.recorded_run import find_runs
 
-    with exits(OSError):
-        found = find_runs(runs)
-        file = marks or found[0].path / FILE
-        kept = Marks(file)
-        if not summary:
-            try:
-                server = Rating(items_of(found, scale), scale, kept, port)
-            except OSError as error:
-                refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
-            echo(f"Page: {server.address}\nJudgements: {file}\nCtrl-C ends it.", err=True)
-            server.serve_until_interrupted(browser=browser)
-        _tell(found, scale, file, csv, json_file)
+    found = find_runs(runs)
+    file = marks or found[0].path / FILE
+    kept = Marks(file)
+    if not summary:
+        server = Rating(items_of(found, scale), scale, kept, port)
+        echo(f"Page: {server.address}\nJudgements: {file}\nCtrl-C ends it.", err=True)
+        server.serve_until_interrupted(browser=browser)
+    _tell(found, scale, file, csv, json_file)
 
 
 def _tell(runs: "Sequence[RecordedRun]", scale: "Name", file: Path, csv: Path | None, json_file: Path | None) -> None:

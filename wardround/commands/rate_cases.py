@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import exits, refuse
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Port
 from wardround.commands.printing import echo
 
@@ -46,19 +45,15 @@ def rate(
     from wardround.tables.terminal import tell
 
     name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
-    with exits(OSError):
-        cases = load_cases(file)
-        beside = Path() if file == "builtin" else Path(file).resolve().parent
-        kept = marks or beside / "case_ratings.jsonl"
-        if not summary:
-            items, given = case_items(cases, per_department, seed), Marks(kept)
-            try:
-                server = Rating(items, name, given, port)
-            except OSError as error:
-                refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
-            echo(f"Page: {server.address}\nRatings: {kept}\nCtrl-C ends it.", err=True)
-            server.serve_until_interrupted(browser=browser)
-        tables = tables_of(cases, name, read_marks(kept))
-        if not tables:
-            echo(f"{kept}: nothing of scale {scale} has been rated yet")
-        tell(tables, csv, json_file)
+    cases = load_cases(file)
+    beside = Path() if file == "builtin" else Path(file).resolve().parent
+    kept = marks or beside / "case_ratings.jsonl"
+    if not summary:
+        items, given = case_items(cases, per_department, seed), Marks(kept)
+        server = Rating(items, name, given, port)
+        echo(f"Page: {server.address}\nRatings: {kept}\nCtrl-C ends it.", err=True)
+        server.serve_until_interrupted(browser=browser)
+    tables = tables_of(cases, name, read_marks(kept))
+    if not tables:
+        echo(f"{kept}: nothing of scale {scale} has been rated yet")
+    tell(tables, csv, json_file)

@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
-from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.exits import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.printing import echo, printable
 
@@ -67,35 +67,34 @@ def reconstruct(
         "run.address": address,
         "prompts": prompts,
     }
-    with exits():
-        from cases.note_files import read_notes
-        from wardround.config.experiment import ConfigurationError
-        from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
-        from wardround.store.dialogue_files import DialogueFiles
+    from cases.note_files import read_notes
+    from wardround.config.experiment import ConfigurationError
+    from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
+    from wardround.store.dialogue_files import DialogueFiles
 
-        settings = parse_settings(set_ or [])
-        for key in settings:
-            if not key.startswith(_OF_A_RECONSTRUCTION) and key != "seed":
-                raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
-        source = sources[0] if len(sources) == 1 else sources
-        fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
-        given = {key: value for key, value in options.items() if value is not None}
-        experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
-        if out.resolve() in [Path(one).resolve() for one in sources]:
-            raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
-        warnings: list[Problem] = []
-        read_notes(source, warnings)
-        files = DialogueFiles(out, [warning.message for warning in warnings])
-        check_like(dry_run, like)
-        if dry_run:
-            for warning in warnings:
-                echo(warning.message)
-            tell_projection(experiment, files.directory.path, like)
-            return
-        left = _run(experiment, files, progress)
-        sheet = files.write()
-        if csv:
-            _draw(sheet, csv)
+    settings = parse_settings(set_ or [])
+    for key in settings:
+        if not key.startswith(_OF_A_RECONSTRUCTION) and key != "seed":
+            raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
+    source = sources[0] if len(sources) == 1 else sources
+    fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
+    given = {key: value for key, value in options.items() if value is not None}
+    experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
+    if out.resolve() in [Path(one).resolve() for one in sources]:
+        raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
+    warnings: list[Problem] = []
+    read_notes(source, warnings)
+    files = DialogueFiles(out, [warning.message for warning in warnings])
+    check_like(dry_run, like)
+    if dry_run:
+        for warning in warnings:
+            echo(warning.message)
+        tell_projection(experiment, files.directory.path, like)
+        return
+    left = _run(experiment, files, progress)
+    sheet = files.write()
+    if csv:
+        _draw(sheet, csv)
     _print_sheet(sheet)
     for reason in sheet.left_out:
         echo(reason)

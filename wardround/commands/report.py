@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import exits
 from wardround.commands.printing import echo
 
 
@@ -29,12 +28,11 @@ def report(
     from wardround.report.pages import REPORT, write_overview, write_report
     from wardround.store.recorded_run import find_runs
 
-    with exits(OSError):
-        found = find_runs(runs)
-        written = [write_report(run, cases) for run in found]
-        if out is None and len(runs) == 1 and found[0].path != runs[0]:
-            out = runs[0] / REPORT
-        if out is not None:
-            written.append(write_overview(found, out))
+    found = find_runs(runs)
+    written = [write_report(run, cases) for run in found]
+    if out is None and len(runs) == 1 and found[0].path != runs[0]:
+        out = runs[0] / REPORT
+    if out is not None:
+        written.append(write_overview(found, out))
     for file in written:
         echo(f"Report: {file}")

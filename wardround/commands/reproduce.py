@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wardround.commands.exits import exits
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -48,19 +47,18 @@ def reproduce(
     from wardround.store.provenance import write_whole
     from wardround.tables.terminal import print_table
 
-    with exits(OSError):
-        left_out = {one.strip() for given in leave_out or () for one in given.split(",") if one.strip()}
-        found = compute(paper, source, terms, by_turn=by == "turn", leave_out=left_out)
-        table = _table(paper, found)
-        rows = [_row(cell) for cell in found.cells]
-        content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}
-        for file, text in (
-            (json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n"),
-            (html, _page(table)),
-            (markdown, _markdown(table)),
-        ):
-            if file is not None:
-                write_whole(file, text)
+    left_out = {one.strip() for given in leave_out or () for one in given.split(",") if one.strip()}
+    found = compute(paper, source, terms, by_turn=by == "turn", leave_out=left_out)
+    table = _table(paper, found)
+    rows = [_row(cell) for cell in found.cells]
+    content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}
+    for file, text in (
+        (json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n"),
+        (html, _page(table)),
+        (markdown, _markdown(table)),
+    ):
+        if file is not None:
+            write_whole(file, text)
     print_table(table)
     for row, files in found.files.items():
         echo(f"{row}: {', '.join(files)}")

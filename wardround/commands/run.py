@@ -8,7 +8,7 @@ import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like
-from wardround.commands.exits import SOME_FAILED, exits
+from wardround.commands.exits import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.printing import echo
 
@@ -73,20 +73,19 @@ def run(
         "epochs": epochs,
         "prompts": prompts,
     }
-    with exits():
-        from rich.console import Console
+    from rich.console import Console
 
-        from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
-        from wardround.library import find_file
+    from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
+    from wardround.library import find_file
 
-        overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
-        sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
-        check_like(dry_run, like)
-        if dry_run:
-            _project(sweep, out, like)
-            return
-        with _traced(sweep) if tracing else nullcontext():
-            failed = _run(sweep, out, Console(stderr=True), progress)
+    overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
+    sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
+    check_like(dry_run, like)
+    if dry_run:
+        _project(sweep, out, like)
+        return
+    with _traced(sweep) if tracing else nullcontext():
+        failed = _run(sweep, out, Console(stderr=True), progress)
     if failed:
         raise typer.Exit(SOME_FAILED)
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.exits import exits
 from wardround.commands.printing import echo
 from wardround.tables.names import TABLE_NAMES, USUAL
 
@@ -36,13 +35,12 @@ def tables(
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
-    with exits(OSError):
-        if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
-            raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
-        made = make_tables(find_runs(runs), table or USUAL)
-        if refused := [one for one in made if one.reason and table]:
-            raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
-        show_tables([one for one in made if one.tables], out)
+    if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
+        raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
+    made = make_tables(find_runs(runs), table or USUAL)
+    if refused := [one for one in made if one.reason and table]:
+        raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
+    show_tables([one for one in made if one.tables], out)
 
 
 def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import exits, refuse
+from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 
 
@@ -27,17 +27,13 @@ def view(
     from wardround.view.server import Viewer
     from wardround.view.shelf import Shelf
 
-    with exits(OSError):
-        for folder in runs:
-            if not folder.is_dir():
-                refuse(f"{folder}: there is no such folder")
-        shelf = Shelf(runs)
-        shelf.look()
-        if not shelf.runs:
-            refuse(*(shelf.not_runs.values() or [f"{folder}: holds no run" for folder in runs]))
-        try:
-            server = Viewer(shelf, follow=follow, port=port)
-        except OSError as error:
-            refuse(f"port {port} cannot be used ({error.strerror}); name another with --port")
-        echo(f"{len(shelf.runs)} runs: {server.address}\nCtrl-C ends it.", err=True)
-        server.serve_until_interrupted(browser=browser)
+    for folder in runs:
+        if not folder.is_dir():
+            refuse(f"{folder}: there is no such folder")
+    shelf = Shelf(runs)
+    shelf.look()
+    if not shelf.runs:
+        refuse(*(shelf.not_runs.values() or [f"{folder}: holds no run" for folder in runs]))
+    server = Viewer(shelf, follow=follow, port=port)
+    echo(f"{len(shelf.runs)} runs: {server.address}\nCtrl-C ends it.", err=True)
+    server.serve_until_interrupted(browser=browser)

@@ -3,6 +3,8 @@
 import base64
 import io
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +16,19 @@ from cases.pictures import read_picture
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
 
+@contextmanager
+def binding(port: int) -> Iterator[None]:
+    """Say of a port that cannot be had which it is, and what to do.
+
+    Raises:
+        OSError: with those words.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}; name another with --port", f"port {port}") from error
+
+
 class LoopbackServer(ThreadingHTTPServer):
     """A server that only this machine reaches, and on it only who was told the token."""
 
@@ -23,10 +38,11 @@ class LoopbackServer(ThreadingHTTPServer):
         """Bind it; port 0 takes any that is free.
 
         Raises:
-            OSError: the port is taken.
+            OSError: the port cannot be had; it says so in words.
         """
         self.token = secrets.token_urlsafe(16)
-        super().__init__(("127.0.0.1", port), handler)
+        with binding(port):
+            super().__init__(("127.0.0.1", port), handler)
 
     @property
     def address(self) -> str:

@@ -2,11 +2,15 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from wardround.commands.exits import end_gently
+from cases import CaseFileError, Problem
+from wardround.commands.exits import Commands, end_gently
 
 SIGNS = [signal.SIGTERM, signal.SIGHUP]
 
@@ -35,3 +39,43 @@ def test_a_signal_that_was_to_be_ignored_is_ignored_as_under_nohup(sign: signal.
     end_gently()
     signal.raise_signal(sign)
     assert signal.getsignal(sign) is signal.SIG_IGN
+
+
+def _ended(stopped_by: BaseException) -> tuple[int, str]:
+    app = typer.Typer(cls=Commands)
+
+    @app.command()
+    def stops() -> None:
+        raise stopped_by
+
+    @app.command()
+    def other() -> None: ...
+
+    told = CliRunner().invoke(app, ["stops"])
+    return told.exit_code, told.stderr
+
+
+def test_a_file_that_cannot_be_used_is_named_with_the_reason_by_every_command(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as error:
+        tmp_path.read_text()
+    assert _ended(error.value) == (2, f"error: {tmp_path} cannot be used: Is a directory\n")
+
+
+def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
+    problems = [Problem("c.jsonl", f"line {line}", "id", "expected a name") for line in (1, 2)]
+    told = "error: c.jsonl, line 1, id: expected a name\nerror: c.jsonl, line 2, id: expected a name\n"
+    assert _ended(CaseFileError(problems)) == (2, told)
+
+
+def test_an_interrupted_command_says_how_to_go_on() -> None:
+    assert _ended(KeyboardInterrupt()) == (130, "interrupted; run the same command again to go on\n")
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    app = typer.Typer(cls=Commands)
+
+    @app.callback(invoke_without_command=True)
+    def stops() -> None:
+        raise ZeroDivisionError("ours")
+
+    assert isinstance(CliRunner().invoke(app, []).exception, ZeroDivisionError)

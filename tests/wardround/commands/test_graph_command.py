@@ -111,7 +111,7 @@ def test_an_svg_shows_every_box_edge_and_word_without_graphviz_and_no_box_upon_a
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     drawn = draw("referral", "--out", str(tmp_path / "nowhere" / "referral.mmd"))
     assert drawn.exit_code == 2
-    assert "cannot be written" in drawn.stderr
+    assert "cannot be used" in drawn.stderr
 
 
 def test_a_png_without_pygraphviz_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

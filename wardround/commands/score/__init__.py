@@ -6,10 +6,12 @@ One file per family of suites; they are imported when a command is asked for, an
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from wardround.commands.exits import Commands
 
 
-class _Commands(TyperGroup):
+class _Scores(Commands):
     """The commands of :mod:`wardround.commands.score.catalogue`, which is imported when one is asked for."""
 
     @property
@@ -27,7 +29,7 @@ class _Commands(TyperGroup):
         return self._known.get(cmd_name)
 
 
-score_app = typer.Typer(cls=_Commands, no_args_is_help=True, rich_markup_mode=None)
+score_app = typer.Typer(cls=_Scores, no_args_is_help=True, rich_markup_mode=None)
 
 
 @score_app.callback()

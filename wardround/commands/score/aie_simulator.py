@@ -113,10 +113,7 @@ def played_tests(
     played = anyio.run(play_tests, trial, tests, name)
     name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
-        try:
-            write_tests(options.replies, files[0], played)
-        except OSError as error:
-            refuse(f"-o: cannot write {options.replies}: {error.strerror or error}")
+        write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
     if lacking := lacking_dialogue(tests):
         notes.append(f"{lacking} questions are put with less said before than their round says: `history` is shorter.")

@@ -27,7 +27,6 @@ from scoring.clini_eval.points import (
 )
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
-from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell
 from wardround.config.experiment import GIVES, ConfigurationError
@@ -137,11 +136,8 @@ def _write(file: Path, dialogues: Sequence[Dialogue], scores: Sequence[CliniEval
         for dialogue, one in zip(dialogues, scores, strict=True)
         if one is not None
     ]
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        refuse(f"cannot write {file}: {error.strerror or error}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(lines), encoding="utf-8")
 
 
 def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:

@@ -13,14 +13,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cases import CaseFileError
-from llm import ModelSpecError
-from scoring.metrics.icd10_terms import TermListError
-from scoring.metrics.samples import MissingBackendError
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import printable
-from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_whole
 from wardround.tables.table import Table
@@ -98,9 +93,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     def run(*, json_file: Path | None, **options: Any) -> None:
         try:
             scores = score(**options)
-        except CaseFileError as error:
-            refuse(*map(str, error.problems))
-        except (ConfigurationError, MissingBackendError, ModelSpecError, RunStoppedError, TermListError) as error:
+        except RunStoppedError as error:  # no run to go on with: a judge's server takes no question
             refuse(str(error))
         show(scores, json_file)
         if scores.failed:
@@ -118,7 +111,7 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
     something was not answered, also ``answered``, with the mean over what was and its ``share``.
 
     Raises:
-        typer.Exit: with code 2 if the file cannot be written; then nothing is printed.
+        OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
         found = {name: one.model_dump(mode="json") for name, one in scores.metrics.items()}
@@ -128,11 +121,8 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             content["answered"] = {
                 name: one.model_dump(mode="json") | shares[name] for name, one in scores.answered.items()
             }
-        try:
-            json_file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-        except OSError as error:
-            refuse(f"cannot write {json_file}: {error.strerror or error}")
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     _print(scores)
 
 
@@ -191,20 +181,17 @@ def writable(folder: Path | None) -> None:
     """Make the folder of ``--out`` before anybody is asked for what will be written there.
 
     Raises:
-        typer.Exit: with code 2 if it cannot be made.
+        OSError: it cannot be made.
     """
     if folder is not None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            refuse(f"--out: cannot write {folder}: {error.strerror or error}")
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def write_drawn(tables: Iterable[Table], folder: Path) -> None:
     """Write tables of AIE as CSV and LaTeX, and as figures those that the paper draws.
 
     Raises:
-        typer.Exit: with code 2 if they cannot be written.
+        OSError: they cannot be written.
     """
     from wardround.tables import figures
     from wardround.tables.making import write_figure, write_table
@@ -218,11 +205,8 @@ def write_drawn(tables: Iterable[Table], folder: Path) -> None:
         "aie-figure-6c": figures.draw_actions,
         "aie-figure-6d": figures.draw_rounds,
     }
-    try:
-        for table in tables:
-            write_table(table, folder)
-            for begins, drawn in draw.items():
-                if table.name.startswith(begins):
-                    write_figure(table.name, drawn(table), folder)
-    except OSError as error:
-        refuse(f"--out: cannot write {folder}: {error.strerror or error}")
+    for table in tables:
+        write_table(table, folder)
+        for begins, drawn in draw.items():
+            if table.name.startswith(begins):
+                write_figure(table.name, drawn(table), folder)

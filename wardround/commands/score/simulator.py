@@ -232,13 +232,10 @@ def _write_page(page: Path, region: str, tables: Sequence[ExtraTable]) -> None:
     opening, closing = f"<!-- {region} -->", f"<!-- end of {region} -->"
     marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
     drawn = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
-    try:
-        text = page.read_text("utf-8")
-        if not marked.search(text):
-            refuse(f"{page} lacks the marks {opening} and {closing}")
-        page.write_text(marked.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
-    except OSError as error:
-        refuse(f"cannot use {page}: {error.strerror or error}")
+    text = page.read_text("utf-8")
+    if not marked.search(text):
+        refuse(f"{page} lacks the marks {opening} and {closing}")
+    page.write_text(marked.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
 
 
 def _cell(found: Estimate, digits: int) -> str:

@@ -170,7 +170,9 @@ def test_more_rounds_than_allowed_are_bad_input(write: Any) -> None:
 def test_a_place_that_cannot_be_written_is_bad_input(write: Any) -> None:
     file = write(evaluation(1))
     result = run("mvme", file, "--json", file / "scores.json")
-    assert result.exit_code == 2 and "cannot write" in result.stderr and result.stdout == ""
+    assert (
+        result.exit_code == 2 and "records.jsonl cannot be used: File exists" in result.stderr and result.stdout == ""
+    )
 
 
 def test_text_of_others_gives_the_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
