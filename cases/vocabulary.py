@@ -229,3 +229,16 @@ GivenPhysicalItem = Annotated[str, *given(PHYSICAL_ITEMS.require, PHYSICAL_ITEMS
 GivenAuxiliaryItem = Annotated[str, *given(AUXILIARY_ITEMS.require, AUXILIARY_ITEMS.names)]
 GivenExaminationItem = Annotated[str, *given(EXAMINATION_ITEMS.require, EXAMINATION_ITEMS.names)]
 GivenTreatmentItem = Annotated[str, *given(TREATMENT_ITEMS.require, TREATMENT_ITEMS.names)]
+
+
+def _given_sub_department(text: str, info: ValidationInfo) -> str:
+    name, context = canonical_sub_department(text), info.context or {}
+    if context.get("closed") and (terms := context.get("terms")) and name not in terms:
+        raise ValueError(f"{name!r} is none of the options")
+    return name
+
+
+OPTION = "option"  # format, in a schema, of what may be chosen where the question is put: who asks says what
+GivenSubDepartment = Annotated[
+    str, AfterValidator(_given_sub_department), WithJsonSchema({"type": "string", "format": OPTION})
+]

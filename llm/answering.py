@@ -12,7 +12,16 @@ from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
-from llm.loops import EchoError, LoopError, echoes, says_directions, undescribed, without_fences, without_loops
+from llm.loops import (
+    EchoError,
+    LoopError,
+    echoes,
+    says_directions,
+    undescribed,
+    without_fences,
+    without_loops,
+    without_names,
+)
 from llm.prices import cost_of, price_of
 from llm.question import Question, what_is_wrong
 from llm.retries import Patience
@@ -114,6 +123,7 @@ async def _answer(
     """
     messages, kept, repair = question.messages, None, question.repair
     form, bound = question, False  # which repairs may ask in another
+    said = None  # the last reply that was shown
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
@@ -134,11 +144,14 @@ async def _answer(
         if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # what words do not mend, a grammar may
             form = form.narrower(len(reply.text) if reply.cut else None)
             bound = bound or (reply.cut and not question.whole)
-        if isinstance(wrong, EchoError):  # shown its own words, a small model would say them a third time
-            form = replace(form, schema=undescribed(form.schema))
+        # Shown its own words, or the form's, a small model would say them again: it reads the names of the fields.
+        again = isinstance(wrong, EchoError) or (reply.text == said and not reply.cut)
+        if again and form.words is not form.fields:
+            form = replace(form, schema=undescribed(form.schema), words=form.fields)
             messages = [*question.messages]
             continue
-        shown = without_loops(reply.text)[:_SHOWN] or "{}"
+        said = reply.text
+        shown = without_loops(said)[:_SHOWN] or "{}"
         messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
     if kept is not None:
         return kept
@@ -155,7 +168,10 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if echoes(text, question.schema):
         raise EchoError("it repeats what the form says of a field instead of filling it in")
-    answer = question.read(without_fences(text), strictly)
+    text = without_fences(text)
+    if (told := without_names(text, question.names)) != text and strictly and question.repair:
+        raise EchoError("it gives the name of a field, or of its material, for what is asked")
+    answer = question.read(told, strictly)
     said = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and says_directions(said, question.directions):
         raise EchoError("it says what it was told to do instead of doing it")

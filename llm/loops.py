@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from cases.text.sentences import pieces
@@ -11,8 +11,10 @@ from llm.replies import find_json
 LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # the same six times and more, whatever it is
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
+_TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "properties", "required", "items")
 # What our prompts set material and schemas apart with, whole or begun.
 _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
+_BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what is left of a form, and says nothing
 _MATERIAL = re.compile(
     r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL
 )  # and what is to be said word for word
@@ -36,8 +38,23 @@ def without_loops(reply: str) -> str:
 
 
 def without_fences(reply: str) -> str:
-    """A reply without the fences of our prompts in any of its texts; a form that breaks off stays as it is."""
-    return _changed(reply, lambda text: _FENCES.sub("", text).strip() if _is_fenced(text) else text)
+    """A reply without the fences of our prompts, and bare brackets, in its texts; a form that breaks off stays."""
+    return _changed(reply, _unfenced)
+
+
+def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
+    """What a form calls its parts, and a prompt its material: no terms of a closed list are among them."""
+    names, terms = {*_TYPES, *headings}, set[str]()
+    for node in _nodes(schema):
+        names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
+        if isinstance(listed := node.get("enum"), list):
+            terms.update(map(str, listed))
+    return frozenset({_bare(name) for name in names} - {_bare(term) for term in terms})
+
+
+def without_names(reply: str, names: Set[str]) -> str:
+    """A reply with nothing in the place of each text that is but a name of its form or of its material."""
+    return _changed(reply, lambda text: "" if _bare(text) in names else text)
 
 
 def directions_in(prompt: str) -> set[str]:
@@ -61,8 +78,9 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + run]) for start in range(len(words) - run + 1)}
 
 
-def _is_fenced(text: str) -> bool:
-    return "{" not in text and bool(_FENCES.search(text))
+def _unfenced(text: str) -> str:
+    bare = _FENCES.sub("", text).strip() if _FENCES.search(text) else text
+    return "" if _BRACKETS.fullmatch(bare) else text if "{" in text else bare
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -88,6 +106,10 @@ def undescribed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {key: undescribed(part) for key, part in schema.items() if key != "description" or not isinstance(part, str)}
+
+
+def _bare(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _cut(text: str) -> str:
@@ -135,8 +157,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _descriptions(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict) and isinstance(text := schema.get("description"), str):
-        yield text.strip()
+    for node in _nodes(schema):
+        if isinstance(text := node.get("description"), str):
+            yield text.strip()
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
     if isinstance(schema, dict | list):
         for part in schema.values() if isinstance(schema, dict) else schema:
-            yield from _descriptions(part)
+            yield from _nodes(part)

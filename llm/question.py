@@ -16,11 +16,11 @@ from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.validation import in_a_line
 from cases.vocabulary import Language
-from llm.loops import directions_in, undescribed
+from llm.loops import directions_in, names_in, undescribed
 from llm.narrowing import narrowed
 from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
-from llm.schema import answer_schema
+from llm.schema import answer_schema, outline
 from prompts import load_prompt
 
 
@@ -34,6 +34,7 @@ class Question(Generic[Answer]):
         name: the answer type's name.
         schema: the answer's strict JSON schema.
         words: how a schema is told in words.
+        fields: how it is told to a model that says its words back: by the names of its fields alone.
         checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
         read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
             item outside a closed list is refused, or kept as it is.
@@ -43,6 +44,7 @@ class Question(Generic[Answer]):
         wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
         whole: whether the answer is never bound to a length.
         directions: sentences of the prompt that somebody who only speaks is not to say.
+        names: of the form's fields and the prompt's material, which say nothing as a text of an answer.
     """
 
     kind: type[Answer]
@@ -50,6 +52,7 @@ class Question(Generic[Answer]):
     name: str
     schema: dict[str, Any]
     words: Callable[[dict[str, Any]], str]
+    fields: Callable[[dict[str, Any]], str]
     checked: Callable[[Answer], Answer]
     read: Callable[[str, bool], Answer]
     repair: Callable[[ValueError], str] | None = None
@@ -57,6 +60,7 @@ class Question(Generic[Answer]):
     wider: dict[str, Any] | None = None
     whole: bool = False
     directions: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
 
     @cached_property
     def instruction(self) -> str:
@@ -92,17 +96,19 @@ async def typed_question(
     role: Role[Answer], view: Any, system: str, user: str, pictures: Sequence[str], language: Language
 ) -> Question[Answer]:
     """The role's prompt, to be answered in the form of its answer type."""
-    schema = answer_schema(role.answer, language)
+    schema = answer_schema(role.answer, language, tuple(role.terms))
     return Question(
         kind=role.answer,
         messages=[SystemMessage(system), HumanMessage(await _content(user, pictures))],
         name=re.sub(r"\W+", "_", role.answer.__name__).strip("_"),
         schema=schema,
         words=lambda schema: _answer_format(schema, language),
+        fields=lambda schema: _words("fields", language, {"fields": outline(schema)}),
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         whole=role.whole,
         directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
+        names=frozenset() if role.speech else names_in(schema, load_prompt(role.prompt, language, role.stage).headings),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
@@ -117,6 +123,7 @@ def spoken_question(
         name=role.name,
         schema={},
         words=lambda schema: "",
+        fields=lambda schema: "",
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, answer_in(text))),
     )

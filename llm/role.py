@@ -52,6 +52,7 @@ class Role(Generic[Answer]):
         speech: how plain words are its answer, if all that it does is speak.
         check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
             model or a person says is held to it like to the type; the offline rule is trusted.
+        terms: what may be chosen at this place, in canonical names, where the answer's type leaves it open.
         whole: whether it is scored by what its answer lists, which is then never bound to a length.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
         seated: the setting that says how many of the seats are taken; all may be if there is none.
@@ -67,6 +68,7 @@ class Role(Generic[Answer]):
     speech: Speech[Answer] | None = None
     check: Callable[[Any, Answer], str | None] | None = None
     stages: Collection[str] = ()
+    terms: Collection[str] = ()
     whole: bool = False
 
     def __post_init__(self) -> None:
@@ -97,7 +99,7 @@ class Role(Generic[Answer]):
         if isinstance(given, str) and self.speech is not None and given.strip():
             answer = self.speech.answer(view, given.strip())
         else:
-            answer = self.answer.model_validate(given, context={"closed": closed})
+            answer = self.answer.model_validate(given, context={"closed": closed, "terms": self.terms})
         said: str = getattr(answer, "text", "some")
         if self.speech and not has_words(said):
             raise ValueError(f"text: {NO_WORDS}")

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from llm import ModelSettings, Role, ask
 from llm.role import Answer
 from nodes.state.chart import Chart
-from nodes.state.decisions import Report
+from nodes.state.decisions import Report, SubDepartments
 from nodes.state.patient_side import HeardState, turn_number
-from nodes.state.stage import StageState
+from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import Stage
 
 
@@ -24,6 +24,10 @@ class StageView(Protocol):
     @property
     def chart(self) -> Chart:
         """The chart as the stage finds it."""
+
+    @property
+    def options(self) -> Options:
+        """What may be chosen."""
 
 
 async def ask_at_stage(
@@ -49,7 +53,8 @@ async def ask_at_stage(
         seat: which of the role's numbered seats is asked.
     """
     chart, pictures = view.chart, pictures_for(view.stage, view.chart, state.get("image_class"))
-    there = role.at(view.stage.name, answer)
+    terms = view.options.names if view.stage.decision is SubDepartments else ()
+    there = role.at(view.stage.name, answer, terms=terms)
     where = place(state, *parts)
     return await ask(there, view, settings, language=chart.language, place=where, pictures=pictures, seat=seat)
 

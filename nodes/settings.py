@@ -150,8 +150,9 @@ class SeatSettings(Settings):
 
     on_unreadable: Literal["drop_seat", "fail_case"] = Field(
         "drop_seat",
-        description="Where no repair makes the answer of a member of a group readable: the others go on, or the case "
-        "fails. The last member cannot be dropped.",
+        description="Where no repair makes the answer of a member of a group readable: the others go on (without a "
+        "senior doctor with the first doctor's view, or the last decision), or the case fails. The last member cannot "
+        "be dropped.",
         json_schema_extra=_at(*parts(), "consult", "discuss"),
     )
 

@@ -23,6 +23,7 @@ from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_f
 
 Language = str
 _PATTERN = "en"
+_HEADING = re.compile(r"fence\(\"([^\"]+)\"\)")
 _SHIPPED = frozenset(languages())
 
 
@@ -107,6 +108,11 @@ class Prompt:
     user: str
     stage_texts: Mapping[str, str]
     hash: str
+
+    @property
+    def headings(self) -> list[str]:
+        """What the prompt calls its material, as far as that stands in its words."""
+        return _HEADING.findall(f"{self.system}\n{self.user}")
 
     def render(self, variables: Mapping[str, Any]) -> tuple[str, str]:
         """The system and the user message.

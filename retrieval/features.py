@@ -128,10 +128,11 @@ def feature_line(case: RememberedCase, language: Language, shown: Sequence[str],
     person = clause.join(told[name] for name in ("age_years", "sex") if name in told)
     words = [wanted.pop(name) for name in _WORDS if name in wanted]
     lines = [colon.join(filter(None, [person, *words])), *_labelled(wanted, language), *_unverified(case, language)]
-    return space.join(f"{line.rstrip(stop)}{stop}" for line in lines if line)
+    return space.join(f"{line.rstrip(_STOPS)}{stop}" for line in lines if line)
 
 
 _WORDS = ("chief_complaint", "symptoms")  # which need no label
+_STOPS = " .。"  # of either language, in which the words may be
 _NAMED = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
 
 

@@ -143,7 +143,7 @@ def objections(subject: Subject, state: ConferenceState, language: Language) -> 
     part, *_ = subject.claims
     label = mark("label", language)
     return [
-        Dispute(part=part, point=f"{last.told(language)}{label}{item.verdict.reason}")
+        Dispute(part=part, point=label.join(filter(None, [last.told(language), item.verdict.reason])))
         for last in state.get("rounds", [])[-1:]
         for item in last.judgements
         if not item.verdict.accepted

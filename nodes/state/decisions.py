@@ -1,9 +1,10 @@
 """What the stages decide: one answer type a decision."""
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, ModelWrapValidatorHandler, StringConstraints, ValidationInfo, model_validator
 
 from cases.case import UniqueItems
 from cases.strict import Strict
@@ -11,15 +12,17 @@ from cases.vocabulary import (
     GivenAuxiliaryItem,
     GivenDepartment,
     GivenPhysicalItem,
+    GivenSubDepartment,
     GivenTreatmentItem,
     GivenUrgency,
     Language,
-    SubDepartment,
     label,
     labels,
 )
 from prompts import mark
 
+# What a weak model gives for a reason.
+_NO_REASON = re.compile(r"\W*(?:true|false|yes|no|none|null|n/?a|无|没有|是|否|原因|理由)?\W*", re.IGNORECASE)
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -66,7 +69,7 @@ class Triage(Decision):
 class SubDepartments(Decision):
     """The second-level departments, one or more, of the chosen department."""
 
-    sub_departments: Annotated[list[SubDepartment], UniqueItems] = Field(min_length=1)
+    sub_departments: Annotated[list[GivenSubDepartment], UniqueItems] = Field(min_length=1)
 
     def choices(self) -> frozenset[str]:
         """The second-level departments."""
@@ -147,6 +150,18 @@ class Verdict(Strict):
 
     accepted: bool
     reason: str = Field(description="Required when not accepted: what is wrong, and what would mend it.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _objects_with_a_reason(cls, given: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """An objection of a model or a person that gives no reason goes back once; then it is one without a reason."""
+        verdict = read(given)
+        closed = (info.context or {}).get("closed")
+        if closed is None or verdict.accepted or not _NO_REASON.fullmatch(verdict.reason):
+            return verdict
+        if closed:
+            raise ValueError("what is not accepted needs a reason: what is wrong, and what would mend it")
+        return verdict.model_copy(update={"reason": ""})
 
 
 class Judgement(Strict):

@@ -15,7 +15,7 @@ from llm import ModelSettings, Role, ask
 from llm.specs import OFFLINE
 from llm.trace import RECALLED, Event, entry_id, file_event
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import member, node
 from nodes.offline.whole_picture import seen_whole
 from nodes.state.chart import Findings
 from nodes.workflow.stages import LEVEL1, Stage, read_chart
@@ -44,7 +44,12 @@ def cut_to_symptoms(view: WordsView) -> SymptomDescription:
 refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offline=cut_to_symptoms)
 
 
-@node
+def words_as_told(state: Findings) -> dict[str, Any]:
+    """Where no description can be read, the case is looked for by the patient's own words."""
+    return {"symptoms": read_chart(state, "diagnosis", None).patients_words}
+
+
+@member(words_as_told)
 async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Describe the symptoms as far as the patient has told them."""
     chart = read_chart(state, "diagnosis", runtime.context.language)

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from cases.strict import Strict
 from cases.vocabulary import normalise
-from llm import Role
+from llm import AnswerError, Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import file_dropped_seat, node
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Report, Round
 from nodes.state.stage import Opinion, Options, StageState, opinions_of
@@ -91,27 +91,32 @@ summarizing_agent: Role[Any] = Role(
 
 @node
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The group's decision; a single agent's proposal stands as it is, without a further call."""
+    """The group's decision; a single agent's proposal stands as it is, without a further call.
+
+    So does the first seat's where what the senior doctor decides cannot be read; after objections, the last decision.
+    """
     context, file = runtime.context, state.get("rounds", [])
     last = opinions_of(state, state["discussion_round"] - 1)
+    first = stage.decision.model_validate(last[0].decision)
     if context.general_agents == 1:
-        return {"decision": stage.decision.model_validate(last[0].decision), "reply": last[0].reasoning if file else ""}
+        return {"decision": first, "reply": last[0].reasoning if file else ""}
     chart = read_chart(state, stage.name, context.language)
-    answer = await ask_at_stage(
-        summarizing_agent,
-        SummaryView(
-            stage=stage,
-            chart=chart,
-            image_class=state.get("image_class"),
-            options=Options(stage.options(chart, context), chart.language),
-            opinions=last,
-            neighbours=recalled_at(stage, state, chart),
-            file=file,
-            generalist=context.decider == "generalist",
-        ),
-        state,
-        context,
-        f"round{state.get('round', 0)}",
-        answer=revised(stage.decision) if file else stage.decision,
+    view = SummaryView(
+        stage=stage,
+        chart=chart,
+        image_class=state.get("image_class"),
+        options=Options(stage.options(chart, context), chart.language),
+        opinions=last,
+        neighbours=recalled_at(stage, state, chart),
+        file=file,
+        generalist=context.decider == "generalist",
     )
+    where, type_ = f"round{state.get('round', 0)}", revised(stage.decision) if file else stage.decision
+    try:
+        answer = await ask_at_stage(summarizing_agent, view, state, context, where, answer=type_)
+    except AnswerError as error:
+        if context.on_unreadable == "fail_case":
+            raise
+        held = state["decision"] if file else first
+        return {"decision": held, "reply": "", "trace": file_dropped_seat(error, context)}
     return {"decision": answer.decision, "reply": answer.reply} if file else {"decision": answer}

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from graphs import dispute_resolution
+from graphs import dispute_resolution, one_step
 from graphs.strategies.decision import decision_by
 from llm import AnswerError
 from nodes.collaboration import director, intern
 from nodes.consultation import final_report
 from nodes.strategies import domain_expert, group_member
-from nodes.workflow import feedback_agent, general_agent
+from nodes.workflow import case_retrieval, feedback_agent, general_agent, summarizing_agent
 from nodes.workflow.stages import STAGES
-from tests.graphs.scripting import builtin, calls, findings, words
+from tests.graphs.scripting import builtin, calls, findings, object_always, script, words
 
 Silent = Callable[[Any], bool]
 
@@ -133,6 +133,31 @@ def test_an_intern_whose_revision_cannot_be_read_holds_the_last_report(
     (record,) = result["decisions"]
     held = [each.decision.get("intern2") for each in record.rounds]
     assert len(held) == 3 and all(report == held[0] for report in held) and dropped(result)
+
+
+def test_where_the_senior_doctor_cannot_be_read_the_first_doctor_s_view_stands_and_then_the_last_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script(monkeypatch, "feedback", object_always)
+    silence(monkeypatch, summarizing_agent, "summarizing_agent", everybody)
+    result = decide("group", max_feedback_rounds=1)
+    (record,) = result["decisions"]
+    first = next(call for call in calls(result, "general") if call.id.endswith("discussion1/seat1"))
+    assert [each.decision for each in record.rounds] == [first.answer["decision"]] * 2
+    assert dropped(result) == [f"diagnosis/summarizing/round{round_}" for round_ in (0, 1)]
+    with pytest.raises(AnswerError, match="mumbling"):
+        decide("group", on_unreadable="fail_case")
+
+
+def test_without_a_description_of_the_symptoms_cases_are_looked_for_by_the_patient_s_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silence(monkeypatch, case_retrieval, "refiner", everybody)
+    case = builtin("surgery-06")
+    graph: Any = one_step
+    result = graph.invoke({"case": case})
+    (recalled,) = (event for event in result["trace"].events if event.event == "recalled")
+    assert case.patient.chief_complaint in recalled.content["symptoms"] and dropped(result)
 
 
 def test_interns_exchange_their_facts_without_one_whose_report_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """Replies as a very small model gives them: its own sentence over and over, or the form said back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -118,3 +119,49 @@ async def test_who_says_what_they_were_told_to_do_is_asked_anew_and_then_taken_a
 async def test_what_holds_no_words_is_nothing_said() -> None:
     with pytest.raises(AnswerError, match="it holds no words"):
         await put(lambda request: {"text": "},\n {"})
+
+
+class Verdicts(BaseModel):
+    kind: Literal["found", "wish"] = Field(description="What it is.")
+    reason: str
+    found: Annotated[list[str], Field(min_length=1)]
+
+
+JUDGE = Role("examiner", "rehearsal", "judges/claims", Verdicts, offline=lambda view: GIVEN)
+GIVEN = Verdicts(kind="found", reason="It fits.", found=["a stone"])
+EMPTY = {"kind": "found", "reason": "Reason.", "found": ["string", "]\n```json\n{\n", "a stone"]}
+
+
+async def decide(answer: Answer, supports: Sequence[str], **options: Any) -> tuple[Verdicts, list[ChatRequest]]:
+    with FakeServer(answer=answer, supports=supports) as server, collecting_calls():
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, **options)
+        given = await ask(JUDGE, View(), settings, language="en")
+    return given, [request for request in server.requests if request.status == 200]
+
+
+@pytest.mark.parametrize("supports", [["json_object", "text"], ["json_schema"], ["text"]])
+async def test_names_of_fields_and_types_are_asked_for_anew_by_the_names_of_the_fields_alone(
+    supports: list[str],
+) -> None:
+    replies = iter([EMPTY, GIVEN.model_dump()])
+    given, asked = await decide(lambda request: next(replies), supports)
+    assert given == GIVEN and len(asked[1].messages) == 2
+    told = asked[1].text.partition("of these fields: ")[2]
+    assert told.startswith("kind: found | wish, reason, found []. ") and "additionalProperties" not in asked[1].text
+
+
+async def test_what_is_but_a_name_is_nothing_said_if_it_comes_again() -> None:
+    given, asked = await decide(lambda request: EMPTY, ["json_object", "text"])
+    assert given == Verdicts(kind="found", reason="", found=["a stone"]) and len(asked) == 2
+
+
+async def test_a_heading_of_the_prompt_s_material_is_no_answer_where_one_is_needed() -> None:
+    heading = {"kind": "wish", "reason": "fits", "found": ["Imaging report!"]}
+    with pytest.raises(AnswerError, match="name of a field, or of its material"):
+        await decide(lambda request: heading, ["json_object", "text"])
+
+
+async def test_an_answer_that_is_given_again_unmended_is_asked_for_anew_without_showing_it() -> None:
+    replies = iter([{"kind": "wish"}, {"kind": "wish"}, GIVEN.model_dump()])
+    given, asked = await decide(lambda request: next(replies), ["json_object", "text"])
+    assert given == GIVEN and [len(request.messages) for request in asked] == [2, 4, 2]

@@ -29,6 +29,7 @@ OURS = {
     "turns_left",
     "image_class",
     "classes.get(image_class, image_class)",
+    "fields",  # the names of an answer's fields
     'judge | replace("_", " ")',
     "duties.get(judge, judge)",
     'judgement.judge | replace("_", " ")',

@@ -1,0 +1,46 @@
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cases.vocabulary import SECOND_LEVEL
+from llm.schema import answer_schema
+from nodes.state.decisions import Judgement, Round, SubDepartments, Verdict
+from nodes.state.stage import Options
+from prompts import load_prompt
+
+
+def read(given: dict[str, Any], closed: bool | None) -> Verdict:
+    return Verdict.model_validate(given, context=None if closed is None else {"closed": closed})
+
+
+@pytest.mark.parametrize("reason", ["false", "", "None.", "n/a", "无。"])
+def test_an_objection_without_a_reason_goes_back_once_and_then_has_none(reason: str) -> None:
+    given = {"accepted": False, "reason": reason}
+    with pytest.raises(ValidationError, match="needs a reason"):
+        read(given, True)
+    assert read(given, False) == Verdict(accepted=False, reason="")
+    assert read(given, None).reason == reason  # on record already
+    assert read({**given, "accepted": True}, True).reason == reason
+    assert read({**given, "reason": "Contraindicated."}, True).reason == "Contraindicated."
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Sent back without a reason"), ("zh", "未说明理由")])
+def test_an_objection_without_a_reason_is_told_as_such(language: Any, said: str) -> None:
+    judgements = [Judgement(judge="treatment", verdict=Verdict(accepted=False, reason=""))]
+    file = [Round(decision={"items": []}, judgements=judgements)]
+    prompt = load_prompt("medchain/question", language, "diagnosis")
+    values = dict.fromkeys(prompt.variables, "") | {"file": file, "options": Options((), language)}
+    assert said in prompt.render(values)[1]
+
+
+def test_second_level_departments_are_those_of_the_department_where_it_is_known() -> None:
+    terms = SECOND_LEVEL["Surgery"].names
+    items = answer_schema(SubDepartments, "en", terms)["properties"]["sub_departments"]["items"]
+    assert items["enum"] == list(terms)
+    assert answer_schema(SubDepartments, "en")["properties"]["sub_departments"]["items"] == {"type": "string"}
+    other: Any = {"sub_departments": ["1.5"]}
+    with pytest.raises(ValidationError, match="none of the options"):
+        SubDepartments.model_validate(other, context={"closed": True, "terms": terms})
+    kept = SubDepartments.model_validate(other, context={"closed": False, "terms": terms})
+    assert kept.sub_departments == ["1.5"]
