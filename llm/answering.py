@@ -121,9 +121,10 @@ async def _answer(
 
     One that only names what a closed list has not, or goes round in circles, is mended once, then kept (and cut).
     """
-    messages, kept, repair = question.messages, None, question.repair
+    messages, repair = question.messages, question.repair
+    kept: Answer | None = None
     form, bound = question, False  # which repairs may ask in another
-    said = None  # the last reply that was shown
+    said: str | None = None  # the last reply that was shown
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
