@@ -19,6 +19,7 @@ from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJson
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 
 
+@lru_cache(maxsize=1 << 14)
 def normalise(text: str) -> str:
     """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal."""
     folded = unicodedata.normalize("NFKC", text).casefold()

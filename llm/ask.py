@@ -14,7 +14,7 @@ from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_c
 from llm.errors import AskError, ContextLengthError
 from llm.fingerprint import fingerprint
 from llm.fitting import RECALLED, RETRIED_AT, fitted, room, tokens, without_recalled
-from llm.journal import note, replayed, with_earlier_tries
+from llm.journal import is_kept, note, replayed, with_earlier_tries
 from llm.loops import copies
 from llm.prices import cost_of
 from llm.question import Question, spoken_question, typed_question, what_is_wrong
@@ -129,7 +129,7 @@ async def ask(
                         taken.left_out[RECALLED] += others
                         continue
             elif spec == OFFLINE:
-                answer = await asyncio.to_thread(role.offline, view)  # it may embed what was said
+                answer = await _by_rule(role, view, settings)
             else:
                 answer = await _ask_person(role, view, call)
             break
@@ -163,6 +163,13 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
         return None
     collect(known, settings.trace_file)
     return answer
+
+
+async def _by_rule(role: Role[Answer], view: Any, settings: ModelSettings) -> Answer:
+    """The offline rule's answer. It may embed what was said, and is not to hold up whoever else the loop serves."""
+    if is_kept() and set(settings.models.values()) <= {OFFLINE}:
+        return role.offline(view)  # a run without a model: all that waits are other rules
+    return await asyncio.to_thread(role.offline, view)
 
 
 async def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:

@@ -54,6 +54,11 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
         _journal.reset(token)
 
 
+def is_kept() -> bool:
+    """Whether this is a case of a run, which keeps a journal."""
+    return _journal.get() is not None
+
+
 def replayed(call: Call) -> Call | None:
     """The recorded call that answers this question; None if there is none, or no journal is kept."""
     kept = _journal.get()

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -160,7 +159,7 @@ def file_event(event: Event, trace_file: str | None) -> Trace:
 
 def _append(entry: Call | Event, trace_file: str | None) -> None:
     if trace_file is not None:
-        with Path(trace_file).open("ab+") as out:
+        with open(trace_file, "ab+") as out:
             line = sealed(entry).encode() + b"\n"
             out.write(line if _at_line_start(out) else b"\n" + line)
 

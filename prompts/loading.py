@@ -249,7 +249,9 @@ def _listed(names: Any) -> str:
 
 def fence(text: object, label: str) -> str:
     """Case text, patient's words or model output as marked data, so that nothing in it reads as an instruction."""
-    inner = re.sub(r"(?i)<(\s*/?\s*data)", r"‹\1", str(text).strip())
+    inner = str(text).strip()
+    if "<" in inner:
+        inner = re.sub(r"(?i)<(\s*/?\s*data)", r"‹\1", inner)
     return f'<data name="{label}">\n{inner}\n</data>'
 
 
@@ -268,7 +270,7 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
         text = _compiled(template).render(values)
     except TemplateError as error:
         raise PromptError(f"prompt cannot be rendered: {error}") from error
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+    return (re.sub(r"\n{3,}", "\n\n", text) if "\n\n\n" in text else text).strip()
 
 
 def _read(name: str, language: Language, suffix: str = "md") -> str:

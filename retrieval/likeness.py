@@ -20,6 +20,7 @@ _WORD = re.compile(f"(?P<han>[{HAN}]+)|[^\\W_{HAN}]+")
 _WIDTH = 1 << 20
 
 Row = tuple[NDArray[np.int64], NDArray[np.float64]]
+Rarity = tuple[NDArray[np.float64], NDArray[np.int32]]  # of a piece by how many have it, and how many have each
 
 
 def likeness(text: str, others: Sequence[str]) -> list[float]:
@@ -39,17 +40,17 @@ def likeness(text: str, others: Sequence[str]) -> list[float]:
 
 
 @lru_cache(maxsize=32)
-def _corpus(texts: tuple[str, ...]) -> tuple[NDArray[np.float64], list[Row]]:
+def _corpus(texts: tuple[str, ...]) -> tuple[Rarity, list[Row]]:
     """How rare each piece is among the texts, and the texts as rows of length one."""
     pieces = [_pieces(text) for text in texts]
     having = np.bincount(np.concatenate([places for places, _ in pieces]), minlength=_WIDTH)
-    rarity = np.log((1 + len(texts)) / (1 + having)) + 1
+    rarity = np.log((1 + len(texts)) / (1 + np.arange(len(texts) + 1))) + 1, having.astype(np.int32)
     return rarity, [_unit(row, rarity) for row in pieces]
 
 
-def _unit(row: Row, rarity: NDArray[np.float64]) -> Row:
-    places, weights = row
-    weighed = weights * rarity[places]
+def _unit(row: Row, rarity: Rarity) -> Row:
+    (places, weights), (of, having) = row, rarity
+    weighed = weights * of[having[places]]
     return places, weighed / (np.linalg.norm(weighed) or 1.0)
 
 

@@ -285,9 +285,14 @@ def _best(
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
             case = _read(candidate.told)
-            if language in (None, case.language) and (kin is None or not kin.includes(case)):
+            if language in (None, case.language) and (kin is None or not _is_kin(kin, candidate.told)):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_kin(kin: Kin, told: str) -> bool:
+    return kin.includes(_read(told))
 
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases

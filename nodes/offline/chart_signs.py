@@ -77,9 +77,10 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(each.word for each in mentions(name))
 
 
-def _sides_in(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 12)
+def _sides_in(text: str) -> frozenset[str]:
     """Which sides a diagnosis or the results name."""
-    return {side for side, pattern in _SIDES.items() if pattern.search(text)}
+    return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
 
 
 def _age(years: float) -> str:

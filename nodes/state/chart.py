@@ -19,6 +19,7 @@ from llm.fitting import TURNS
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.union import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
+from prompts.shown import shown_once
 from retrieval import Kin
 
 
@@ -162,6 +163,11 @@ class Chart:
 
     def __str__(self) -> str:
         """The chart in words, in the language of the prompt."""
+        told = (self.presentation, self.referral, self.triage, self.diagnosis, *self.dialogue, *self.pictures)
+        found = (tuple(self.results.items()), tuple(self.reports.items()), tuple(self.orders), repr(self.decided))
+        return shown_once(told, ("chart", self.language, self.begun, len(self.dialogue), *found), self._words)
+
+    def _words(self) -> str:
         return load_prompt("medchain/chart", self.language).render(
             {"chart": self, "name": self._name, "title": self._title}
         )[1]

@@ -13,6 +13,7 @@ from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment, in_words
 from nodes.state.union import union_by
 from prompts import load_prompt, mark
+from prompts.shown import shown_once
 from retrieval import Neighbour, feature_line
 
 
@@ -86,6 +87,10 @@ class Recalled(Sequence[Neighbour]):
 
     def __str__(self) -> str:
         """The cases in words, in a fence of their own."""
+        key = ("recalled", self.language, tuple(self.shown), self.image_class)
+        return shown_once([each.case for each in self._told], key, self._words)
+
+    def _words(self) -> str:
         told = (feature_line(each.case, self.language, self.shown, self.image_class) for each in self._told)
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(filter(None, told), start=1))
         return load_prompt("medchain/recalled", self.language).render({"cases": numbered})[1]

@@ -4,13 +4,14 @@ import hashlib
 import logging
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -50,6 +51,36 @@ class _Sealing(JsonPlusSerializer):
         if written and written != _checksum(data[1]):
             raise DamagedCheckpointError("a checkpoint is not as it was written: its checksum is another")
         return super().loads_typed((kind, data[1]))
+
+
+class _Saver(AsyncSqliteSaver):
+    """LangGraph's, which does not ask the database again for each stage of a thread that has nothing there."""
+
+    def __init__(self, connection: Any, serde: JsonPlusSerializer) -> None:
+        super().__init__(connection, serde=serde)
+        self._without: set[str] = set()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The last checkpoint of a thread, or of a graph within it."""
+        asked = config["configurable"]
+        if asked["thread_id"] in self._without:
+            return None
+        found = await super().aget_tuple(config)
+        if found is None and not asked.get("checkpoint_ns") and not asked.get("checkpoint_id"):
+            self._without.add(asked["thread_id"])
+        return found
+
+    async def aput(self, config: RunnableConfig, *written: Any) -> RunnableConfig:
+        """Keep a checkpoint."""
+        self._without.discard(config["configurable"]["thread_id"])
+        return await super().aput(config, *written)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task has written."""
+        self._without.discard(config["configurable"]["thread_id"])
+        await super().aput_writes(config, writes, task_id, task_path)
 
 
 def _checksum(data: bytes) -> str:
@@ -103,7 +134,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     async with aiosqlite.connect(str(path)) as connection:
         # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield AsyncSqliteSaver(connection, serde=serializer())
+        yield _Saver(connection, serializer())
         with suppress(sqlite3.Error):  # the room of finished cases is given back, if nobody else is reading
             if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
                 await connection.execute("VACUUM")
