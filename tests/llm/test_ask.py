@@ -1,6 +1,7 @@
 import json
 import operator
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,6 +84,25 @@ async def test_offline_the_roles_rule_answers_and_nothing_is_asked() -> None:
         opinion, call = await put(ModelSettings(models={"default": spec(server), "examinee": "offline"}))
     assert opinion == OFFLINE_OPINION and server.requests == []
     assert (call.model, call.attempts, call.cost, call.input_tokens) == ("offline", 0, 0.0, 0)
+
+
+@pytest.mark.parametrize("models", [{"default": "offline"}, {"default": "offline", "expert": "human"}])
+async def test_a_rule_may_hold_up_the_loop_only_in_a_run_where_nobody_else_needs_it(
+    models: dict[str, str], tmp_path: Path
+) -> None:
+    threads: list[int] = []
+
+    def noted(view: Any) -> Opinion:
+        threads.append(threading.get_ident())
+        return OFFLINE_OPINION
+
+    role = replace(EXAMINEE, offline=noted)
+    settings = ModelSettings(models=models)
+    await ask(role, View("text"), settings, language="en")
+    with journal(tmp_path / "trace.jsonl"):
+        await ask(role, View("text"), settings, language="en")
+    here = threading.get_ident()
+    assert [thread == here for thread in threads] == [False, len(models) == 1]
 
 
 async def test_the_call_of_a_rule_is_recorded_like_any_other() -> None:

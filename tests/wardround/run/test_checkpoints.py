@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from typer.testing import CliRunner
 
 from cases import Case
@@ -18,7 +20,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, calls, outcomes, run, short
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.checkpoints import check_checkpoints
+from wardround.run.checkpoints import check_checkpoints, open_sqlite
 from wardround.run.runner import run_experiment
 
 
@@ -52,6 +54,28 @@ def kill_while_scoring(patched: pytest.MonkeyPatch, case_id: str) -> None:
         return await score_clinical_workflow(case, *arguments)
 
     patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
+
+
+async def test_a_thread_that_has_nothing_is_looked_up_once_and_again_once_something_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    look = AsyncSqliteSaver.aget_tuple
+
+    async def counted(self: AsyncSqliteSaver, config: Any) -> Any:
+        looked.append(config["configurable"]["checkpoint_ns"])
+        return await look(self, config)
+
+    monkeypatch.setattr(AsyncSqliteSaver, "aget_tuple", counted)
+    root, stage = ({"configurable": {"thread_id": "case", "checkpoint_ns": name}} for name in ("", "stage"))
+    async with open_sqlite(tmp_path / "checkpoints.sqlite") as kept:
+        assert await kept.aget_tuple(stage) is None
+        assert [await kept.aget_tuple(each) for each in (root, stage, root)] == [None] * 3
+        assert looked == ["stage", ""]
+        await kept.aput(stage, empty_checkpoint(), {}, {})
+        found = await kept.aget_tuple(stage)
+        assert found is not None and await kept.aget_tuple(root) is None
+    assert looked == ["stage", "", "stage", ""]
 
 
 @pytest.mark.slow
