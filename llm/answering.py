@@ -172,7 +172,7 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     text = without_fences(text)
     if (told := without_names(text, question.names)) != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of its material, for what is asked")
-    answer = question.read(told, strictly)
+    answer = question.read(text if question.directions else told, strictly)
     said = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and says_directions(said, question.directions):
         raise EchoError("it says what it was told to do instead of doing it")

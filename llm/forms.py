@@ -35,7 +35,7 @@ _OF_THE_ANSWER = re.compile(r"validate_failed|use_failed|failed to (?:generate|v
 _OF_PICTURES = re.compile(
     r"image|picture|vision|multi-?modal|content.{0,40}(?:must|should) be a (?:valid )?string|concatenate str", re.I
 )
-_OF_ONE_PICTURE = re.compile(r"too (?:large|big|small)|exceed|decod|corrupt|format|base64|download", re.I)
+_OF_ONE_PICTURE = re.compile(r"too (?:large|big|small)|exceed|decod|corrupt|format|base64|bytes|download", re.I)
 _WHY_IT_ENDED = ("finish_reason", "stop_reason", "done_reason")
 # What may be left out if a server refuses it, and how it says so.
 _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")

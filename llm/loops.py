@@ -44,7 +44,7 @@ def without_fences(reply: str) -> str:
 
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
     """What a form calls its parts, and a prompt its material: no terms of a closed list are among them."""
-    names, terms = {*_TYPES, *headings}, set[str]()
+    names, terms = {*(_TYPES if schema else ()), *headings}, set[str]()
     for node in _nodes(schema):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
         if isinstance(listed := node.get("enum"), list):

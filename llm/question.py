@@ -23,6 +23,8 @@ from llm.role import Answer, Role, Speech
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
 
+_LONGEST_WORD = 3  # Chinese characters
+
 
 @dataclass(frozen=True)
 class Question(Generic[Answer]):
@@ -108,7 +110,7 @@ async def typed_question(
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         whole=role.whole,
         directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
-        names=frozenset() if role.speech else names_in(schema, load_prompt(role.prompt, language, role.stage).headings),
+        names=_names(role, schema, language),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
@@ -127,6 +129,16 @@ def spoken_question(
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, answer_in(text))),
     )
+
+
+def _names(role: Role[Any], schema: dict[str, Any], language: Language) -> frozenset[str]:
+    """What no text of an answer is. Who speaks may well say a single word, such as `doctor`."""
+    headings = load_prompt(role.prompt, language, role.stage).headings
+    return names_in({}, filter(_is_phrase, headings)) if role.speech else names_in(schema, headings)
+
+
+def _is_phrase(heading: str) -> bool:
+    return " " in heading or (len(heading) > _LONGEST_WORD and not heading.isascii())
 
 
 def _given(role: Role[Any], text: str) -> Any:

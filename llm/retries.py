@@ -29,7 +29,7 @@ _NO_MODEL = re.compile(
 )
 _NO_QUOTA = re.compile(r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota", re.IGNORECASE)
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|exceed context window|prompt is too long|"
+    r"context_length_exceeded|exceed_context_size|maximum context length|exceed context window|prompt (?:is )?too long|"
     r"(?:exceeds?|longer than) the (?:model's |available |maximum )?context|"
     r"input (?:length|token count).{0,40} exceed",
     re.IGNORECASE,

@@ -116,6 +116,13 @@ async def test_who_says_what_they_were_told_to_do_is_asked_anew_and_then_taken_a
     assert said.text == _a_direction() and call.repaired and len(asked) == 2
 
 
+async def test_who_says_a_heading_of_the_prompt_is_asked_anew_and_then_taken_at_these_words() -> None:
+    said, _, asked = await put(lambda request: {"text": "Imaging report"})
+    assert said.text == "Imaging report" and len(asked) == 2
+    said, _, asked = await put(lambda request: {"text": "String"})
+    assert said.text == "String" and len(asked) == 1  # a word that people say
+
+
 async def test_what_holds_no_words_is_nothing_said() -> None:
     with pytest.raises(AnswerError, match="it holds no words"):
         await put(lambda request: {"text": "},\n {"})

@@ -52,6 +52,7 @@ async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_o
         (500, "Requested tokens (2603) exceed context window of 2048"),
         (400, "the input length exceeds the context length"),
         (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "上下文长度不足（prompt too long）：对话内容超过当前模型或 KV 缓存允许的长度。"),
         (400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."),
     ],
 )
