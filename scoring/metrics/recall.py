@@ -8,6 +8,7 @@
 | ``ratescore`` | the official RaTEScore | the package, two models of the hub, best a GPU |
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,7 @@ Recall = Callable[[Sequence[tuple[str, str]]], list[float]]  # of each (referenc
 
 BERT_MODEL = "roberta-large"  # BERTScore's own choice for English
 BERT_TOKENS = 512  # that such models read
+RATE_MODELS = {"bert_model": "Angelakeke/RaTE-NER-Deberta", "eval_model": "FremyCompany/BioLORD-2023-C"}
 POLARITY_PENALTY = 0.36  # RaTEScore's weight of a match that one side denies (its "short" setting)
 
 
@@ -30,7 +32,8 @@ def recall(name: RecallName, definition: Definition = "sound", *, model: str | N
     Args:
         name: which one.
         definition: for ROUGE, ``paper`` cuts every text with rouge-score, ``sound`` each by its own language.
-        model: the embedding of ``rate_style``, or the model of ``bertscore``; their defaults if None.
+        model: the embedding of ``rate_style``, the model of ``bertscore``, or the folder that has both of ``ratescore``;
+            their defaults if None.
 
     Raises:
         MissingBackendError: when called, if a package or model is missing.
@@ -45,7 +48,7 @@ def recall(name: RecallName, definition: Definition = "sound", *, model: str | N
         case "bertscore":
             return lambda pairs: bertscore(pairs, model or BERT_MODEL)
         case "ratescore":
-            return ratescore
+            return lambda pairs: ratescore(pairs, model)
 
 
 def rate_style(reference: str, text: str, model: str | None = None) -> float:
@@ -86,17 +89,30 @@ def bertscore(pairs: Sequence[tuple[str, str]], model: str = BERT_MODEL) -> list
     return _over_filled(pairs, lambda texts, references: scorer.score(texts, references)[1].tolist())
 
 
-def ratescore(pairs: Sequence[tuple[str, str]]) -> list[float]:
+def ratescore(pairs: Sequence[tuple[str, str]], model: str | None = None) -> list[float]:
     """The official RaTEScore of each text against its reference, in [0, 1]; higher is better; 0 for an empty side.
 
     Source: Zhao et al. 2024. Med-PMC calls it a recall; the package gives the harmonic mean of both directions, and
-    0.5 where it finds no entity.
+    0.5 where it finds no entity. ``model`` is a folder that holds both of its models, each under its name on the hub
+    (`RaTE-NER-Deberta`, `BioLORD-2023-C`).
 
     Raises:
         MissingBackendError: the package or one of its models is missing.
     """
-    scorer = _rate_scorer()
-    return _over_filled(pairs, scorer.compute_score)
+    scorer = _rate_scorer(model)
+
+    def each(texts: list[str], references: list[str]) -> list[float]:
+        return [_rate(scorer, text, reference) for text, reference in zip(texts, references, strict=True)]
+
+    return _over_filled(pairs, each)
+
+
+def _rate(scorer: Any, text: str, reference: str) -> float:
+    try:
+        found: float = scorer.compute_score([text], [reference])[0]
+    except IndexError:  # the package leaves out sentences of two letters, and fails at a text that has no others
+        return 0.0
+    return min(found, 1.0)
 
 
 def _over_filled(pairs: Sequence[tuple[str, str]], score: Callable[[list[str], list[str]], Any]) -> list[float]:
@@ -143,16 +159,27 @@ def _layers(folder: str) -> int:
     return layers
 
 
-def _rate_scorer() -> Any:
+def _rate_scorer(model: str | None) -> Any:
+    folder = Path(model) if model is not None else None
+    models = {seat: str(folder / name.rpartition("/")[2]) for seat, name in RATE_MODELS.items()} if folder else {}
     try:
         import torch
         from RaTEScore import RaTEScore
 
-        return RaTEScore(use_gpu=torch.cuda.is_available())
+        if folder:
+            from llm.local_weights import only_data
+
+            only_data(folder)
+        scorer = RaTEScore(use_gpu=torch.cuda.is_available(), **models)
     except ImportError as error:
         raise MissingBackendError("ratescore needs its package: run `pip install 'wardround[ratescore]'`") from error
     except (OSError, ValueError) as error:
         raise MissingBackendError(
             f"ratescore cannot load its two models ({error}); they are fetched once from the Hugging Face hub, which "
-            "needs the network; `--recall rate_style` works offline and measures something similar"
+            "needs the network, or name a folder that holds both (`--model FOLDER`, with "
+            f"{' and '.join(name.rpartition('/')[2] for name in RATE_MODELS.values())} in it); `--recall rate_style` "
+            "works offline and measures something similar"
         ) from error
+    if log := sys.modules.get("loguru"):
+        log.logger.disable("PyRuSH")  # its sentence splitter writes what it reads to the terminal
+    return scorer

@@ -85,6 +85,34 @@ def test_of_a_folders_model_the_last_layer_is_taken_and_a_tokenizer_without_a_le
     assert (made["num_layers"], made["tokenizer"].model_max_length) == (3, 512)
 
 
+def test_ratescore_reads_both_of_its_models_from_a_folder_quietly_and_gives_nothing_to_two_letters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: dict[str, Any] = {}
+    silenced: list[str] = []
+
+    def compute_score(texts: list[str], references: list[str]) -> list[float]:
+        said = [text for text in texts if len(text) > 2]  # as the package does, which then has none to give
+        return [1.0000001 for text, _ in zip(said, references, strict=False)]
+
+    def scorer(**given: Any) -> Any:
+        made.update(given)
+        return SimpleNamespace(compute_score=compute_score)
+
+    monkeypatch.setitem(sys.modules, "RaTEScore", SimpleNamespace(RaTEScore=scorer))
+    monkeypatch.setitem(sys.modules, "loguru", SimpleNamespace(logger=SimpleNamespace(disable=silenced.append)))
+    pairs = [("reference", "no"), ("reference", "text")]
+    assert recall("ratescore", model=str(tmp_path))(pairs) == [0, 1]
+    assert (made["bert_model"], made["eval_model"]) == (
+        str(tmp_path / "RaTE-NER-Deberta"),
+        str(tmp_path / "BioLORD-2023-C"),
+    )
+    assert silenced == ["PyRuSH"], "it wrote each sentence of a case to the terminal"
+    (tmp_path / "model.py").touch()
+    with pytest.raises(MissingBackendError, match="code of its own"):
+        recall("ratescore", model=str(tmp_path))(pairs)
+
+
 def test_the_packages_are_given_texts_and_references_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     def score(texts: list[str], references: list[str]) -> Any:
         assert (texts, references) == (["text"], ["reference"])

@@ -55,7 +55,11 @@ def medpmc(
     mode: ModeOption = Mode.SOUND,
     entities: Annotated[EntityRule, typer.Option(help="What finds the entities of the Examination column.")] = "rules",
     model: Annotated[
-        str | None, typer.Option(help="The embedding of rate_style, or the model of bertscore.", show_default=False)
+        str | None,
+        typer.Option(
+            help="The embedding of rate_style, the model of bertscore, or a folder with both models of ratescore.",
+            show_default=False,
+        ),
     ] = None,
     mma: Annotated[
         Window,
