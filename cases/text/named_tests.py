@@ -9,12 +9,22 @@ from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, normalise, spelle
 
 # Words that say that a region is examined, and how far they reach.
 _EXAMINING = re.compile(
-    r"\b(?:examine|palpate|auscultate|inspect|listen|feel|look at|press on|exam(?:ination)? of)\b[^,.;]{0,40}"
-    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查][一个下听看摸按查])[^,.;，。；、]{0,12}"
+    r"\b(?:examine|palpate|auscultate|inspect|listen|feel|look (?:at|in|into|inside|down)|press on"
+    r"|exam(?:ination)? of)\b[^,.;]{0,40}"
+    r"|\b(?:check|shine a light in(?:to)?) (?:[a-z]+ )?(?:pupils|eyes?|ears?|throat|tonsils|mouth|skin)\b"
+    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查照敲][一个下听看摸按查照敲])[^,.;，。；、]{0,12}"
 )
 _EXAMINED = re.compile(
     r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?)\b"  # "a skin exam"
-    r"|[^,.;，。；、\s]{1,10}?(?:查体|体检|体格检查|检查|听诊|触诊|叩诊)"
+    r"|[^,.;，。；、\s]{1,10}?(?:查体|体检|体格检查|检查|听诊|触诊|叩诊|[让给]?我[看摸听按瞧](?:[看摸听按瞧]|一下)|[让给]我[看摸听按瞧])"
+)
+# Where a sample is named to be taken or looked at.
+_SAMPLED = (
+    r"\b(?:tests?|testing|check|analy[sz]e|send|collect|bring|give|leave|provide|sample of|look at)\b"
+    r"[^,.;]{{0,25}}?\b({words})(?![a-z])",
+    r"\b({words}) (?:samples?|tests?|check|specimen)\b",
+    r"(?:化验|检验|[验留送查采测取](?![心意神]))[^,.;，。；、?？]{{0,6}}?({words})",
+    r"({words})(?:去|也|都|做|一起)*(?:化验|检验|送检|样本|标本)",
 )
 _JOINED = re.compile(r"\b(?:and|plus|then)\b|[和及与并再]")
 # Items under which many tests are filed together: what is not named in the text was not done.
@@ -53,6 +63,7 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
     folded = normalise(text)
     found = [(*match.span(), name) for name in _names() for match in spelled(name.spelling).finditer(folded)]
     found += _regions_examined(folded, [(start, end) for start, end, _ in found])
+    found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
     longest = [
         (start, end, name)
         for start, end, name in found
@@ -70,7 +81,7 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
     A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed there, or
     it names another of its kind.
     """
-    own = [line for line in report if any(occurs(name, line) for name in test.spellings)]
+    own = [line for line in report if _tells_of(test, line)]
     if not test.spellings:
         return [*report]
     if test.item in IMAGE_CLASSES and not test.apart:
@@ -83,6 +94,18 @@ def occurs(spelling: str, text: str) -> bool:
     """Whether a name stands in a text as a word of its own; Chinese has no word boundaries, so anywhere."""
     folded = normalise(spelling)
     return folded != "" and spelled(folded).search(normalise(text)) is not None
+
+
+def _tells_of(test: NamedTest, line: str) -> bool:
+    """Whether a line has one of the test's names, and not only within another test's: haemoglobin is no HbA1c."""
+    folded = normalise(line)
+    found = [match.span() for name in test.spellings for match in spelled(name).finditer(folded)]
+    others = [
+        (start, end)
+        for start, end, name in (placed_tests(line) if found else ())
+        if name.spellings and not {*name.spellings} & {*test.spellings}
+    ]
+    return any(not any(a <= start and end <= b and (a, b) != (start, end) for a, b in others) for start, end in found)
 
 
 def _regions_examined(folded: str, tests: Sequence[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
@@ -124,6 +147,16 @@ def _names() -> tuple[NamedTest, ...]:
     regions = {name.spelling for name in _regions()}
     names = {name.spelling: name for name in (*_items(), *_tests()) if name.spelling not in (*regions, *_TOO_WIDE)}
     return tuple(names.values())
+
+
+@cache
+def _samples() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
+    """What is sent to the laboratory, whatever it is called, beside a word that says that it is."""
+    whole = {name.spelling: name for name in _tests() if not name.spellings}
+    return tuple(
+        (whole[entry["test"]], tuple(re.compile(frame.format(words=entry["words"])) for frame in _SAMPLED))
+        for entry in word_list("tests")["sample"]
+    )
 
 
 @cache

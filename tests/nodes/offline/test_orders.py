@@ -45,7 +45,7 @@ def test_orders_in_everyday_words_open_what_they_name(language: Language, part: 
         at_desk = by_the_desk(record, words, language)
         if not all(part in by_memory and part in at_desk for part in wanted.split("|")):
             missed.append(words)
-    assert len(missed) <= (2 if "held" in part else 0), missed
+    assert len(missed) <= (len(orders) // 7 if "held" in part else 0), missed
 
 
 @settings(max_examples=60)
@@ -85,6 +85,35 @@ def test_a_report_that_names_another_test_of_its_kind_tells_nothing_of_this_one(
     record = ExaminationRecord.model_validate({"auxiliary": {"Endoscopy": "Gastroscopy: an ulcer. The rest is fine."}})
     assert look_up(record, "colonoscopy", "", False).texts == ()
     assert look_up(record, "EGD", "", False).texts == ("Gastroscopy: an ulcer. The rest is fine.",)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("查血常规。", "糖化血红蛋白7.4%。"),
+        ("A CBC, please.", "Glycated haemoglobin 7.4 %."),
+        ("甲功。", "促甲状腺素受体抗体9IU/L。"),
+    ],
+)
+def test_a_value_whose_name_stands_within_anothers_is_not_that_one(words: str, line: str) -> None:
+    language: Language = "en" if words.isascii() else "zh"
+    record = ExaminationRecord.model_validate({"auxiliary": {"Blood Test": line}})
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, language)
+    assert open_results(facts, words, language) == [] and by_the_desk(record, words, language) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "items"),
+    [
+        ("Bring us some poo, and we'll do a wee test.", {"Stool Test", "Urine Test"}),
+        ("化验一下大便和小便。", {"Stool Test", "Urine Test"}),
+        ("查一下尿路感染。", set()),
+        ("留意大便颜色。", set()),
+        ("右侧输尿管扩张。", set()),
+    ],
+)
+def test_a_sample_is_ordered_by_a_word_that_says_so(words: str, items: set[str]) -> None:
+    assert {test.item for test in named_tests(words)} == items
 
 
 def test_an_electrocardiogram_is_no_examination_of_the_chest() -> None:
