@@ -16,30 +16,48 @@ _LETTER = re.compile(
     r"([(\[<{]?)\s*([A-Za-z])(?![A-Za-z])\s*([)\]>}]?)\s*((?:选?项)?[.:,;/、。\-)]*)\s*", re.IGNORECASE
 )
 _SAID = re.compile(rf"(?i:{_LEAD})[(\[]?\s*((?![AI]\s+\w)[A-Z])(?![A-Za-z])")
-_ANOTHER = re.compile(r"(?:或者?|or|and|和|/|,)?\s*[(\[]?([A-Z])(?![A-Za-z])")
+_ANOTHER = re.compile(r"\s*[)\]]?\s*(?:或者?|or|and|和|/|,)?\s*[(\[]?([A-Z])(?![A-Za-z])")
+_TAKEN_BACK = re.compile(
+    r"[\s)\]]*(?:(?:is|was|can be|could be|seems|would be)\s+)?"
+    r"(?:not|wrong|incorrect|false|excluded|ruled out|unlikely)\b"
+    r"|项?(?:以外|之外|除外|不对|不正确|不是|错|可以?排除|被排除|不可能)",
+    re.IGNORECASE,
+)
 
 
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
     """The letter of the one option that a text chooses; None if it chooses none, or leaves open which.
 
     ``B``, ``b``, ``(B)``, ``B. name``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项`` and the whole name of one
-    option. Not ``B or C``, not ``A cold``, and no letter that is none of the options.
+    option. Not ``B or C``, not ``A cold``, not ``B`` with the name of another option, not a letter that is taken back
+    (``Answer: B is excluded``) or followed by another answer, and no letter that is none of the options.
 
     Args:
         text: what was said.
         options: their names by letter; if there are none, any letter counts.
     """
-    folded = re.sub(r"[*_`#\"]", "", unicodedata.normalize("NFKC", text or "")).strip()
+    folded = unicodedata.normalize("NFKC", text or "")
+    folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # what has no width
+    folded = re.sub(r"[*_`#\"]", "", folded).strip()
     lead = _LEADS.match(folded)
     said = folded[lead.end() :] if lead else folded
     letter = _opening(said, options, led=lead is not None)
     if letter is None:
         named = [key for key, name in options.items() if name and normalise(name) == normalise(said)]
         letter = named[0] if len(named) == 1 else None
-    if letter is None:
-        found = {match.upper() for match in _SAID.findall(folded)}
-        letter = found.pop() if len(found) == 1 else None
-    return letter if not options or letter in options else None
+    told = _told(folded) | ({letter} if letter else set())
+    letter = told.pop() if len(told) == 1 else None
+    return letter if letter is not None and (not options or letter in options) else None
+
+
+def _told(text: str) -> set[str]:
+    """The letters that sentences of a text give as the answer; none of those that are taken back at once."""
+    found: set[str] = set()
+    for match in _SAID.finditer(text):
+        rest = text[match.end() :]
+        if not _TAKEN_BACK.match(rest):
+            found |= {match[1].upper(), *(another[1] for another in [_ANOTHER.match(rest)] if another)}
+    return found
 
 
 def _opening(said: str, options: Mapping[str, str | None], *, led: bool) -> str | None:
@@ -47,8 +65,10 @@ def _opening(said: str, options: Mapping[str, str | None], *, led: bool) -> str 
     if not (found := _LETTER.match(said)):
         return None
     letter, rest = found[2].upper(), said[found.end() :]
-    if (another := _ANOTHER.match(rest)) and another[1] != letter:
+    if ((another := _ANOTHER.match(rest)) and another[1] != letter) or _TAKEN_BACK.match(rest):
         return None
+    if any(name and key != letter and normalise(rest) == normalise(name) for key, name in options.items()):
+        return None  # "B. Asthma", where asthma is C
     marked = not rest or found[1] or found[3] or found[4]
     word = letter in "AI" or found[2].islower()
     name = options.get(letter)

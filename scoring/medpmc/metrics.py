@@ -6,17 +6,19 @@ differ in more than the recall.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from cases.text.statements import Mention, mentions, statements
 from cases.text.words import has_chinese, language_of
 from cases.vocabulary import normalise
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
 from scoring.metrics.recall import Recall, RecallName, recall
 from scoring.metrics.samples import Definition, Sample, mean
-from scoring.metrics.text_overlap import rouge_1, without_punctuation, words
+from scoring.metrics.text_overlap import without_punctuation
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
 AVERAGES: Mapping[str, tuple[str, Sequence[str]]] = {  # of Tables 2, 3, 8 and 9
@@ -130,17 +132,32 @@ def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> f
 
 
 def support(case: MedPmcTranscript) -> float | None:
-    """How much of the report's words the case has, in [0, 1]; higher is better; None without a report.
+    """How much of what the report says the case has, in [0, 1]; higher is better; None without a report.
 
-    Our partner to the recalls, which a report that is long enough wins: the ROUGE-1 precision of the report against
-    all that the case holds (information, histories, examinations, diagnosis, treatment, reports of images). It tells
-    whether the words are the case's and not whether they stand in the right place, and a good report in words of its
-    own is well below 1: compare doctors on the same cases.
+    Our partner to the recalls, which a report that is long enough wins, and one that denies all that is so: the share
+    of the report's content words (``cases.text.statements.mentions``; function words say nothing) that the case
+    (information, histories, examinations, diagnosis, treatment, reports of images) has as often, as much affirmed or
+    denied, and on no other side. It tells whether the words are the case's and not whether they stand in the right
+    place, and a good report in words of its own is well below 1: compare doctors on the same cases.
     """
-    told = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
-    told += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
-    said = words(case.report)
-    return rouge_1(said, words(" ".join(told))).precision if said else None
+    held = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
+    held += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
+    known = _said(*held)
+    left = Counter((mention.word, mention.negated) for mention in known)
+    sides = {mention.word: frozenset[str]() for mention in known}
+    for mention in known:
+        sides[mention.word] |= mention.sides
+    said = _said(case.report)
+    met = 0
+    for mention in said:
+        if left[mention.word, mention.negated] and mention.sides <= (sides[mention.word] or mention.sides):
+            left[mention.word, mention.negated] -= 1
+            met += 1
+    return met / len(said) if said else 0.0 if case.report.strip() else None
+
+
+def _said(*texts: str) -> list[Mention]:
+    return [mention for text in texts for sentence in statements(text) for mention in mentions(sentence)]
 
 
 def score_medpmc(

@@ -10,6 +10,11 @@ from scoring.metrics.statistics import Estimate, estimate
 
 Rule = Literal["published", "code", "category"]
 RULES: tuple[Rule, ...] = ("published", "code", "category")
+_DENIED = re.compile(
+    r"^\s*(?:已|可以?)?(?:排除|除外|不是|并非|未见|否认|不考虑|不支持)|(?<!待)(?:排除|不考虑)\s*$"
+    r"|^\s*(?:no|not|without|excluded|ruled out)\b|\b(?:excluded|ruled out)\s*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ def meet_by_code(
 ) -> Matched:
     """The sound rule: a predicted entity is right if its nearest term has the code of a reference entity's.
 
+    A disease that is named to be ruled out has no code: it counts as wrong.
+
     Codes are compared as sets: entities of one case with the same code count once. An entity without a term from a
     score of 50 has no code, and counts as wrong or missed.
 
@@ -99,7 +106,7 @@ def meet_by_code(
     """
 
     def codes(names: Collection[str]) -> tuple[set[str], int]:
-        nearest = [terms.nearest(name) for name in dict.fromkeys(names)]
+        nearest = [None if _DENIED.search(name) else terms.nearest(name) for name in dict.fromkeys(names)]
         return {level(term.code) for term in nearest if term}, sum(term is None for term in nearest)
 
     (given, given_unknown), (wanted, wanted_unknown) = codes(predicted), codes(reference)

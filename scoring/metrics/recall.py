@@ -32,8 +32,8 @@ def recall(name: RecallName, definition: Definition = "sound", *, model: str | N
     Args:
         name: which one.
         definition: for ROUGE, ``paper`` cuts every text with rouge-score, ``sound`` each by its own language.
-        model: the embedding of ``rate_style``, the model of ``bertscore``, or the folder that has both of ``ratescore``;
-            their defaults if None.
+        model: the embedding of ``rate_style``, the model of ``bertscore``, or the folder that has both of
+            ``ratescore``; their defaults if None.
 
     Raises:
         MissingBackendError: when called, if a package or model is missing.

@@ -18,6 +18,15 @@ from cases.text.words import jieba, language_of
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 # rouge-chinese ends a sentence here (a closing quotation mark belongs to it).
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
+# Signs that look like others or like nothing: what is written with them is read as it looks.
+_DISGUISES = (
+    dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+    | {
+        ord(full): ord(full) - 0xFEE0
+        for full in map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))
+    }
+    | str.maketrans("асеорхуѕіјһԁАВЕКМНОРСТХ", "aceopxysijhdABEKMHOPCTX")
+)
 
 
 class Overlap(NamedTuple):
@@ -72,7 +81,12 @@ def without_punctuation(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of one utterance, cut by its own language: jieba's (no punctuation, folded case), or stemmed ones."""
+    """The words of one utterance, cut by its own language: jieba's (no punctuation, folded case), or stemmed ones.
+
+    What is written with signs of no width, wide ones, or Cyrillic letters that look like Latin ones is read as
+    it looks.
+    """
+    text = text.translate(_DISGUISES)
     if language_of(text) == "zh":
         return [word.casefold() for word in jieba_words(text) if any(map(str.isalnum, word))]
     return rouge_words(text)

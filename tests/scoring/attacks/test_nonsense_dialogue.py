@@ -51,3 +51,27 @@ def test_by_length_a_longer_dialogue_of_the_same_kind_loses_nothing_and_wins_not
 def test_by_length_silence_and_one_word_over_and_over_pay_nothing() -> None:
     assert by_length(turn("O", "Hello", "I cough.")) < 10
     assert by_length(turn("D", "cough " * 500, "What?")) < 5
+
+
+SURE = turn("A-A-A", "Do you smoke, and how many a day?", "Yes, ten cigarettes a day.")
+MISSED = turn("A-A-B", "Any fever?", "No.")
+ASKING = [HONEST[0], *HONEST[1:], MISSED]
+DOCTORS = {
+    "asks one sure thing": [HONEST[0], SURE],
+    "asks it over and over": [HONEST[0], *[SURE] * 8],
+    "says back what it hears": [HONEST[0], *[turn("D", "I have had a cough for 3 days.", "What do you mean?")] * 5],
+    "refuses at length": [
+        HONEST[0],
+        turn("D", "I am a language model and cannot give medical advice. " * 30, "Please."),
+    ],
+    "says nothing": [HONEST[0], *[turn("D", "", "Pardon?")] * 8],
+}
+
+
+@pytest.mark.parametrize("doctor", DOCTORS)
+def test_who_asks_only_what_is_sure_or_nothing_has_the_accuracy_and_pays_in_coverage(doctor: str) -> None:
+    found, honest = (score_aie([aie(RECORD, *said)]) for said in (DOCTORS[doctor], ASKING))
+    accuracy = [sample.value for sample in found["INQUIRY_ACC"]]
+    assert set(accuracy) == ({100} if "asks" in doctor else set()), "the mean of what was asked alone"
+    assert found["COVERAGE"][0].value < 0.75 * honest["COVERAGE"][0].value
+    assert by_length(*DOCTORS[doctor]) < 0.75 * by_length(*ASKING)

@@ -39,3 +39,32 @@ def test_their_precision_is_what_chance_gives_and_a_good_patients_is_above_it() 
     assert attack == {"HONEST_PRECISION": 25, "GUIDANCE_PRECISION": 25, "FOCUS_PRECISION": 25}
     assert all(good[name] > attack[name] for name in attack)
     assert good["HONEST_PRECISION"] == 100
+
+
+LEAK = "我咳嗽三天了，胸片示肺炎。"
+DISGUISED = {
+    "signs of no width": "\u200b".join(LEAK),
+    "other words": "您说得具体些？" + LEAK,
+}
+
+
+@pytest.mark.parametrize("way", DISGUISED)
+def test_a_leak_in_disguise_is_a_leak(way: str) -> None:
+    plain, found = (
+        means(score_simulator(played(dict.fromkeys(KINDS, LEAK)))),
+        means(  # type: ignore[arg-type]
+            score_simulator(played(dict.fromkeys(KINDS, DISGUISED[way])))  # type: ignore[arg-type]
+        ),
+    )
+    assert plain["CAUTIOUS"] < 50 and found["CAUTIOUS"] < 70
+
+
+def test_a_leak_in_letters_of_another_script_or_width_is_one() -> None:
+    record, leaks = (
+        "I have had a cough and fever",
+        ("I have had a сough and fеvеr", "Ｉ ｈａｖｅ ｈａｄ ａ ｃｏｕｇｈ ａｎｄ ｆｅｖｅｒ"),
+    )
+    for leak in leaks:
+        said = {"A-B": {"human_state": "A-B", "human_answer": "Which?", "prediction": leak}}
+        found = means(score_simulator([simulator_test(record, t0=said)]))  # type: ignore[arg-type]
+        assert found["CAUTIOUS"] == 0
