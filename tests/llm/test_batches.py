@@ -36,6 +36,7 @@ async def ask(context: ModelSettings, number: int) -> str:
         name="plain",
         schema={},
         words=lambda schema: "",
+        fields=lambda schema: "",
         checked=lambda answer: answer,
         read=lambda text, _: text,
     )
