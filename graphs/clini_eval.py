@@ -1,7 +1,8 @@
 """Clini-Eval: demonstrate the interview, compare the dialogue with it, give points, sum up (CliniChat, Demo2Eval)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from graphs.contexts import CliniEvalContext
 from llm.tracing import UNTRACED
 from nodes.node import node

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from graphs.contexts import clinical_context
 from graphs.examination import build_examination
 from graphs.history_taking import build_history_taking

@@ -3,10 +3,11 @@
 from collections.abc import Hashable
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.seats import send
 from nodes.collaboration.director import conclude, judge_agreement, list_disputes
 from nodes.collaboration.intern import revise

@@ -3,9 +3,10 @@
 from collections.abc import Hashable
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
 from llm.tracing import UNTRACED

@@ -6,10 +6,11 @@ interns.
 
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
 from graphs.contexts import DisputeResolutionContext

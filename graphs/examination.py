@@ -2,11 +2,12 @@
 
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
+from graphs.building import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context

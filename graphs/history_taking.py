@@ -3,9 +3,10 @@
 from collections.abc import Hashable
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from graphs.interview import graph as interview
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from graphs.interview import patients_side
 from llm.tracing import UNTRACED
 from nodes.context import Context

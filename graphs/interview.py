@@ -2,9 +2,10 @@
 
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from graphs.seats import chosen
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question

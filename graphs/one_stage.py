@@ -3,11 +3,12 @@
 from functools import cache, partial
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphs.asked_roles import keys_asked
+from graphs.building import StateGraph
 from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
 from llm.tracing import UNTRACED

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from graphs.contexts import OneStepContext
 from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report

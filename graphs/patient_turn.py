@@ -3,10 +3,11 @@
 from functools import cache, partial
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 
 from graphs.asked_roles import keys_asked
+from graphs.building import StateGraph
 from graphs.contexts import patient_context
 from llm.tracing import UNTRACED
 from nodes.patients.address import AddressState, address

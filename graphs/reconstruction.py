@@ -7,10 +7,11 @@ before it; what the gates object to is written again. A checkpoint holds every s
 from collections.abc import Hashable
 from typing import Annotated, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
 from cases.dialogues import Dialogue
+from graphs.building import StateGraph
 from graphs.contexts import ReconstructionContext
 from llm import Trace, merge_traces
 from llm.tracing import UNTRACED

@@ -1,7 +1,8 @@
 """Referral: urgency and first-level department, then the second-level departments (MedChain, A.2.1)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.seats import send
 from nodes.context import Context, context_of
 from nodes.state.stage import StageInput, StageState

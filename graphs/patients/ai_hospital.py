@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
 from nodes.patients.ai_hospital.patient import relay, reply

@@ -1,7 +1,8 @@
 """CliniChat's patient: brings the whole clinical note, and reacts to each step of the diagnosis (CliniChat, F)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from nodes.context import Context
 from nodes.patients.clinichat import converse
 from nodes.patients.door import patient

@@ -1,7 +1,8 @@
 """MedChain's patient: answers from the patient record; examinations are done after the dialogue (MedChain, A.2.2)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from nodes.context import Context
 from nodes.patients.door import patient
 from nodes.patients.medchain import answer

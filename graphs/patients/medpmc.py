@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
+from graphs.building import StateGraph
 from graphs.patients.saps import concluded_or_answer, tracker_or_whole_record
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of

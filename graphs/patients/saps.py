@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.building import StateGraph
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
 from nodes.patients.door import patient

@@ -3,11 +3,12 @@
 from functools import cache
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import RegistryError
 from cases.validation import in_a_line
+from graphs.building import StateGraph
 from graphs.stage import each_judge_of
 from nodes.context import Context
 from nodes.state.stage import StageInput, StageState

@@ -1,9 +1,10 @@
 """Dispute resolution on one decision: interns propose, and discuss under a director (AI Hospital, section 4.2)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.collaboration import build_discussion
 from graphs.seats import send
 from nodes.collaboration.intern import revise

@@ -2,10 +2,11 @@
 
 from collections.abc import Hashable
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.seats import send
 from graphs.strategies.recall import recall_first
 from nodes.context import Context, context_of

@@ -1,8 +1,9 @@
 """MedAgents: experts for the question and for the options, one report, votes on it up to three times (Tang, 2023)."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.types import Send
 
+from graphs.building import StateGraph
 from graphs.seats import send
 from graphs.strategies.recall import recall_first
 from nodes.context import Context

@@ -1,7 +1,8 @@
 """One doctor, one call."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
+from graphs.building import StateGraph
 from graphs.strategies.recall import recall_first
 from nodes.context import Context
 from nodes.state.experts import PanelState

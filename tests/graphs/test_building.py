@@ -1,0 +1,36 @@
+import threading
+from typing import Any
+
+from langgraph.graph import END, START
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from graphs.building import StateGraph
+
+
+class Count(TypedDict, total=False):
+    number: int
+
+
+async def test_a_condition_is_answered_where_it_is_asked_sync_and_async_with_what_it_asks_for() -> None:
+    threads: list[int] = []
+
+    def often_enough(state: Count, runtime: Runtime[Any]) -> str:
+        threads.append(threading.get_ident())
+        return "again" if state["number"] < runtime.context["most"] else "enough"
+
+    async def begun(state: Count) -> str:
+        return "begun"
+
+    builder = StateGraph(Count, context_schema=dict)
+    builder.add_node("more", lambda state: {"number": state.get("number", 0) + 1})
+    builder.add_conditional_edges(START, begun, {"begun": "more"})
+    builder.add_conditional_edges("more", often_enough, {"again": "more", "enough": END})
+    graph = builder.compile()
+    assert await graph.ainvoke({}, context={"most": 3}) == {"number": 3}
+    assert threads == [threading.get_ident()] * 3
+    builder = StateGraph(Count, context_schema=dict)
+    builder.add_node("more", lambda state: {"number": state.get("number", 0) + 1})
+    builder.add_edge(START, "more")
+    builder.add_conditional_edges("more", often_enough, {"again": "more", "enough": END})
+    assert builder.compile().invoke({}, context={"most": 2}) == {"number": 2}
