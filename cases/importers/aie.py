@@ -84,8 +84,9 @@ def _options(record: Record, given: object) -> dict[str, str]:
 
 
 def _parted(text: str, asked: str) -> tuple[str, str]:
-    """The record without the closing question, and that question."""
+    """The record without the closing question, and that question; one that is the whole record is cut from it."""
     text = text.strip()
+    asked = "" if asked == text else asked
     if asked and text.endswith(asked):
         told = text.removesuffix(asked)
     elif closing := _CLOSING.search(text):

@@ -69,8 +69,9 @@ class AieTranscript(ForeignModel):
     def findings(self) -> str:
         """The record without the examination's closing question, which is nothing that a patient could tell."""
         record = self.record.rstrip()
-        if self.question and self.question.strip() and record.endswith(self.question.strip()):
-            record = record.removesuffix(self.question.strip())
+        asked = (self.question or "").strip()
+        if asked and asked != record and record.endswith(asked):
+            record = record.removesuffix(asked)
         else:
             record = _QUESTION_END.sub("", record)
         return record.rstrip() or self.record

@@ -81,6 +81,12 @@ def test_an_examination_question_keeps_seven_options_from_one_text_and_is_no_dia
     assert "0.01" in case.examinations.results["Blood Test"]
 
 
+def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path: Path) -> None:
+    case = case_of(tmp_path, {**EXAM, "question": EXAM["raw_data"]["question"]})
+    assert case.key.question == "Which drug should be given first?"
+    assert "Which drug" not in case.model_dump_json(include={"patient", "examinations"})
+
+
 @pytest.mark.parametrize(
     ("raw", "field"),
     [

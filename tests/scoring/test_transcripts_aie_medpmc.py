@@ -29,6 +29,7 @@ def test_a_case_that_was_not_played_is_a_transcript_without_diagnosis(tmp_path: 
         ("Cough. Name the drug", "Name the drug", "Cough."),
         ("Cough. He coughs.", None, "Cough. He coughs."),
         ("咳嗽三天。最可能的诊断是？", None, "咳嗽三天。"),
+        ("Cough. What is it?", "Cough. What is it?", "Cough."),
         ("What is it?", None, "What is it?"),
     ],
 )
