@@ -101,9 +101,10 @@ def _entries() -> dict[str, dict[str, Any]]:
 def kind_label(words: str, language: Language) -> str:
     """Which of ``KINDS`` the words are; a ``remark`` asks nothing.
 
-    A farewell comes last: an end that nobody meant does more harm than one that was not heard.
+    It is heard by the table of wordings: what asks is less one thing than many. A farewell comes last: an end that
+    nobody meant does more harm than one that was not heard.
     """
-    label = _best("kind", words, language)
+    label = kind_named(_best("kind", words, language))
     told = sentences(words)
     return kind_label(told[-1], language) if label == "conclusion" and len(told) > 1 else label
 

@@ -16,7 +16,8 @@ from nodes.state.chart import Turn
 from prompts import load_words, mark
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_AT_ONCE = 3
+_AT_ONCE = 3  # sentences of what there is no end of
+_HISTORIES = ("past_history", "personal_history", "family_history")
 
 
 def wants_examination(words: str) -> bool:
@@ -44,15 +45,18 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     """
     words = load_words("consultation/words", language)["patient"]
     facts = facts_for(question, record_sentences(record, ExaminationRecord(), language), language)
-    told = unsaid(in_own_words(facts, voice_of(record, language)), dialogue)
-    if is_vague(question, language):
-        told = told[:_AT_ONCE]  # a question for everything has the story told on, a few sentences at a time
+    told = told_now(question, in_own_words(facts, voice_of(record, language)), dialogue, language)
     return mark("space", language).join(told) or str(words["all_said" if facts else "nothing"])
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """The facts that answer a question: of one for everything the story, at the opening with the complaint."""
+    """The facts that answer a question: of one for everything the story, of one for whatever else there is all of it."""
     if not is_vague(question, language):
         return answering(facts, question, language)
-    sections = ["present_illness", *(["chief_complaint"] if subject_of(question, language) == "opening" else [])]
-    return [fact for fact in facts if fact.section in sections]
+    beside = {"opening": ("chief_complaint",), "other_symptoms": _HISTORIES}.get(subject_of(question, language), ())
+    return [fact for fact in facts if fact.section in ("present_illness", *beside)]
+
+
+def told_now(question: str, told: Sequence[str], dialogue: Sequence[Turn], language: Language) -> list[str]:
+    """What is said of it now: nothing twice, and to a question for everything a few sentences at a time."""
+    return unsaid(told, dialogue)[: _AT_ONCE if is_vague(question, language) else None]

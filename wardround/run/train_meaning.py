@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import concepts, orders, pattern
-from nodes.offline.meaning import KINDS, WEIGHTS, features, kind_named, subjects, wordings
+from nodes.offline.meaning import KINDS, WEIGHTS, features, subjects, wordings
 from prompts import mark
 from scoring.aie.simulator_set import read_items, shipped_files
 
@@ -31,14 +31,14 @@ _OF_ACTIONS = {
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Doctors' words with the kind of action that they are: the wordings, and the items for development."""
+    """Doctors' words with the kind of action that they are: the wordings by their table, and the items for development."""
     items = [item for path in shipped_files() for item in read_items(path).records]
     labelled = [
         (item.doctor, _OF_ACTIONS[item.action])
         for item in items
         if item.language == language and item.part == "development" and item.action in _OF_ACTIONS
     ]
-    told = [(text, kind_named(name)) for name, texts in wordings(language).items() for text in texts]
+    told = [(text, name) for name, texts in wordings(language).items() for text in texts]
     return _after_remarks([*told, *labelled], language)
 
 
@@ -71,27 +71,26 @@ def fingerprint() -> str:
 
 def train() -> dict[str, NDArray[np.generic]]:
     """The weights of both tasks, in half precision; both languages are learned together."""
-    stored: dict[str, NDArray[np.generic]] = {
-        "kind_labels": np.array(KINDS),
-        "subject_labels": np.array(list(subjects())),
-        "fingerprint": np.array(fingerprint()),
-    }
+    stored: dict[str, NDArray[np.generic]] = {"fingerprint": np.array(fingerprint())}
     asked: dict[str, dict[Language, list[tuple[str, str]]]] = {
         "kind": {language: kinds_to_learn(language) for language in _LANGUAGES},
         "subject": {language: subjects_to_learn(language) for language in _LANGUAGES},
     }
-    for task, labels in (("kind", KINDS), ("subject", tuple(subjects()))):
+    for task, labels in (("kind", list(dict.fromkeys([*wordings("en"), *KINDS]))), ("subject", list(subjects()))):
         rows = [features([text for text, _ in pairs], language) for language, pairs in asked[task].items()]
         named = [label for pairs in asked[task].values() for _, label in pairs]
-        stored[task] = _fitted(np.vstack(rows), named, labels).astype(np.float16)
+        stored[f"{task}_labels"] = np.array(labels)
+        stored[task] = _fitted(np.vstack(rows), named, labels, task == "subject").astype(np.float16)
     return stored
 
 
-def _fitted(rows: NDArray[np.float32], named: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
-    """The weights (d + 1, labels) of a logistic regression in which each label counts alike."""
+def _fitted(
+    rows: NDArray[np.float32], named: Sequence[str], labels: Sequence[str], balanced: bool
+) -> NDArray[np.float64]:
+    """The weights (d + 1, labels) of a logistic regression, ``balanced`` if each label counts alike."""
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
 
-    model = LogisticRegression(C=30, max_iter=1000, class_weight="balanced")
+    model = LogisticRegression(C=10, max_iter=1000, class_weight="balanced" if balanced else None)
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights

@@ -13,8 +13,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import facts_for
-from nodes.patients.own_words import unsaid
+from nodes.offline.record_answers import facts_for, told_now
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -69,7 +68,8 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
         action = view.action or "Ineffective Inquiry"
         return SimulatedReply(text=load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
     all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
-    return SimulatedReply(text=mark("space", view.language).join(unsaid(told, view.dialogue)) or all_said)
+    told = told_now(view.words, told, view.dialogue, view.language)
+    return SimulatedReply(text=mark("space", view.language).join(told) or all_said)
 
 
 response_generator = Role(
