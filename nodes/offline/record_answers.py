@@ -50,7 +50,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """The facts that answer a question: of one for everything the story, of one for whatever else there is all of it."""
+    """The facts that answer a question: of one for everything the story, of one for anything else all histories."""
     if not is_vague(question, language):
         return answering(facts, question, language)
     beside = {"opening": ("chief_complaint",), "other_symptoms": _HISTORIES}.get(subject_of(question, language), ())

@@ -31,7 +31,7 @@ _OF_ACTIONS = {
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Doctors' words with the kind of action that they are: the wordings by their table, and the items for development."""
+    """Doctors' words with the kind of action that they are: wordings by their table, and the items for development."""
     items = [item for path in shipped_files() for item in read_items(path).records]
     labelled = [
         (item.doctor, _OF_ACTIONS[item.action])
