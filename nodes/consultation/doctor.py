@@ -17,7 +17,7 @@ from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
 from nodes.consultation.example import NO_EXAMPLE, example_for
-from nodes.consultation.final_report import ReportView, report_by_neighbours
+from nodes.consultation.final_report import ReportView, report_by_neighbours, told_already
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.clinichat_physician import interview_to_the_plan
@@ -119,7 +119,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
             return DoctorTurn(text=text, finished=False)
     if not view.tells:
         return DoctorTurn(text=words["farewell"], finished=True)
-    if wording["told"].partition("{")[0] in spoken:
+    if told_already(view.chart):
         return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")

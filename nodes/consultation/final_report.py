@@ -1,5 +1,6 @@
 """The doctor at the end of a consultation: writes the final report, in five parts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from nodes.state.chart import Chart, Findings
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
-from prompts import mark
+from prompts import load_words, mark
 from retrieval import Neighbour
 
 
@@ -49,13 +50,17 @@ class ReportView:
 
 
 def report_by_neighbours(view: ReportView) -> FinalReport:
-    """Offline: what was said and found, with the diagnosis and the treatment that it names or similar cases had."""
+    """Offline: what was said and found, with the diagnosis and the treatment that it names or similar cases had.
+
+    What the patient was told in the dialogue is filed, whatever other cases are recalled by its end.
+    """
     chart = view.chart
     language = chart.presentation.language
     talk, found = sorted_replies(chart)
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
     similar = with_findings(view.neighbours, heard)
     diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
+    names, plan = told_already(chart) or (diagnosis.names, "")
     treatment = majority(TREATMENT, heard, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     door = chart.presentation
@@ -65,10 +70,21 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     return FinalReport(
         symptoms=" ".join(part for part in told if part),
         examinations="\n".join([*results, *found]),
-        diagnosis=diagnosis.names,
+        diagnosis=names,
         basis=diagnosis.basis,
-        treatment=mark("listed", language).join(labels(treatment.items, language)),
+        treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
+
+
+def told_already(chart: Chart) -> tuple[list[str], str] | None:
+    """Diagnoses and treatment that the doctor without a model has told the patient, if any."""
+    language = chart.presentation.language
+    wording = re.escape(load_words("consultation/words", language)["doctor"]["told"])
+    told = wording.replace(r"\{diagnosis\}", "(.+)").replace(r"\{treatment\}", "(.+)")
+    for turn in chart.dialogue:
+        if turn.speaker == "doctor" and (match := re.fullmatch(told, turn.text)):
+            return match[1].split(mark("listed", language)), match[2]
+    return None
 
 
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)

@@ -4,6 +4,7 @@ First the request is parsed into the examinations that it names; one that names 
 these, and of nothing else, are put into words: the second step is handed their texts only, so it can release no others.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +110,8 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     for item in state["requested_items"]:
         filed = look_up(state["examination_record"], item, state.get("picture_folder", ""), context.send_pictures)
         words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
-        findings[item] = " ".join(words) or says[context.absent_examinations]
+        name = re.search(re.escape(item), last_words(dialogue, "doctor"), re.IGNORECASE)  # a folded "mri" was an MRI
+        findings[name.group() if name else item] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)

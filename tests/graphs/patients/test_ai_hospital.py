@@ -54,6 +54,11 @@ def all_that_was_said(result: dict[str, Any]) -> str:
     return "\n".join(turn.text for turn in result["dialogue"])
 
 
+def test_an_examination_is_told_by_the_name_that_it_was_ordered_by() -> None:
+    said = all_that_was_said(answer_to("Please have these done: MRI, Blood Test."))
+    assert "MRI: " in said and "Blood Test: " in said and "mri" not in said and "blood test: " not in said
+
+
 # The attack: fifty wordings in each language, against the rules and against models that do their worst.
 
 

@@ -5,6 +5,7 @@ import pytest
 from nodes.consultation.final_report import ReportView, report_by_neighbours
 from nodes.state.chart import Turn, heard_by
 from nodes.workflow.stages import read_chart
+from prompts import load_words
 from tests.graphs.scripting import findings
 
 
@@ -55,3 +56,10 @@ def test_what_only_the_patients_side_knows_of_a_turn_is_not_on_the_doctors_chart
     told = Turn(speaker="patient", text="It hurts.", plain="Pain.", action="Effective Inquiry", facts=["Pain."])
     [turn] = read_chart(findings(dialogue=[told]), "treatment", None).dialogue
     assert turn == Turn(speaker="patient", text="It hurts.")
+
+
+def test_offline_what_the_patient_was_told_is_what_is_filed() -> None:
+    wording = load_words("consultation/words", "en")["doctor"]["told"]
+    told = Turn(speaker="doctor", text=wording.format(diagnosis="Gout, Obesity", treatment="Medication, Rest"))
+    found = report([*DIALOGUE, told, Turn(speaker="patient", addressee="doctor", text="Thank you.")])
+    assert (found.diagnosis, found.treatment) == (["Gout", "Obesity"], "Medication, Rest")
