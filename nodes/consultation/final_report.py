@@ -60,9 +60,9 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
     similar = with_findings(view.neighbours, heard)
     diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
-    names, plan = told_already(chart) or (diagnosis.names, "")
     treatment = majority(TREATMENT, heard, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
+    names, plan = told_already(chart) or (diagnosis.names, "")
     door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]
     results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
