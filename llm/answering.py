@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -29,6 +31,7 @@ from llm.role import Answer
 from llm.settings import ModelSettings
 from llm.trace import Call
 
+T = TypeVar("T")
 _SHOWN = 4000  # characters of an unreadable reply that its model is shown again
 
 
@@ -130,14 +133,14 @@ async def _answer(
         asked = form if messages is question.messages else form.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
         try:
-            answer = await asyncio.to_thread(_read, question, reply, taken)  # plain words may be embedded
+            answer = await _beside_if_slow(_read, question, reply, taken)
             taken.shortened |= bound and not client.forms.unbound
             return answer
         except ValueError as error:  # a ValidationError is one too
             wrong = error
             if reply.cut and not isinstance(error, LoopError | EchoError):
                 wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
-        before, kept = kept, await asyncio.to_thread(_not_quite, question, reply, taken) or kept
+        before, kept = kept, await _beside_if_slow(_not_quite, question, reply, taken) or kept
         if repair is None or not left or (before and kept is not before):
             break
         account.check()
@@ -158,6 +161,13 @@ async def _answer(
         return kept
     also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
     raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}") from wrong
+
+
+async def _beside_if_slow(
+    read: Callable[[Question[Answer], Reply, Taken], T], question: Question[Answer], reply: Reply, taken: Taken
+) -> T:
+    """In a thread what would hold up the loop; what would not takes longer to reach one than to be read."""
+    return await asyncio.to_thread(read, question, reply, taken) if question.slow else read(question, reply, taken)
 
 
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:

@@ -45,6 +45,7 @@ class Question(Generic[Answer]):
             then reads what its answer should have been.
         wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
         whole: whether the answer is never bound to a length.
+        slow: whether reading an answer may take a while: plain words may be embedded.
         directions: sentences of the prompt that somebody who only speaks is not to say.
         names: of the form's fields and the prompt's material, which say nothing as a text of an answer.
     """
@@ -61,6 +62,7 @@ class Question(Generic[Answer]):
     told: bool = False
     wider: dict[str, Any] | None = None
     whole: bool = False
+    slow: bool = False
     directions: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
 
@@ -109,6 +111,7 @@ async def typed_question(
         checked=partial(role.checked, view),
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         whole=role.whole,
+        slow=role.speech is not None,
         directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
         names=_names(role, schema, language),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
@@ -128,6 +131,7 @@ def spoken_question(
         fields=lambda schema: "",
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, answer_in(text))),
+        slow=True,
     )
 
 
