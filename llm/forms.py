@@ -26,7 +26,9 @@ PLAIN = FORMS[-1]
 
 _REFUSALS = (400, 404, 422, 501)
 # A failing server that speaks of the form does not fail for the moment: it will never take it.
-_OF_THE_FORM = re.compile(r"response_?format|json_?schema|json_?object|structured.?output|grammar|guided|\btool", re.I)
+_OF_THE_FORM = re.compile(
+    r"response[ _]?format|json_?schema|json_?object|structured.?output|grammar|guided|\btool", re.I
+)
 # A form that never worked is given up after so many equal 500s to one question, or replies of another kind.
 _SAME_FAULT = 3
 # Said of one answer (Groq's `json_validate_failed`, `tool_use_failed`), and not of the form.

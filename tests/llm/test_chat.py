@@ -195,6 +195,17 @@ async def test_what_a_server_takes_is_known_to_all_event_loops_and_settings_and_
     assert server.requests[known].mode == "json_schema"
 
 
+async def test_a_server_that_checks_an_answer_and_calls_it_a_fault_of_its_own_is_asked_in_the_next_form() -> None:
+    why = "Model output does not match the requested response format: Expecting value: line 1 column 1"  # ftllm 1.9
+
+    def checked(request: ChatRequest) -> tuple[int, str] | None:
+        return (500, why) if request.mode.startswith("json") else None
+
+    with FakeServer(answer=good, refusal=checked) as server:
+        opinion, _ = await put(served(server))
+    assert opinion == OPINION and [one.mode for one in server.requests] == ["json_schema", "json_object", "tools"]
+
+
 async def test_a_server_that_refuses_every_form_is_an_error_that_names_each_reason() -> None:
     with FakeServer(supports=()) as server:
         error, call = await fail(served(server), ModelError)

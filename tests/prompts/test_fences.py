@@ -37,7 +37,6 @@ OURS = {
     "roles.speaker",
     "record.sex",
     '{"male": "男", "female": "女"}[record.sex]',
-    "record.age_years",
     'parts | join(", ")',
     'parts | join("、")',
     "loop.index",

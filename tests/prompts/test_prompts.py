@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import load_cases
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, IMAGE_CLASSES, TREATMENT_ITEMS, Vocabulary, label
 from nodes.state.decisions import Judgement, PhysicalOrders, Report, Round, Verdict
 from nodes.state.stage import Opinion, Options
@@ -342,3 +343,19 @@ def test_an_image_class_is_called_as_in_the_vocabulary_of_the_language(name: str
         for image_class in IMAGE_CLASSES:
             user = load_prompt(name, language, "examination").render(values | {"image_class": image_class})[1]
             assert re.search(rf"[:：] ?{re.escape(label(image_class, language))}$", user, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "name", ["medchain/patient", "ai_hospital/profile", "ai_hospital/patient", "clini_eval/patient"]
+)
+@pytest.mark.parametrize(
+    ("language", "years", "told"),
+    [("en", 46.0, "Age: 46 years"), ("en", 0.02, "Age: 7 days"), ("zh", 0.5, "年龄：6个月")],
+)
+def test_who_plays_a_patient_reads_the_age_as_people_say_it(
+    name: str, language: Language, years: float, told: str
+) -> None:
+    record = load_cases()[0].patient.model_copy(update={"age_years": years})
+    prompt = load_prompt(name, language)
+    values = dict.fromkeys(prompt.variables, "") | {"record": record, "results": {}, "examinations": {}}
+    assert told in prompt.render(values)[1]
