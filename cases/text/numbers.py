@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from cases.vocabulary import Language
 
@@ -33,6 +34,13 @@ _COUNTED = re.compile(
 )
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
+_LASTS = {"hour": 1 / 24, "小时": 1 / 24, **_DAYS}  # days
+_VAGUE = ("few", "several", "couple of", "几")
+_VAGUE_SPAN = re.compile(
+    r"(?P<amount>\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
+    r"[\s-]*个?(?P<unit>hour|day|week|month|year|小时|天|日|周|星期|月|年)",
+    re.IGNORECASE,
+)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
 
 
@@ -61,6 +69,33 @@ def known_numbers(text: str) -> set[float]:
             if near and abs(near * length - days) <= days / 12:
                 known |= {near}
     return known
+
+
+@dataclass(frozen=True)
+class Span:
+    """How long, as it is said: an amount of a unit."""
+
+    amount: str
+    unit: str
+
+    def lasts_as(self, other: "Span") -> bool:
+        """Whether both are as long, within a twelfth; of what is not counted the units have to agree."""
+        if self.amount[0].isdigit() and other.amount[0].isdigit():
+            days, others = (float(one.amount) * _LASTS[one.unit] for one in (self, other))
+            return abs(days - others) <= max(days, others) / 12
+        return self.unit == other.unit
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.unit}"
+
+
+def spans_of_time(text: str) -> set[Span]:
+    """The spans of time of a text, ages too; a vague amount is its word."""
+    spans = set()
+    for found in _VAGUE_SPAN.finditer(_in_digits(text)):
+        amount = found["amount"].casefold()
+        spans.add(Span(amount if amount in _VAGUE or amount[0].isdigit() else "1", found["unit"].casefold()))
+    return spans
 
 
 def chinese_number(text: str) -> float | None:

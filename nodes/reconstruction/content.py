@@ -29,6 +29,7 @@ SPOKEN = frozenset(_LISTS["spoken"].split(", "))
 SHORTEST, LONGEST, ROOM = 0.6, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
 LONGEST_REPLY, RECITED = 200, 60  # words; more at once is recited, from the second on if it is most of the note
 INVENTED = 3  # complaints that the note does not know; one is enough if it is added of itself
+FOREIGN = 3  # words of another language in a turn
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,10 @@ def contradicted(told: Told) -> Iterator[tuple[str, int | None]]:
     _, recorded, excluded = told.of_note
     affirmed, denied = told.of_patient
     for name, turn in denied.items():
-        if name in recorded and name not in affirmed and name in _complaints():
+        if name in recorded and name not in affirmed and name in complaints():
             yield f"{name} is denied, and the note records it", turn
     for name, turn in affirmed.items():
-        if name in excluded and name not in denied and name in _complaints():
+        if name in excluded and name not in denied and name in complaints():
             yield f"{name} is affirmed, and the note denies it", turn
     for number, role, sentence in told.statements:
         if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
@@ -170,7 +171,7 @@ def invented(told: Told) -> Iterator[tuple[str, int | None]]:
     """The patient has complaints, or the physician findings, of which the note knows nothing."""
     every, _, _ = told.of_note
     affirmed, _ = told.of_patient
-    new = {name: turn for name, turn in affirmed.items() if name not in every and name in _complaints()}
+    new = {name: turn for name, turn in affirmed.items() if name not in every and name in complaints()}
     added = {
         name
         for _, role, sentence in told.statements
@@ -228,17 +229,21 @@ def roles_swapped(told: Told) -> Iterator[tuple[str, int | None]]:
 
 
 def no_language(told: Told) -> Iterator[tuple[str, int | None]]:
-    """The words are no sentences of the language."""
+    """The words, or those of one turn, are no sentences of the language."""
+    if told.dialogue.language not in ("en", "zh"):
+        return
     text = " ".join(message.content for message in told.dialogue.spoken)
-    found = words(text)
-    if told.dialogue.language == "zh":
-        share = len(re.findall(r"[\u4e00-\u9fff]", text)) / max(1, len(re.findall(r"\w", text)))
-    elif told.dialogue.language == "en":
+    found, english = words(text), told.language == "en"
+    if english:
         share = sum(word in _common() for word in found) / max(1, len(found))
     else:
-        return
+        share = len(re.findall(r"[\u4e00-\u9fff]", text)) / max(1, len(re.findall(r"\w", text)))
     if len(found) >= 8 and share < 0.2:
         yield "is not written in the language of the note", None
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
+        if len(foreign) >= FOREIGN and not set(foreign) <= set(words(told.dialogue.note)):
+            yield "is not written in the language of the note", number
 
 
 def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
@@ -253,7 +258,8 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     return any(name in meant and not negated for name, negated in found)
 
 
-RULES: Mapping[str, Callable[[Told], Iterator[tuple[str, int | None]]]] = {
+Rule = Callable[[Told], Iterator[tuple[str, int | None]]]  # what is wrong, and at which turn
+RULES: Mapping[str, Rule] = {
     "covers_the_note": missing,
     "in_proportion": out_of_proportion,
     "agrees_with_the_note": contradicted,
@@ -267,7 +273,8 @@ RULES: Mapping[str, Callable[[Told], Iterator[tuple[str, int | None]]]] = {
 }
 
 
-def _complaints() -> set[str]:
+def complaints() -> set[str]:
+    """The terms of complaints and diseases, but for those that every conversation brings up."""
     terms = list(word_list("medical_terms")["terms"])
     return set(terms[: terms.index("operation")]) - set(_LISTS["vague"].split(", "))
 

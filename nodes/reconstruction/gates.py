@@ -13,7 +13,7 @@ from itertools import pairwise
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import content
+from nodes.reconstruction import content, particulars
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
@@ -114,11 +114,11 @@ def few_questions(dialogue: Dialogue) -> Iterator[GateProblem]:
 
 
 def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
-    """Nothing of the plan's or a prompt's syntax is left over."""
+    """Nothing of the plan's or a prompt's syntax is left over, and nothing is written that nobody would say."""
     for number, message in enumerate(dialogue.messages, 1):
-        for found in _PATTERNS["placeholder"].findall(message.content):
-            if found not in dialogue.note:
-                yield GateProblem("no_placeholders", f"{found!r} is left over", number)
+        left = [found for found in _PATTERNS["placeholder"].findall(message.content) if found not in dialogue.note]
+        for found in left + _PATTERNS["not_said"].findall(message.content):
+            yield GateProblem("no_placeholders", f"{found.strip()!r} is left over", number)
 
 
 def entailed_by_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
@@ -127,9 +127,7 @@ def entailed_by_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
         yield GateProblem("entailed_by_the_note", f"{objection.kind}: {objection.reason}", objection.turn)
 
 
-def _by_rule(
-    name: str, rule: Callable[[content.Told], Iterator[tuple[str, int | None]]]
-) -> Callable[[Dialogue], Iterator[GateProblem]]:
+def _by_rule(name: str, rule: content.Rule) -> Callable[[Dialogue], Iterator[GateProblem]]:
     """A rule of what is said as a gate; of a dialogue without a note there is nothing to hold against."""
 
     def gate(dialogue: Dialogue) -> Iterator[GateProblem]:
@@ -151,7 +149,7 @@ GATES: dict[str, Callable[[Dialogue], Iterator[GateProblem]]] = {
         plain_words,
         entailed_by_the_note,
     )
-} | {name: _by_rule(name, rule) for name, rule in content.RULES.items()}
+} | {name: _by_rule(name, rule) for name, rule in {**content.RULES, **particulars.RULES}.items()}
 
 
 def questions_in(text: str) -> int:

@@ -45,12 +45,12 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
     [
         ("not_empty", changed(4, " ")),
         ("few_questions", changed(1, "What is it? Since when? Where?")),
-        ("few_questions", changed(1, "哪里疼？多久了？怎么疼的？")),
+        ("few_questions in_the_language", changed(1, "哪里疼？多久了？怎么疼的？")),
         ("no_placeholders", changed(1, "What about {symptom}?")),
         ("no_placeholders", changed(1, "Hello, [Patient Name], what is it?")),
         ("no_placeholders", changed(1, "Do you have XX and XX?")),
         ("no_placeholders", changed(1, "Family history: None mentioned?")),
-        ("no_placeholders", changed(2, "@I has pain.")),
+        ("no_placeholders", changed(2, "@I has pain since 2 weeks.")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
         ("numbers_of_the_note", changed(3, "Your temperature is 39.2 °C. I suspect acute pericarditis.")),
@@ -62,7 +62,7 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
     ],
 )
 def test_each_gate_names_its_fault(gate: str, spoken: tuple[str, ...]) -> None:
-    assert set(found(spoken)) == {gate}
+    assert set(found(spoken)) == set(gate.split())
 
 
 def test_two_turns_of_one_person_are_named() -> None:

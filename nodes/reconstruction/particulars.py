@@ -1,0 +1,160 @@
+"""Particulars of a dialogue held against its note, by rules as in `content` and on what it takes apart.
+
+Times, medicines, allergies, treatments, whose illness it is, and whether what is said answers what was asked.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain, pairwise
+
+from cases.dialogues import PATIENT, PHYSICIAN
+from cases.text.demographics import Sex, demographics
+from cases.text.fact_preservation import terms_in
+from cases.text.numbers import spans_of_time
+from cases.text.sentences import sentences
+from cases.text.statements import mentions
+from cases.text.words import stem, words
+from cases.vocabulary import data_file, patterns
+from nodes.reconstruction.content import Rule, Told, complaints
+
+_PATTERNS = patterns("nodes.reconstruction", "particulars")
+_FITS = tuple(tuple(map(re.compile, pair)) for pair in data_file("nodes.reconstruction", "particulars")["fits"])
+AT_ONCE = 2  # complaints that the note does not know, in one reply
+TURNED = 2  # words that the note knows only denied, and a reply only affirmed
+
+
+def other_time(told: Told) -> Iterator[tuple[str, int | None]]:
+    """Two days become two years: the note has the number, and another unit."""
+    known = spans_of_time(told.dialogue.note)
+    for number, role, sentence in told.statements:
+        for span in spans_of_time(sentence) if role == PATIENT else ():
+            if any(one.amount == span.amount for one in known) and not any(one.lasts_as(span) for one in known):
+                yield f"{span} is not in the note, which has another unit", number
+
+
+def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The note names medicines, and the patient others."""
+    known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
+    for number, role, sentence in told.statements:
+        said = {
+            found[0].casefold()
+            for found in _PATTERNS["medicine"].finditer(sentence)
+            if not _PATTERNS["denies"].search(sentence[: found.start()])
+        }
+        if role == PATIENT and known and said and not said & known:
+            yield f"{', '.join(sorted(said))}: the note names other medicines", number
+
+
+def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
+    """An allergy is denied that the note records, or told where it records none."""
+    if not _PATTERNS["allergy"].search(told.dialogue.note):
+        return
+    about = [one for one in sentences(told.dialogue.note) if _PATTERNS["allergy"].search(one)]
+    none = any(_PATTERNS["no_allergy"].search(one) for one in about)
+    asked = False
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        if message.role == PHYSICIAN:
+            asked = bool(_PATTERNS["allergy"].search(message.content))
+            continue
+        said = bool(_PATTERNS["allergy"].search(message.content))
+        denied = bool(_PATTERNS["denies_allergy"].search(message.content))
+        if none and _PATTERNS["has_allergy"].search(message.content) and (said or asked) and not denied:
+            yield "an allergy is told, and the note records none", number
+        elif about and not none and denied:
+            yield "an allergy is denied, and the note records one", number
+
+
+def other_treatment(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The physician begins a treatment of which the note knows nothing."""
+    known = {stem(word) for word in words(told.note)}
+    for number, role, sentence in told.statements:
+        if role == PHYSICIAN:
+            for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):
+                if stem(found.casefold()) not in known:
+                    yield f"{found!r} is begun, and the note knows nothing of it", number
+
+
+def of_a_relative(told: Told) -> Iterator[tuple[str, int | None]]:
+    """What the note tells of a relative alone becomes the patient's own."""
+    of_kin, own = set[str](), set[str]()
+    for sentence in sentences(told.note):
+        found = {name for name, negated in terms_in(sentence, told.language) if not negated}
+        (of_kin if _PATTERNS["kin"].search(sentence) else own).update(found)
+    for number, role, sentence in told.statements:
+        if role == PATIENT and _PATTERNS["had"].search(sentence) and not _PATTERNS["kin"].search(sentence):
+            for name, negated in terms_in(sentence, told.language):
+                if not negated and name in of_kin - own:
+                    yield f"{name} is a relative's in the note", number
+
+
+def all_at_once(told: Told) -> Iterator[tuple[str, int | None]]:
+    """Another patient's history: one reply with complaints that the note does not know."""
+    every = told.of_note[0]
+    for number in range(1, len(told.dialogue.spoken) + 1):
+        own = " ".join(text for at, role, text in told.statements if at == number and role == PATIENT)
+        found = terms_in(own, told.language)
+        new = {name for name, negated in found if not negated} - every
+        if len(new & complaints()) >= AT_ONCE:
+            yield f"{', '.join(sorted(new))}: the note does not mention it", number
+
+
+def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The patient affirms in the note's own words what it denies."""
+    if told.language != "en":
+        return
+    read = {(one.word, one.negated) for sentence in sentences(told.note) for one in mentions(sentence)}
+    denied = {word for word, negated in read if negated and (word, False) not in read}
+    for number, role, sentence in told.statements:
+        if role == PATIENT and _PATTERNS["had"].search(sentence) and not _PATTERNS["denies"].search(sentence):
+            said = {one.word for one in mentions(sentence)}
+            if len(said & denied) >= max(TURNED, len(said) // 3):
+                yield f"{', '.join(sorted(said & denied))}: affirmed, and the note denies it", number
+
+
+def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The answer is to another question, or stands before it in the physician's mouth."""
+    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
+        if (before.role, message.role) != (PHYSICIAN, PATIENT):
+            continue
+        last = (sentences(before.content) or [""])[-1]
+        if any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
+            yield "the answer is to another question", number
+        asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
+        told_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
+        if told_before and (
+            _PATTERNS["takes_history"].search(message.content)
+            or (asks and _PATTERNS["tells_history"].search(before.content))
+        ):
+            yield "the patient asks what the physician has answered", number
+
+
+def other_address(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The patient is addressed as, or has the organs of, the other sex."""
+    sex = demographics(told.dialogue.note, brief=True).sex or _by_pronouns(told.dialogue.note)
+    if sex is None or told.language != "en":
+        return
+    other = {"female": "male", "male": "female"}[sex]
+    of_others = any(_PATTERNS[f"third_{sex}"].search(message.content) for message in told.dialogue.spoken)
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        by = "addressed" if message.role == PHYSICIAN else "body"
+        if not of_others and (found := _PATTERNS[f"{by}_{other}"].search(message.content)):
+            yield f"{found[0]!r} of a patient who is {sex}", number
+
+
+def _by_pronouns(note: str) -> Sex | None:
+    """The sex of whom a note calls he alone, or she alone."""
+    found: dict[Sex, bool] = {sex: bool(_PATTERNS[f"pronoun_{sex}"].search(note)) for sex in ("female", "male")}
+    return next((sex for sex in found if list(found.values()).count(True) == 1 and found[sex]), None)
+
+
+RULES: Mapping[str, Rule] = {
+    "times_of_the_note": other_time,
+    "medicines_of_the_note": other_medicine,
+    "allergies_of_the_note": other_allergy,
+    "treatment_of_the_note": other_treatment,
+    "own_illness": of_a_relative,
+    "one_history": all_at_once,
+    "denials_kept": turned_round,
+    "answers_fit": no_answer,
+    "address_of_the_note": other_address,
+}

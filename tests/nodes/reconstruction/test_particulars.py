@@ -1,0 +1,86 @@
+"""Particulars that a dialogue may not change: each change is named by its gate, and the sound dialogue passes."""
+
+import pytest
+
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.text.numbers import Span, spans_of_time
+from nodes.reconstruction.gates import check_dialogue
+
+NOTE = """Patient: 45-year-old woman.
+Chief complaint: Cough for 2 days.
+History: She takes lisinopril 40 mg. She denies fever or night sweats.
+Allergies: no known drug allergies.
+Family history: her mother had gout."""
+SOUND = [
+    "Hello, doctor.",
+    "Hello, what brings you here?",
+    "I have had a cough for two days.",
+    "How old are you?",
+    "I am 45 years old.",
+    "Have you had a fever, or sweated at night?",
+    "No, neither a fever nor night sweats.",
+    "Which medicines do you take?",
+    "I take lisinopril, forty milligrams.",
+    "Are you allergic to anything?",
+    "No, I have no allergies.",
+    "Which illnesses run in the family?",
+    "My mother had gout.",
+    "Thank you. I shall listen to your lungs now.",
+    "All right.",
+    "You're welcome. Goodbye.",
+]
+
+
+def dialogue(note: str = NOTE, **changed: str) -> Dialogue:
+    said = [changed.get(f"turn_{number}", text) for number, text in enumerate(SOUND, 1)]
+    roles = [PATIENT if number % 2 == 0 else PHYSICIAN for number in range(len(said))]
+    return Dialogue(id="a", note=note, messages=[Message(role=r, content=t) for r, t in zip(roles, said, strict=True)])
+
+
+def test_a_sound_dialogue_passes_every_gate() -> None:
+    assert check_dialogue(dialogue()) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "text", "gate"),
+    [
+        (3, "I have had a cough for two years.", "times_of_the_note"),
+        (9, "I take warfarin, forty milligrams.", "medicines_of_the_note"),
+        (9, "I take lisinopril, 400 mg.", "numbers_of_the_note"),
+        (11, "Yes, I am allergic to penicillin.", "allergies_of_the_note"),
+        (13, "I had gout.", "own_illness"),
+        (3, "I have had a cough for two days. My knees are swollen, and I vomit after every meal.", "one_history"),
+        (7, "I have had fever and night sweats.", "denials_kept"),
+        (5, "I cough at night, mostly.", "answers_fit"),
+        (4, "Well, ma'am, sir, how old are you?", "address_of_the_note"),
+        (15, "My prostate was looked at last year.", "address_of_the_note"),
+        (14, "We will start chemotherapy tomorrow.", "treatment_of_the_note"),
+        (15, "As an AI language model, I have no symptoms.", "no_placeholders"),
+        (15, "*sighs* All right.", "no_placeholders"),
+        (15, "Patient: All right.", "no_placeholders"),
+        (15, "According to the note, I agree.", "no_placeholders"),
+        (15, "Desde hace tres semanas me duele mucho la cabeza y no puedo dormir.", "in_the_language"),
+    ],
+)
+def test_a_changed_particular_is_named_by_its_gate_at_its_turn(turn: int, text: str, gate: str) -> None:
+    problems = check_dialogue(dialogue(**{f"turn_{turn}": text}))
+    assert (gate, turn) in {(problem.gate, problem.turn) for problem in problems}
+
+
+def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:
+    swapped = dialogue(turn_4="I am 45 years old.", turn_5="How old are you?")
+    assert "answers_fit" in {problem.gate for problem in check_dialogue(swapped)}
+
+
+def test_a_recorded_allergy_is_not_denied() -> None:
+    note = NOTE.replace("no known drug allergies", "allergic to penicillin")
+    assert {problem.gate for problem in check_dialogue(dialogue(note))} >= {"allergies_of_the_note"}
+    told = dialogue(note, turn_11="Yes, I am allergic to penicillin.")
+    assert check_dialogue(told) == []
+
+
+def test_spans_of_time_agree_over_their_units() -> None:
+    (days,), (weeks,) = spans_of_time("for 14 days"), spans_of_time("two weeks ago")
+    assert days.lasts_as(weeks) and not days.lasts_as(Span("14", "week"))
+    assert spans_of_time("for a few days, 咳嗽3天") == {Span("few", "day"), Span("3", "天")}
+    assert not Span("few", "day").lasts_as(Span("few", "year"))
