@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain, pairwise
 
+from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
-from cases.text.demographics import Sex, demographics
+from cases.text.demographics import demographics
 from cases.text.fact_preservation import terms_in
 from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
