@@ -30,8 +30,9 @@ def floors(
     """
     import json
     import tempfile
-    from typing import get_args
+    from typing import Any, get_args
 
+    from nodes.patients.systems import PATIENTS
     from scoring.suite import SUITES
     from wardround.analysis.floors import OFFLINE, floors_from_keys, keep_floors
     from wardround.config.experiment import ConfigurationError, GraphName, suites_of
@@ -52,7 +53,10 @@ def floors(
     else:
         graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
         data = {"cases": source, **({"split": split} if split else {})}
-        experiment = check_experiment({"graph": graph, "data": data, **({"suite": suite} if suite else {})})
+        content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
+        if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:  # which only a patient that tracks them has
+            content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
+        experiment = check_experiment(content)
         cases = select_cases(experiment.data)
     found = floors_from_keys(experiment, cases)
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
@@ -60,11 +64,11 @@ def floors(
         run_experiment(offline, Path(folder, "run"))
         found[OFFLINE] = open_run(Path(folder, "run")).estimates
     if json_file is not None:
-        content = {
+        scores_of = {
             name: {score: one.model_dump(mode="json") for score, one in scores.items()}
             for name, scores in found.items()
         }
-        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        write_whole(json_file, json.dumps(scores_of, ensure_ascii=False, indent=1) + "\n")
     if run is not None:
         keep_floors(run, found)
     print_table(floors_table(found, SUITES[experiment.scored_by]))

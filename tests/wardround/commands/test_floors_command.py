@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from tests.support.recorded_runs import write_run
 from wardround.cli import app
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run import from_python
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import Result
 from wardround.tables import scores
@@ -50,6 +52,19 @@ def test_what_holds_no_cases_is_refused_and_a_runs_own_suite_is_not_overruled(tm
     ):
         done = CliRunner().invoke(app, ["floors", *arguments])
         assert done.exit_code == 2 and why in done.stderr
+
+
+@pytest.mark.parametrize("suite", ["aie", "medpmc"])
+def test_cases_alone_can_be_scored_by_any_suite_since_the_baseline_gets_a_patient_that_it_can_score(
+    suite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(experiment: Experiment, path: Path) -> None:
+        raise ConfigurationError(f"{experiment.scored_by} with {experiment.context.patient}")
+
+    monkeypatch.setattr(from_python, "run_experiment", refuse)
+    done = CliRunner().invoke(app, ["floors", "--suite", suite])
+    assert done.exit_code == 2 and f"{suite} with " in done.stderr
+    assert suite != "aie" or "aie with saps" in done.stderr
 
 
 def test_floors_that_cannot_be_read_are_named_and_the_table_is_there(tmp_path: Path) -> None:
