@@ -54,7 +54,8 @@ def floors(
         graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
         data = {"cases": source, **({"split": split} if split else {})}
         content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
-        if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:  # which only a patient that tracks them has
+        # Actions are counted only with a patient that tracks them.
+        if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:
             content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
         experiment = check_experiment(content)
         cases = select_cases(experiment.data)
