@@ -11,7 +11,7 @@ from cases.vocabulary import Language, patterns
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.meaning import subject_of
 from nodes.offline.relevance import answering
-from nodes.patients.own_words import in_own_words, unsaid, voice_of
+from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
 from prompts import load_words, mark
 
@@ -45,7 +45,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     """
     words = load_words("consultation/words", language)["patient"]
     facts = facts_for(question, record_sentences(record, ExaminationRecord(), language), language)
-    told = told_now(question, in_own_words(facts, voice_of(record, language)), dialogue, language)
+    told = told_now(question, said_of(facts, record, language), dialogue, language)
     return mark("space", language).join(told) or str(words["all_said" if facts else "nothing"])
 
 
@@ -57,6 +57,15 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]
 
 
-def told_now(question: str, told: Sequence[str], dialogue: Sequence[Turn], language: Language) -> list[str]:
-    """What is said of it now: nothing twice, and to a question for everything a few sentences at a time."""
-    return unsaid(told, dialogue)[: _AT_ONCE if is_vague(question, language) else None]
+def told_now(
+    question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language
+) -> list[str]:
+    """What is said of it now, of sections and words: nothing twice.
+
+    To a question for everything a few sentences at a time, of the histories none before the story is told.
+    """
+    left = unsaid([words for _, words in told], dialogue)
+    if not is_vague(question, language):
+        return left
+    story = [words for section, words in told if section not in _HISTORIES and words in left]
+    return (story or left)[:_AT_ONCE]

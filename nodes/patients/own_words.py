@@ -7,7 +7,7 @@ from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
-from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Kin, Voice
 from nodes.state.chart import Turn
 from prompts import load_words
@@ -55,6 +55,5 @@ def _said(fact: RecordSentence, voice: Voice) -> str:
         opening, _, ending = line.partition("{}")
         if fact.text.startswith(opening):
             value = fact.text.removeprefix(opening).removesuffix(ending)
-            article = "an" if value[:1].casefold() in "aeiou" else "a"
-            return str(way).format(value[:1].lower() + value[1:], article=article)
+            return str(way).format(value[:1].lower() + value[1:], article=article_of(value))
     return fact.text

@@ -62,9 +62,13 @@ def _work(text: str) -> str:
     work = text.partition(",")[2].strip(" .")
     if not work:
         return ""
-    spoken_vowel = re.match("(?!uni(?!n)|eu|us[eu]|one)[aeiou]", work, re.IGNORECASE)
-    article = "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else "an " if spoken_vowel else "a "
+    article = "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else f"{article_of(work)} "
     return f"@I {'is' if PATTERNS['no_trade'].search(work) else 'works as'} {article}{lowered(work)}"
+
+
+def article_of(words: str) -> str:
+    """The indefinite article, by how the first word sounds: an engineer, a university student."""
+    return "an" if re.match("(?!uni(?!n)|eu|us[eu]|one)[aeiou]", words, re.IGNORECASE) else "a"
 
 
 def _listed(items: str, voice: Voice) -> str:

@@ -1,5 +1,6 @@
 """The response generator of SAPS: speaks for the patient, from the released memory alone (AIE, section 4.2.3)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,19 +58,19 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
 
     Without an action what answers the doctor is told of all that there is, or denied.
     """
-    told = [words for _, words in view.own_words]
+    told: Sequence[tuple[str, str]] = view.own_words
     if view.action is None:
         facts = [
             RecordSentence(section, text) for (section, _), text in zip(view.own_words, view.released, strict=True)
         ]
         due = facts_for(view.words, facts, view.language)
-        told = [words for words, fact in zip(told, facts, strict=True) if fact in due]
+        told = [said for said, fact in zip(told, facts, strict=True) if fact in due]
     if not told:
         action = view.action or "Ineffective Inquiry"
         return SimulatedReply(text=load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
     all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
-    told = told_now(view.words, told, view.dialogue, view.language)
-    return SimulatedReply(text=mark("space", view.language).join(told) or all_said)
+    now = told_now(view.words, told, view.dialogue, view.language)
+    return SimulatedReply(text=mark("space", view.language).join(now) or all_said)
 
 
 response_generator = Role(

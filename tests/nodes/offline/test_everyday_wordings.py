@@ -176,6 +176,9 @@ def test_who_asks_for_anything_else_hears_all_that_is_recorded_before_hearing_th
             said = answer_from_record(more, case.patient, dialogue, language)
             dialogue += [Turn(speaker="doctor", text=more), Turn(speaker="patient", text=said)]
         heard = "\n".join(turn.text for turn in dialogue)
+        story, *_, last = [fact for fact in histories(case) if fact.section in ("present_illness", "family_history")]
+        [first, end] = in_own_words([story, last], voice_of(case.patient, language))
+        assert heard.index(first.rstrip(".。")) < heard.index(end.rstrip(".。"))
         histories_told = [fact for fact in histories(case) if fact.section not in ("chief_complaint", "person")]
         for words in in_own_words(histories_told, voice_of(case.patient, language)):
             assert words.rstrip(".。") in heard, case.id
