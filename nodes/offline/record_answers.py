@@ -57,9 +57,7 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]
 
 
-def told_now(
-    question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language
-) -> list[str]:
+def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language) -> list[str]:
     """What is said of it now, of sections and words: nothing twice.
 
     To a question for everything a few sentences at a time, of the histories none before the story is told.
