@@ -1,5 +1,6 @@
 """The director's grades by rules beside grades given by reading."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,11 @@ from typing import Any
 import pytest
 
 from cases import load_cases
+from cases.text.jargon import in_lay_words
+from cases.text.sentences import sentences
+from cases.vocabulary import Language
+from prompts import mark
+from scoring.consultation import reference_parts
 from scoring.mvme.judges import GradingView, ReportParts, director
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("parts_labelled.toml").read_text("utf-8"))["case"]
@@ -51,3 +57,39 @@ def test_it_tells_the_own_history_whole_or_halved_from_another_patients() -> Non
 def test_what_asserts_and_denies_everything_states_little_or_nothing(reference: str, contrary: str) -> None:
     assert graded("symptoms", reference, reference) == "A"
     assert graded("symptoms", f"{reference} {contrary}", reference) in "CD"
+
+
+OTHER_WORDS = {
+    "en": [("shows?", "reveals"), ("normal", "unremarkable"), ("is", "appears to be"), ("with", "along with")],
+    "zh": [
+        ("提示", "显示"),
+        ("增高", "升高"),
+        ("正常", "未见异常"),
+        ("可见", "见到"),
+        ("患者", "病人"),
+        ("给予", "予以"),
+    ],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("part", ["symptoms", "examinations", "basis", "treatment", "diagnosis"])
+def test_the_key_is_graded_no_lower_than_a_paraphrase_and_that_far_above_another_patients(
+    part: str, language: Language
+) -> None:
+    """Other words, lay terms and another order of sentences, before the built-in keys; every sixth case."""
+    texts = [getattr(reference_parts(case), part) for case in load_cases() if case.language == language]
+    bound = r"\b" if language == "en" else ""
+    own: list[str] = []
+    other: list[str] = []
+    for number in range(0, len(texts), 6):
+        text, foreign = texts[number], texts[number - 7]
+        told = text if part == "diagnosis" else mark("space", language).join(reversed(sentences(text)))
+        for old, new in OTHER_WORDS[language]:
+            told = re.sub(f"{bound}{old}{bound}", new, told)
+        told = in_lay_words(told, language)
+        grades = [graded(part, said, text) for said in (text, told, foreign)]
+        assert grades[0] == "A", (text, grades)
+        own.append(grades[1])
+        other.append(grades[2])
+    assert own.count("A") + own.count("B") >= 0.85 * len(own) and other.count("D") >= 0.85 * len(other), (own, other)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from nodes.offline.meaning import KINDS, WEIGHTS, subjects
+from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
 from wardround.run.train_meaning import fingerprint
 
 
 def test_the_shipped_weights_were_trained_on_the_shipped_wordings() -> None:
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.run.train_meaning`"
-        assert stored["kind_labels"].tolist() == [*KINDS]
+        assert stored["kind_labels"].tolist() == [*dict.fromkeys([*wordings("en"), *KINDS])]
         assert stored["subject_labels"].tolist() == [*subjects()]
