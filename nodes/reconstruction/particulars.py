@@ -58,7 +58,10 @@ def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
             asked = bool(_PATTERNS["allergy"].search(message.content))
             continue
         said = bool(_PATTERNS["allergy"].search(message.content))
-        denied = bool(_PATTERNS["denies_allergy"].search(message.content))
+        denied = bool(
+            _PATTERNS["denies_allergy"].search(message.content)
+            or (asked and _PATTERNS["none_at_all"].search(message.content))
+        )
         if none and _PATTERNS["has_allergy"].search(message.content) and (said or asked) and not denied:
             yield "an allergy is told, and the note records none", number
         elif about and not none and denied:
