@@ -9,6 +9,7 @@ from statistics import mean, median
 from typing import Any, Literal
 
 from cases import AnswerKey, Case
+from cases.text.record_sentences import record_sentences
 from cases.text.statements import statements
 from nodes.consultation.final_report import FinalReport
 from nodes.state.decisions import Referral
@@ -24,6 +25,12 @@ FLOORS: dict[Floor, str] = {
     "constant": "one answer to every case, the one that is right most often in the train split",
     "shuffled keys": "every case has the key of another case for its answer",
     "oracle": "every case has its own key for its answer",
+}
+DialogueFloor = Literal["constant dialogue", "shuffled dialogues", "record told"]
+DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
+    "constant dialogue": "every case has the offline baseline's dialogue, and report, about one case",
+    "shuffled dialogues": "every case has the offline baseline's dialogue, and report, about another case",
+    "record told": "in the offline baseline's dialogue the patient tells the whole record; the report is the key's",
 }
 Reference = tuple[AnswerKey, ReportParts]
 
@@ -45,9 +52,7 @@ def answers_of_floors(
         return {}
     make = _MAKERS[suite.needs]
     own: list[Reference] = [(case.key, reference_parts(case)) for case in cases]
-    others = list(range(len(cases)))
-    random.Random(seed).shuffle(others)
-    after = dict(zip(others, [*others[1:], *others[:1]], strict=True))  # nobody has their own, unless alone
+    after = _exchanged(range(len(cases)), seed)
 
     @cache
     def constant(language: str) -> Reference:
@@ -59,6 +64,52 @@ def answers_of_floors(
         "oracle": own,
     }
     return {name: [make(*each) for each in references] for name, references in given.items() if references}
+
+
+def dialogues_of_floors(
+    cases: Sequence[Case], baseline: Sequence[ConsultationAnswers], seed: int = 0
+) -> dict[DialogueFloor, list[ConsultationAnswers]]:
+    """What each floor has for a dialogue about the cases, in their order; dialogues stay in their language.
+
+    Args:
+        cases: with their answer keys.
+        baseline: what the offline baseline came to, case by case.
+        seed: of who has whose dialogue.
+    """
+    by_language: dict[str, list[int]] = {}
+    for place, case in enumerate(cases):
+        by_language.setdefault(case.language, []).append(place)
+    after = {place: other for places in by_language.values() for place, other in _exchanged(places, seed).items()}
+    found: dict[DialogueFloor, list[ConsultationAnswers]] = {
+        "record told": [_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
+    }
+    if all(len(places) > 1 for places in by_language.values()):
+        found = {
+            "constant dialogue": [baseline[by_language[case.language][0]] for case in cases],
+            "shuffled dialogues": [baseline[after[place]] for place in range(len(cases))],
+            **found,
+        }
+    return found
+
+
+def _exchanged(places: Sequence[int], seed: int) -> dict[int, int]:
+    """Whose each one has: nobody has their own, unless alone."""
+    others = list(places)
+    random.Random(seed).shuffle(others)
+    return dict(zip(others, [*others[1:], *others[:1]], strict=True))
+
+
+def _told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:
+    """The dialogue with the whole record in the patient's first reply, and the key for its report."""
+    record = [fact.text for fact in record_sentences(case.patient, case.examinations, case.language)]
+    dialogue = list(answers.dialogue)
+    for place, turn in enumerate(dialogue):
+        if turn.speaker == "patient" and place:  # what opens a dialogue is no reply
+            told = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": ""}
+            dialogue[place] = turn.model_copy(update=told)
+            break
+    report = _report(case.key, reference_parts(case)).report
+    return answers.model_copy(update={"dialogue": dialogue, "report": report or answers.report})
 
 
 def answerable(suite: Suite) -> bool:

@@ -7,7 +7,9 @@ import pytest
 
 from cases import AnswerKey, Case, load_cases
 from llm import ModelSettings
-from scoring.floors import Floor, answers_of_floors, usual
+from nodes.state.chart import Turn
+from scoring.consultation import ConsultationAnswers
+from scoring.floors import Floor, answers_of_floors, dialogues_of_floors, usual
 from scoring.suite import SUITES
 
 CASES = load_cases(split="test")[:6]
@@ -56,3 +58,30 @@ def test_nobody_has_their_own_key_when_keys_are_shuffled() -> None:
 def test_without_train_cases_there_is_no_constant_answer_and_of_dialogues_there_is_none_at_all() -> None:
     assert list(answers_of_floors(CASES, [], SUITES["medchain"])) == ["shuffled keys", "oracle"]
     assert answers_of_floors(CASES, TRAIN, SUITES["aie"]) == {}
+
+
+def silent(case: Case) -> ConsultationAnswers:
+    asked = Turn(speaker="doctor", text="What brings you here?", action="Effective Inquiry")
+    told, left = Turn(speaker="patient", text=f"I am {case.id}."), Turn(speaker="doctor", text="Goodbye.")
+    return ConsultationAnswers(dialogue=[asked, told, left])
+
+
+def test_of_a_dialogue_the_floor_is_one_about_somebody_else_and_the_ceiling_one_that_tells_the_whole_record() -> None:
+    floors = dialogues_of_floors(CASES, [silent(case) for case in CASES])
+    said = {name: [one.dialogue[1].text for one in given] for name, given in floors.items()}
+    assert all(case.id not in text for case, text in zip(CASES, said["shuffled dialogues"], strict=True))
+    assert sorted(said["shuffled dialogues"]) == sorted(f"I am {case.id}." for case in CASES)
+    assert len(set(said["constant dialogue"])) == len({case.language for case in CASES})
+    score = SUITES["aie"].score
+    for case, told in zip(CASES, floors["record told"], strict=True):
+        assert asyncio.run(score(case, told, ModelSettings())).values["COVERAGE"] == 100.0
+        assert told.report is not None and told.report.diagnosis == case.key.diagnosis
+
+
+def test_a_dialogue_stays_in_its_language_and_one_case_alone_has_a_ceiling_only() -> None:
+    cases = [*(case for case in load_cases() if case.language == "en")][:3]
+    cases += [*(case for case in load_cases() if case.language == "zh")][:3]
+    shuffled = dialogues_of_floors(cases, [silent(case) for case in cases])["shuffled dialogues"]
+    english = {f"I am {case.id}." for case in cases[:3]}
+    assert [one.dialogue[1].text in english for one in shuffled] == [True] * 3 + [False] * 3
+    assert list(dialogues_of_floors(CASES[:1], [silent(CASES[0])])) == ["record told"]

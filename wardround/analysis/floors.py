@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from cases import Case, CaseFileError, load_cases
 from llm import ModelSettings
 from scoring.case_scores import Suite
-from scoring.floors import FLOORS, answerable, answers_of_floors
+from scoring.consultation import ConsultationAnswers
+from scoring.floors import DIALOGUE_FLOORS, FLOORS, answerable, answers_of_floors, dialogues_of_floors
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES
 from wardround.analysis.summary import estimate_scores
@@ -21,6 +22,7 @@ from wardround.store.run_directory import Result
 OFFLINE = "offline baseline"
 KINDS: Mapping[str, str] = {
     **{str(name): what for name, what in FLOORS.items()},
+    **{str(name): what for name, what in DIALOGUE_FLOORS.items()},
     OFFLINE: "the same graph and settings, every role answered by its rule",
 }
 FILE = "floors.json"  # in the run directory
@@ -90,6 +92,22 @@ def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:
     ]
     answered = answers_of_floors(chosen, train, suite)
     return {name: _scored(suite, chosen, answers) for name, answers in answered.items()}
+
+
+def floors_from_dialogues(experiment: Experiment, cases: Sequence[Case], baseline: RecordedRun) -> Floors:
+    """The floors of a suite of dialogues, which no key tells: made from those of the offline baseline."""
+    suite = SUITES[experiment.scored_by]
+    answered = {
+        each.case_id: each.answers
+        for each in baseline.each_answered()
+        if each.epoch == 0 and isinstance(each.answers, ConsultationAnswers)
+    }
+    kept = [case for case in cases if case.id in answered]
+    if answerable(suite) or not kept:
+        return {}
+    chosen = [experiment.to_score(case) for case in kept]
+    floors = dialogues_of_floors(chosen, [answered[case.id] for case in kept])
+    return {name: _scored(suite, chosen, answers) for name, answers in floors.items()}
 
 
 def _scored(suite: Suite, cases: Sequence[Case], answers: Sequence[object]) -> dict[str, Estimate]:

@@ -25,8 +25,9 @@ def floors(
 ) -> None:
     """Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
 
-    The first three are made from the answer keys, the constant answer from split `train`; the baseline is run. All are
-    judged by rules. Of a run, they are kept in its directory: its tables and its report show them.
+    The first three are made from the answer keys, the constant answer from split `train`; the baseline is run. Of a
+    dialogue, which no key tells, they are made from the baseline's. All are judged by rules. Of a run, they are kept in
+    its directory: its tables and its report show them.
     """
     import json
     import tempfile
@@ -34,7 +35,7 @@ def floors(
 
     from nodes.patients.systems import PATIENTS
     from scoring.suite import SUITES
-    from wardround.analysis.floors import OFFLINE, floors_from_keys, keep_floors
+    from wardround.analysis.floors import OFFLINE, floors_from_dialogues, floors_from_keys, keep_floors
     from wardround.config.experiment import ConfigurationError, GraphName, suites_of
     from wardround.config.experiment_file import check_experiment
     from wardround.config.selection import select_cases
@@ -63,7 +64,9 @@ def floors(
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
     with tempfile.TemporaryDirectory() as folder:
         run_experiment(offline, Path(folder, "run"))
-        found[OFFLINE] = open_run(Path(folder, "run")).estimates
+        baseline = open_run(Path(folder, "run"))
+        found |= floors_from_dialogues(experiment, cases, baseline)
+        found[OFFLINE] = baseline.estimates
     if json_file is not None:
         scores_of = {
             name: {score: one.model_dump(mode="json") for score, one in scores.items()}

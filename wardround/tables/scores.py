@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.case_scores import Suite
-from scoring.floors import answerable
+from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
@@ -101,7 +101,7 @@ def _floor_rows(runs: Sequence[RecordedRun], suite: Suite, tested: bool) -> tupl
 def missing_floors(floors: Floors, suite: Suite) -> list[str]:
     """Which floors cannot be told, and why."""
     if not answerable(suite):
-        return ["No answer is made from keys: they tell no dialogue."]
+        return [] if DIALOGUE_FLOORS.keys() & floors else ["No answer is made from keys: they tell no dialogue."]
     return [] if "constant" in floors else ["No constant answer: no other case is of split train (`cases split`)."]
 
 
