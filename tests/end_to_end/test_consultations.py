@@ -171,6 +171,8 @@ def talk(request: Any) -> dict[str, Any] | None:
         return {"text": f"Please have a blood test done ({request.digest[:4]}).", "finished": False}
     if request.name == "PatientWords":
         return {"text": f"A blood test ({request.digest[:4]}).", "addressee": "examiner", "finished": False}
+    if request.name == "ClinichatReply":
+        return {"text": f"I am not well ({request.digest[:4]}).", "occasion": "other"}
     return None
 
 
