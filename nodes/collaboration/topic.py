@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from cases.text.sentences import sentences
+from cases.text.words import language_of
 from cases.vocabulary import Language, normalise
 from nodes.asking import pictures_for
 from nodes.consultation.final_report import FinalReport
@@ -80,8 +81,7 @@ def _text(name: str, split: Callable[[str], list[str]], separators: tuple[str, s
     """A text as the list of what it names; put together again in the way of its language."""
 
     def put(answer: Any, values: list[str]) -> Any:
-        english = "".join(values).isascii()
-        return answer.model_copy(update={name: separators[0 if english else 1].join(values)})
+        return answer.model_copy(update={name: separators[language_of(*values) == "zh"].join(values)})
 
     return Claims(lambda answer: split(getattr(answer, name)), put)
 

@@ -1,7 +1,7 @@
 """The doctor at the end of a consultation: writes the final report, in five parts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,8 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import label, labels
+from cases.text.sentences import sentences
+from cases.vocabulary import Language, label, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -66,14 +67,22 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]
     results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
+    talk = [text for text in talk if not text.endswith(door.chief_complaint)]  # a greeting, and the complaint again
     told = (door.chief_complaint, door.present_illness, *talk, *history)
     return FinalReport(
-        symptoms=" ".join(part for part in told if part),
+        symptoms=mark("space", language).join(_stated(told, language)),
         examinations="\n".join([*results, *found]),
         diagnosis=names,
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
+
+
+def _stated(told: Iterable[str], language: Language) -> list[str]:
+    """Each sentence once, but for questions and for words of a patient who has nothing more to say."""
+    empty = load_words("consultation/words", language)["patient"].values()
+    said = dict.fromkeys(sentence for text in told for sentence in sentences(text))
+    return [sentence for sentence in said if sentence not in empty and not sentence.endswith(("?", "？"))]
 
 
 def told_already(chart: Chart) -> tuple[list[str], str] | None:

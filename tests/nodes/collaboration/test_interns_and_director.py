@@ -190,3 +190,16 @@ def test_in_the_consultation_the_doctor_is_the_intern_unless_no_intern_is_named(
     named = as_doctor(Context(models={"intern2": "human", "doctor": "offline", "report.doctor": "offline"}), 2)
     assert named.models == {"intern2": "human", "doctor": "human"} and named.scope == "intern2"
     assert as_doctor(Context(models={"doctor": "human"}), 2).models == {"doctor": "human"}
+
+
+@pytest.mark.parametrize(
+    ("said", "between"),
+    [(["Fever of 38.2 °C since May.", "She coughs – at night."], " "), (["咳嗽两周。", "体温38.2℃。"], "")],
+)
+def test_claims_are_put_together_in_the_way_of_their_language_whatever_signs_are_among_them(
+    said: list[str], between: str
+) -> None:
+    symptoms = REPORT.claims["symptoms"]
+    empty = FinalReport(symptoms="", examinations="", diagnosis=["Flu"], basis="", treatment="")
+    merged = symptoms.set(empty, said)
+    assert merged.symptoms == between.join(said) and symptoms.of(merged) == said

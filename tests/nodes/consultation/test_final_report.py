@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from nodes.consultation.final_report import ReportView, report_by_neighbours
-from nodes.state.chart import Turn, heard_by
+from nodes.state.chart import Presentation, Turn, heard_by
 from nodes.workflow.stages import read_chart
-from prompts import load_words
+from prompts import load_words, mark
 from tests.graphs.scripting import findings
 
 
@@ -28,6 +28,18 @@ def test_offline_a_report_sorts_what_was_said_into_symptoms_and_examinations() -
     found = report(DIALOGUE)
     assert "For two weeks, with fever." in found.symptoms and "X-ray" not in found.symptoms
     assert found.examinations == "X-ray: findings consistent with lobar pneumonia."
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_only_asks_back(language: Any) -> None:
+    told_all = load_words("consultation/words", language)["patient"]["all_said"]
+    complaint = {"en": "A cough for two weeks.", "zh": "咳嗽两周。"}[language]
+    replies = [f"Hello: {complaint}", f"{complaint} It is worse at night.", told_all, "What would you like to know?"]
+    asked = Turn(speaker="doctor", text="What else?")
+    dialogue = [turn for text in replies for turn in (asked, Turn(speaker="patient", text=text))]
+    door = Presentation(language=language, chief_complaint=complaint)
+    symptoms = report(dialogue, presentation=door).symptoms
+    assert symptoms == f"{complaint}{mark('space', language)}It is worse at night."
 
 
 def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_its_basis() -> None:
