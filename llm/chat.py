@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from llm.retries import (
     brief,
     is_listening,
     is_passing,
+    is_refused_alike,
     is_too_long,
     is_too_many,
     refusal,
@@ -62,6 +63,7 @@ class ChatClient:
     forms: Forms = field(init=False)
     _models: dict[frozenset[str], BaseChatModel] = field(init=False)  # without these parameters
     _bound: dict[tuple[str, str, frozenset[str]], Runnable[Any, Any]] = field(default_factory=dict, init=False)
+    _has_answered: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.block = self.settings.block(self.name)
@@ -120,9 +122,8 @@ class ChatClient:
             except (RefusedError, ContextLengthError):
                 raise
             except Exception as error:
-                if status_of(error) == 404:  # in the last form, plain words, too
-                    nothing = "it has nothing at this address, which mostly ends with /v1"
-                    raise RefusedError(f"{self.spec.server} answers no question: {nothing} ({brief(error)})") from error
+                if why := self._refuses_all(error, refusals):
+                    raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
             if usage := message.usage_metadata:
@@ -135,6 +136,14 @@ class ChatClient:
             refused, unseen = bool(message.additional_kwargs.get("refusal")), question.pictures * self.forms.blind
             return Reply(text_of(message), *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
+
+    def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
+        """Why the server answers no question, if the error of the last form, plain words, says so."""
+        if status_of(error) == 404:
+            return "it has nothing at this address, which mostly ends with /v1"
+        if self._has_answered or not is_refused_alike(error, refusals.values()):
+            return None
+        return "it refuses the first one in every form with the same words"
 
     async def _send(
         self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
@@ -164,6 +173,7 @@ class ChatClient:
                     throttle.refused(sent, retry_after(error))
                 raise
             throttle.succeeded()
+        self._has_answered = True
         return message
 
     async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -37,6 +38,12 @@ _TOO_LONG = re.compile(
 _NO_KEY = re.compile(
     r"(?:incorrect|invalid|no) api[ _]?key|api[ _]?key (?:is )?(?:not valid|invalid|incorrect)|"
     r"authentication[ _]?error|invalid (?:proxy server )?token|unauthorized",
+    re.IGNORECASE,
+)
+# What a proxy says with a 500 of the server behind it: LiteLLM, Envoy, nginx.
+_BEHIND = re.compile(
+    r"connection (?:error|refused|reset|aborted)|(?:can\s?not|could not|failed to) connect|connect call failed|"
+    r"no healthy upstream|upstream connect error",
     re.IGNORECASE,
 )
 _OF_THE_PROMPT = re.compile(r"moderation|flagged|content.?policy", re.IGNORECASE)
@@ -97,6 +104,12 @@ def refusal(error: BaseException) -> str | None:
     return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None
 
 
+def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
+    """Whether a question is refused in the very words of its other forms (``others``), and not for what it says."""
+    status = status_of(error) or 0
+    return 400 <= status < 500 and not _OF_THE_PROMPT.search(str(error)) and set(others) == {brief(error)}
+
+
 def is_too_long(error: BaseException) -> bool:
     """Whether the prompt is longer than the model's context, in the words of several servers."""
     status = status_of(error)
@@ -105,15 +118,15 @@ def is_too_long(error: BaseException) -> bool:
 
 def seems_away(error: BaseException) -> bool:
     """Whether a request failed as it does while a server is down, restarts, or is behind a proxy without it."""
-    if (status := status_of(error)) is not None:
-        return status in (502, 503, 504)
+    if status_of(error) is not None:
+        return status_of(error) in (503, 504) or is_passing(error)
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     return "Timeout" not in names and (isinstance(error, ConnectionError) or "Connection" in names)
 
 
 def is_passing(error: BaseException) -> bool:
     """Whether a proxy says so of the server behind it, and nothing of the question."""
-    return status_of(error) in (502, 503)
+    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_BEHIND.search(str(error))))
 
 
 async def is_listening(base_url: str) -> bool:

@@ -11,7 +11,7 @@ from llm.errors import ContextLengthError
 from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
 from tests.llm.examinee import EXAMINEE, View, put, served
-from tests.support.fake_server import FakeServer, Fault
+from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,31 @@ async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault:
     with FakeServer(faults=[fault] * 9) as server, pytest.raises(RefusedError, match=f"answers no question: {why}"):
         await put(served(server))
     assert len(server.requests) == 1
+
+
+async def test_a_server_that_refuses_its_first_question_in_every_form_alike_answers_none() -> None:
+    """As LiteLLM does with a key that it cannot look up: four requests, and not as many for every case."""
+    refusals: list[str] = []
+
+    def refused(request: ChatRequest) -> tuple[int, str] | None:
+        refusals.append(request.mode)
+        return (400, "No connected db.") if len(refusals) < 9 else None
+
+    with FakeServer(refusal=refused) as server:
+        for _ in range(2):
+            with pytest.raises(RefusedError, match=r"in every form with the same words.*No connected db"):
+                await put(served(server))
+        assert refusals == ["json_schema", "json_object", "tools", "text"] * 2
+        await put(served(server))  # nothing is held against its forms
+        refusals.clear()
+        with pytest.raises(ModelError):
+            await put(served(server))
+
+
+@pytest.mark.parametrize("said", ["Your prompt was flagged", "unsupported: {mode}"])
+async def test_a_first_question_that_is_refused_for_itself_or_its_form_stops_nobody(said: str) -> None:
+    with FakeServer(refusal=lambda request: (400, said.format(mode=request.mode))) as server, pytest.raises(ModelError):
+        await put(served(server))
 
 
 @pytest.mark.parametrize("said", ["too_long", "no_room"])
@@ -108,8 +133,23 @@ async def test_a_server_that_is_away_for_too_long_is_given_up() -> None:
         await put(settings)
 
 
-async def test_a_proxy_without_its_server_is_waited_for_too() -> None:
-    with FakeServer(faults=[None, *["503"] * 5]) as server:
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (503, "Service Unavailable"),
+        (500, "litellm.InternalServerError: OpenAIException - Connection error."),
+        (500, "AnthropicException - Cannot connect to host 10.0.0.1:80 [Connect call failed]"),
+        (500, "upstream connect error or disconnect/reset before headers"),
+    ],
+)
+async def test_a_proxy_without_its_server_is_waited_for_too(status: int, said: str) -> None:
+    asked: list[int] = []
+
+    def without(request: ChatRequest) -> tuple[int, str] | None:
+        asked.append(request.index)
+        return (status, said) if 1 < len(asked) < 7 else None
+
+    with FakeServer(refusal=without) as server:
         settings = served(server, max_attempts=1)
         await put(settings)
         _, call = await put(settings)
