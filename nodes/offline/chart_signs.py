@@ -1,19 +1,21 @@
 """What a chart shows by its words: how urgent the case is, the diseases that a result names, and reasons in words."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from cases.sexes import bound_to_sex
 from cases.text.statements import mentions, statements
 from cases.text.words import rules_of
-from cases.vocabulary import data_file, normalise, patterns
+from cases.vocabulary import data_file, normalise, patterns, word_list
 from nodes.state.chart import Chart
 from prompts import load_words
 from retrieval import RememberedCase
 
 _NEWBORN, _GROWN = 0.25, 14.0  # years
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
+_CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
+_NORMAL = ("normal", "正常")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 
@@ -58,8 +60,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     if case.age_years is not None and door.age_years is not None and _age(case.age_years) != _age(door.age_years):
         return True
     read_out = " ".join([*chart.results.values(), *chart.reports.values()])
-    named_sides, sides_seen = (_sides_in(text) for text in ("; ".join(case.diagnosis[:1]), read_out))
-    if sides_seen and named_sides and not named_sides & sides_seen:
+    named_sides, sides_found = _sides_in("; ".join(case.diagnosis[:1])), _sides_found(read_out)
+    if sides_found and named_sides and not named_sides & sides_found:
         return True
     named = {word for name in case.diagnosis[:1] for word in _words(name)}
     return bool(named) and named <= _only_denied(read_out)
@@ -72,6 +74,28 @@ def _only_denied(text: str) -> frozenset[str]:
     return frozenset(each.word for each in said if each.negated) - {each.word for each in said if not each.negated}
 
 
+@lru_cache(maxsize=64)
+def _sides_found(text: str) -> frozenset[str]:
+    """The sides on which results find something; where they find nothing on any, all that were looked at."""
+    clauses = (clause for statement in statements(text) for clause in _CLAUSE.split(statement))
+    return frozenset(side for clause in clauses for side in _side_of(clause)) or _sides_in(text)
+
+
+def _side_of(clause: str) -> frozenset[str]:
+    """The one side on which a clause finds something; none of a clause that finds things normal."""
+    said = mentions(_normal().sub(" normal ", clause))
+    if any(each.word in _NORMAL and not each.negated for each in said):
+        return frozenset()
+    found = [each.sides for each in said if each.negated == (each.word in _NORMAL)]
+    return next((sides for sides in found if len(sides) == 1), frozenset())
+
+
+@cache
+def _normal() -> re.Pattern[str]:
+    english, chinese = word_list("finding_terms")["findings"]["normal"]
+    return re.compile(f"(?<![a-z])(?:{english})|{chinese}", re.IGNORECASE)
+
+
 @lru_cache(maxsize=1 << 14)  # the diagnoses of the remembered cases come up again and again
 def _words(name: str) -> frozenset[str]:
     return frozenset(each.word for each in mentions(name))
@@ -79,7 +103,7 @@ def _words(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _sides_in(text: str) -> frozenset[str]:
-    """Which sides a diagnosis or the results name."""
+    """Which sides a text names."""
     return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
 
 

@@ -118,7 +118,8 @@ def subject_of(words: str, language: Language) -> str:
 def clauses(words: str, language: Language) -> list[str]:
     """The questions of which a turn is made: "Which medicines do you take, and have you any allergies?" is two.
 
-    What names nothing beside something that does ("Do you smoke, how many a day?") says more of it.
+    What names nothing beside something that does ("Do you smoke, how many a day?") says more of it, and what asks for
+    nothing in particular beside a question ("Before all this, were you healthy?") belongs to it.
     """
     told = sentences(words)
     if any(_ASKS.search(sentence) for sentence in told):
@@ -131,7 +132,9 @@ def clauses(words: str, language: Language) -> list[str]:
         if topic_of(part, language).clinical
         or (part in told and (about := subjects()[subject_of(part, language)]).sections and not about.story)
     ]
-    return (naming if naming and naming[0] == parts[0] else parts) or [words]
+    if naming and naming[0] == parts[0]:
+        return naming
+    return [part for part in parts if kind_label(part, language) == "inquiry"] or parts or [words]
 
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:

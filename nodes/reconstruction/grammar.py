@@ -64,9 +64,8 @@ def _is_of_i(joined: re.Match[str]) -> bool:
     preposition, a conjunction or a verb; what could be both is one after "no", "of" and their like.
     """
     before, after = joined.string[: joined.start()], joined.string[joined.end() :]
-    subjects = [*PATTERNS["subject"].finditer(before)]
-    if joined[1].startswith(","):
-        subjects = [each for each in subjects if not each[1]]
+    ended = (before + joined[1]).rfind(",")
+    subjects = [each for each in PATTERNS["subject"].finditer(before) if not (each[1] and each.end() <= ended)]
     if not subjects or subjects[-1][2] != "I":
         return False
     if joined[2] in SPEECH["human"]["verbs"].split():

@@ -43,6 +43,11 @@ def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
         (chart_of({"X-ray": "The lungs are clear. No pneumothorax."}), case("Pneumothorax")),
         (chart_of({"Blood Test": "未见白血病。"}), case("白血病", language="zh")),
         (chart_of({"X-ray": "Fluid to the fourth rib on the right."}), case("Pneumothorax (left)")),
+        (
+            chart_of({"X-ray": "The right lung is clear, and there is no fluid. Air on the left."}),
+            case("Pleurisy (right)"),
+        ),
+        (chart_of({"X-ray": "左侧胸腔积液。右肺未见异常。"}), case("右侧气胸", language="zh")),
         (chart_of({"Ultrasound": "右侧精索静脉无扩张。"}), case("左侧精索静脉曲张", language="zh")),
     ],
 )

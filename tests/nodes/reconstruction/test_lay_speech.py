@@ -18,6 +18,13 @@ SON = Voice("en", "son", "male")
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
         ("present_illness", "He has pain and takes aspirin.", HE, "I have pain and take aspirin."),
+        ("personal_history", "He does not smoke and brushes twice a day.", HE, "I do not smoke and brush twice a day."),
+        (
+            "present_illness",
+            "He avoids the road where it happened, has not driven since and leaves the room at the sight of cars.",
+            HE,
+            "I avoid the road where it happened, have not driven since and leave the room at the sight of cars.",
+        ),
         ("present_illness", "His wife says he snores.", HE, "My wife says I snore."),
         ("present_illness", "Other symptoms: Nausea; Dizziness; No fever.", HE,
          "I have also had nausea and dizziness. No fever."),
