@@ -155,6 +155,10 @@ class Provenance(Strict):
     source: RequiredText
     licence: Text = ""
     note: Text = ""
+    dataset: Text = Field("", exclude_if=is_empty, description="Which of the source's sets, where it names them.")
+    record: str = Field(
+        "", exclude_if=is_empty, description="The record as the source words it, with what it asks at the end."
+    )
 
 
 class Case(Strict):

@@ -84,7 +84,9 @@ def _variant(case: Case, suffix: str, changed: Case | None) -> Case | None:
 
 
 def _as_variant(case: Case, suffix: str) -> dict[str, object]:
-    return {"id": f"{case.id}-{suffix}", "parent_id": case.parent_id or case.id}
+    # The source's own words are no longer what is on record.
+    provenance = case.provenance.model_copy(update={"record": ""})
+    return {"id": f"{case.id}-{suffix}", "parent_id": case.parent_id or case.id, "provenance": provenance}
 
 
 def _remembered(case: Case, attack: Attack) -> dict[str, object]:

@@ -286,10 +286,11 @@ class PatientSettings(Settings):
 class DialogueSettings(TurnSettings, PatientSettings):
     """The dialogue of doctor and patient."""
 
-    doctor_knows: Literal["nothing", "complaint"] = Field(
-        "nothing",
-        description="CliniChat: what its doctor knows before the first question: nothing, as in the paper, or age, "
-        "sex, occupation and the complaint.",
+    doctor_knows: Literal["nothing", "complaint"] | None = Field(
+        None,
+        description="What the doctor knows before the first question: nothing, so that the dialogue is all, as in AIE "
+        "and CliniChat, or age, sex, occupation and the complaint. If not set, as CliniChat has it with its patient, "
+        "else the complaint.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(

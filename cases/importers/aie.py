@@ -70,7 +70,12 @@ def _data(record: Record) -> dict[str, Any] | None:
             "inferred": ["examination_items"],
         },
         "opening": opening if all(opening.values()) else None,
-        "provenance": {"source": f"AIE, {dataset} ({record.source.path.name})", "note": f"Answer: {right}."},
+        "provenance": {
+            "source": f"AIE, {dataset} ({record.source.path.name})",
+            "note": f"Answer: {right}.",
+            "dataset": phrase(value.get("dataset")),
+            "record": str(text).strip(),
+        },
     }
 
 

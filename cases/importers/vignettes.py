@@ -23,6 +23,8 @@ _HISTORIES = {
 _ANOTHER = re.compile(
     r"[;；]\s*|,?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
 )
+# "A 3-week history of fatigue" is what brings somebody; "a history of asthma", "a 10-year history of", what was before.
+_OF_LATE = re.compile(r"\b(?:hour|day|week|month)s?[ -]history of\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,11 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     elif seen:
         findings.by_item[GENERAL] = [seen]
     sort_tests(findings, _under(sections, "test_results"))
-    history = {name: " ".join(_under(sections, *parts)) for name, parts in _HISTORIES.items()}
+    parted = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
+    now = [line for line in parted["past_history"] if _OF_LATE.search(line)]
+    parted["past_history"] = [line for line in parted["past_history"] if line not in now]
+    parted["present_illness"] = [*now, *parted["present_illness"]]
+    history = {name: " ".join(lines) for name, lines in parted.items()}
     if complaint and opening and complaint not in " ".join(opening):
         history["present_illness"] = " ".join([*opening, history["present_illness"]]).strip()
     return Vignette(

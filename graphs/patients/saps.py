@@ -49,7 +49,7 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     greets=True,
     tracks=True,
     speaker="response_generator",
-    settings=("result_gate", "tracker", "tracker_context", "extraction", "history_sentences"),
+    settings=("result_gate", "tracker", "tracker_context", "extraction", "history_sentences", "doctor_knows"),
 )
 def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
     """One reply of the state-aware patient."""

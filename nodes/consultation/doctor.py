@@ -208,7 +208,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
-    if stage == clinichat_doctor.stage and context.doctor_knows == "nothing":
+    if (context.doctor_knows or ("nothing" if stage == clinichat_doctor.stage else "complaint")) == "nothing":
         told = next((turn.text for turn in dialogue if turn.speaker == "patient"), "")
         chart = replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
     view = InterviewView(

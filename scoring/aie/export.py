@@ -15,14 +15,17 @@ def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
 
 
 def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
-    """One record of a transcript file. A doctor's turn without a reply is the conclusion."""
-    key = case.key
+    """One record of a transcript file. A doctor's turn without a reply is the conclusion.
+
+    The record is the source's own words where the case kept them, so that coverage is of what the authors measured.
+    """
+    key, source = case.key, case.provenance
+    facts = [fact.text for fact in record_sentences(case.patient, case.examinations, case.language)]
     return {
         "id": case.id,
+        **({"dataset": source.dataset} if source.dataset else {}),
         "raw_data": {
-            "question": " ".join(
-                fact.text for fact in record_sentences(case.patient, case.examinations, case.language)
-            ),
+            "question": source.record or " ".join(filter(None, [*facts, key.question])),
             "answer": key.options.get(key.option, ""),
             "options": dict(key.options),
             "answer_idx": key.option,

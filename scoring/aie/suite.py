@@ -25,6 +25,7 @@ suite = Suite(
     needs=frozenset({"dialogue", "actions"}),
     ends=PERCENT,
     neither=("AVG_TURN", "AVG_LEN"),
-    notes="Percent, except turns and lengths. DIAGNOSIS is chosen afterwards: from the dialogue by `wardround score "
+    notes="Percent, except turns and lengths. Shares of actions are means over cases; `score aie RUN` pools all "
+    "actions. DIAGNOSIS is chosen afterwards: from the dialogue by `wardround score "
     "aie RUN --diagnose SPEC`, from the whole record by `wardround score mcq RUN`.",
 )

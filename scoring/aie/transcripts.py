@@ -62,8 +62,9 @@ class AieTranscript(ForeignModel):
 
     @property
     def case(self) -> str:
-        """The id, told apart from equal ids of another examination."""
-        return f"{self.dataset}/{self.id}" if self.dataset else self.id
+        """The id, told apart from equal ids of another examination; ours begin with it."""
+        ours = self.id.startswith(f"{self.dataset}-".lower())
+        return f"{self.dataset}/{self.id}" if self.dataset and not ours else self.id
 
     @property
     def findings(self) -> str:

@@ -38,8 +38,9 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     """Compare two runs case by case.
 
     Each case counts once, with the difference of its epochs' means, so that the interval (over whole cases, see
-    :func:`scoring.metrics.statistics.estimate`) and the tests do not take epochs for independent cases. Cases that
-    only one run has are left out. Differences under a billionth are none: epochs of 0.7 and 0.1 equal two of 0.4.
+    :func:`scoring.metrics.statistics.estimate`; of right and wrong answers :func:`matched_interval`) and the tests do
+    not take epochs for independent cases. Cases that only one run has are left out. Differences under a billionth are
+    none: epochs of 0.7 and 0.1 equal two of 0.4.
 
     Args:
         one: the scores of each case of a run.
@@ -48,13 +49,30 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     """
     shared = sorted(case for case in one if case in other and one[case] and other[case])
     differences = [round(_mean(one[case]) - _mean(other[case]), 9) for case in shared]
+    difference = estimate(differences)
+    if len(differences) > 1 and {abs(one) for one in differences if one} in ({1.0}, {100.0}):
+        difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
     return PairedDifference(
-        difference=estimate(differences),
+        difference=difference,
         permutation_p=permutation_p(differences),
         wilcoxon_p=wilcoxon_p(differences),
         needed=needed_cases(differences),
         equivalence_p=None if margin is None else equivalence_p(differences, margin),
     )
+
+
+def matched_interval(differences: Sequence[float]) -> tuple[float, float]:
+    """95 % interval of the mean of differences of right and wrong answers: one step up, one down, or none.
+
+    Half a case is added to each of the four ways in which two answers can be right (Agresti and Min 2005): where a
+    single case differs, the interval still holds 0, as the permutation test does.
+    """
+    step = max(map(abs, differences))
+    up, down = (sum(sign * one > 0 for one in differences) for sign in (1, -1))
+    n = len(differences) + 2
+    mean = (up - down) / n
+    reach = 1.959963984540054 * math.sqrt((up + down + 1) / n - mean**2) / math.sqrt(n)
+    return step * max(-1.0, mean - reach), step * min(1.0, mean + reach)
 
 
 def permutation_p(differences: Sequence[float]) -> float | None:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 RESAMPLES = 10_000
 SEED = 20_240_607
 Ends = tuple[float, float]  # the least and the most that a score can be
-Interval = Literal["wilson", "bca", "t", "percentile"]
+Interval = Literal["wilson", "bca", "t", "percentile", "matched"]
 INTERVALS: Mapping[Interval, str] = {
     "wilson": "Wilson's where all scores are right or wrong",
     "bca": "bootstrap (BCa) over cases",
     "t": "Student's t over cases",
     "percentile": "percentile bootstrap over cases",
+    "matched": "Agresti and Min's where each case is right or wrong",
 }
 _NORMAL = 1.959963984540054  # the 97.5 % quantile
 _AT_ONCE = 1 << 22  # drawn numbers held in memory at a time

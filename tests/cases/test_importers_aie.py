@@ -58,6 +58,7 @@ def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_p
     assert case.key.diagnosis == ["急性胰腺炎"] and case.key.option == "B" and len(case.key.options) == 5
     assert case.key.question == "该患者最可能的诊断是？" and case.key.entities == ["上腹痛", "恶心"]
     assert case.key.stated.examination_items == []
+    assert case.provenance.record == HOSPITAL["raw_data"]["question"] and case.provenance.dataset == ""
 
 
 def test_the_opening_turn_is_kept_as_it_was_filled_in_and_survives_the_case_file(tmp_path: Path) -> None:
@@ -79,6 +80,7 @@ def test_an_examination_question_keeps_seven_options_from_one_text_and_is_no_dia
     assert case.patient.chief_complaint == "My heart has been racing for a week."
     assert "Which drug" not in case.model_dump_json(include={"patient", "examinations"})
     assert "0.01" in case.examinations.results["Blood Test"]
+    assert case.provenance.dataset == "MedMCQA" and case.provenance.record.endswith("Which drug should be given first?")
 
 
 def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path: Path) -> None:
@@ -99,3 +101,9 @@ def test_what_does_not_fit_is_named_and_the_rest_is_read(tmp_path: Path, raw: di
     result = imported(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], **raw}}, HOSPITAL)
     assert [case.id for case in result.cases] == ["hospitalcases-3"]
     assert [problem.field for problem in result.errors] == [field]
+
+
+def test_what_began_of_late_is_the_present_illness_and_an_older_history_the_past_one(tmp_path: Path) -> None:
+    told = "A man comes to the clinic. He has a six-month history of diarrhea. He has a history of asthma. What is it?"
+    case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}})
+    assert "six-month" in case.patient.present_illness and case.patient.past_history == "He has a history of asthma."

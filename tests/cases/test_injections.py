@@ -61,6 +61,11 @@ def test_a_variant_is_a_valid_case_and_keeps_the_key_the_split_and_the_pictures(
         assert variant.examinations.images == PICTURED.examinations.images
 
 
+def test_a_variant_no_longer_holds_the_record_in_its_sources_words() -> None:
+    case = PICTURED.model_copy(update={"provenance": PICTURED.provenance.model_copy(update={"record": "As it was."})})
+    assert {one.provenance.record for one in injected(case)} == {""}
+
+
 def test_the_attacked_report_is_that_of_a_picture_if_there_is_one() -> None:
     (item,) = {image.item for image in PICTURED.examinations.images}
     for attack in attacks():

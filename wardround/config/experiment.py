@@ -204,9 +204,7 @@ class Experiment(Strict):
             )
         if self.published_reference and self.scored_by != "mvme":
             raise ValueError(f"published_reference is AI Hospital's, of suite 'mvme'; this run has {self.scored_by!r}")
-        if "actions" in SUITES[self.scored_by].needs and not (
-            PATIENTS[self.context.patient].tracks and self.context.tracker
-        ):
+        if "actions" in SUITES[self.scored_by].needs and not self.tracks_actions:
             patients = " or ".join(repr(system.name) for system in PATIENTS.values() if system.tracks)
             needed = f"workflow.patient = {patients}, and its tracker"
             raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs {needed}")
@@ -217,6 +215,11 @@ class Experiment(Strict):
         if self.data.notes is not None and self.graph != "reconstruction":
             raise ValueError(f"data.notes: graph {self.graph!r} needs cases; notes are for graph 'reconstruction'")
         return self
+
+    @property
+    def tracks_actions(self) -> bool:
+        """Whether the patient tracks what the doctor does, so that actions can be counted."""
+        return PATIENTS[self.context.patient].tracks and self.context.tracker
 
     @property
     def limits_cost(self) -> bool:

@@ -156,10 +156,11 @@ def draw_actions(table: Table) -> "Figure":
             panel.bar(rows["turn"].astype(int), share, 0.9, bottom=below, label=action.title)
             below += share
         panel.set_title(str(name), loc="left")
-        panel.set(xlabel="Turn", ylim=(0, 1))
+        panel.set(xlabel="Turn", ylim=(0, 1), xlim=(0.4, table.frame["turn"].astype(int).max() + 0.6))
         panel.grid(visible=False)
     for panel in panels[len(doctors) :]:
         panel.set_visible(False)
+    panels[0].set_ylabel("Share of dialogues that go on")
     figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside right center", fontsize=7)
     return figure
 
@@ -180,8 +181,8 @@ def draw_rounds(table: Table) -> "Figure":
         panel.bxp(stats, positions=list(turns), widths=0.6, showfliers=False, manage_ticks=False)
         _line(panel, points.reindex(rows.index).set_axis(turns).dropna(), number, "Diagnosis", 0.0)
         panel.set_title(str(name), loc="left")
-        panel.set(xlabel="Round", ylim=(0, 100))
-    panels[0].set_ylabel("Coverage (boxes), diagnosis (line)")
+        panel.set(xlabel="Round", ylim=(0, 100), xlim=(0.4, table.frame["round"].astype(int).max() + 0.6))
+    panels[0].set_ylabel("Percent: coverage (boxes),\ndiagnosis (line)")
     for panel in panels[len(doctors) :]:
         panel.set_visible(False)
     return figure
@@ -201,15 +202,29 @@ def draw_win_rates(table: Table) -> "Figure":
                     label = row["run"] if at == 0 else None
                     panel.errorbar(
                         [at + beside], point["mean"], yerr=_whiskers(point), **_look(number), markersize=5, capsize=2,
-                        label=label,
+                        label=label, clip_on=False,
                     )  # fmt: skip
         panel.axhline(50, color="0.6", linewidth=0.8)
         panel.set_title("Judged by people" if source == "people" else "Judged by a model or rules", loc="left")
         panel.set_xticks(range(len(aspects)), [aspect.title for aspect in aspects])
-        panel.set_ylim(0, 100)
+        panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)
+    panels[0].set_ylabel("Wins, percent of what was decided")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=7)
+    return figure
+
+
+def draw_agreement(table: Table) -> "Figure":
+    """Each judged and automatic column's mean correlation with people's, the highest on top (AIE, Figure 5b)."""
+    figure, (panel,) = panels_of(1, 1, (5.4, 0.9 + 0.22 * len(table.rows)))
+    points = table.points("r").dropna()
+    panel.errorbar(points["mean"], points.index, xerr=_whiskers(points), fmt="o", color=_colour(0), capsize=2)
+    panel.axvline(0, color="0.6", linewidth=0.8)
+    panel.set_yticks(range(len(table.rows)), table.frame["column"].tolist())
+    panel.set_ylim(len(table.rows) - 0.5, -0.5)
+    panel.set(xlabel=next(column.title for column in table.columns if column.name == "r"), xlim=(-1, 1))
+    panel.grid(axis="y", visible=False)
     return figure
 
 
@@ -221,6 +236,7 @@ def draw_formats(table: Table) -> "Figure":
         panel.errorbar(
             points.index + 0.2 * (number - 0.5), points["mean"], yerr=_whiskers(points), fmt=MARKERS[number],
             color=_colour(number), capsize=2, label=next(one.title for one in table.columns if one.name == name),
+            clip_on=False,
         )  # fmt: skip
     panel.set_xticks(range(len(table.rows)), table.frame["examination"].tolist())
     panel.set_ylim(0, 100)

@@ -51,8 +51,14 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     for name, mean, interval, n in with_people(columns, method):
         low, high = interval or (None, None)
         rows.append({"column": name, "r_mean": mean, "r_low": low, "r_high": high, "r_n": n, "n": n})
-    shown = [Column("column", "", key=True), Column("r", f"Mean {method}", mean=True), Column("n", "Pairs of a case")]
-    notes = ["Interval: 95 %, percentiles, by resampling cases."]
+    shown = [
+        Column("column", "", key=True),
+        Column("r", f"Mean {method.capitalize()}", mean=True),
+        Column("n", "Pairs of a case"),
+    ]
+    notes = [
+        "Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all.",
+    ]
     return Table(
         f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)", shown, rows, notes
     )

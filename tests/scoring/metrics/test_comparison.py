@@ -69,6 +69,16 @@ def test_equal_runs_do_not_differ() -> None:
     assert paired_difference(same, {}).difference.n == 0
 
 
+@pytest.mark.parametrize("right", [1.0, 100.0])
+def test_one_case_that_differs_is_no_difference_and_many_are_one(right: float) -> None:
+    other = {str(case): [0.0] for case in range(16)}
+    found = paired_difference(other | {"0": [right]}, other)
+    low, high = found.difference.ci95 or (0, 0)
+    assert found.permutation_p == 1 and (low / right, high / right) == pytest.approx((-0.0963, 0.2074), abs=1e-4)
+    many = paired_difference({case: [right] for case in other}, other).difference
+    assert many.ci95 is not None and 0 < many.ci95[0] < many.ci95[1] <= right
+
+
 def test_wilcoxon_is_that_of_scipy() -> None:
     differences = [1.0, 2.0, -0.5, 3.0, 0.0, 4.0]
     assert wilcoxon_p(differences) == pytest.approx(scipy.stats.wilcoxon(differences, zero_method="pratt").pvalue)

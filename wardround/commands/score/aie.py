@@ -1,6 +1,5 @@
 """``wardround score aie``."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,7 +23,6 @@ from wardround.commands.score.mcq import (
     formats_compared,
 )
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, writable, write_drawn
-from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -85,16 +83,7 @@ def aie(
     if each_round and not diagnose:
         refuse("--each-round: name a model that chooses with --diagnose")
     writable(out)
-    doctors, transcripts = _doctors(transcripts)
-    if (
-        transcripts[0].is_dir()
-        and mode is Mode.SOUND
-        and out is None
-        and not (transcripts[1:] or against or human or mcq or diagnose or leave_out)
-    ):
-        found = scores_of_run(transcripts[0], "aie", mode)
-        (records,) = read_files(reading_runs(read_aie, "aie"), transcripts)
-        return replace(found, tables=[*found.tables, _partner(records)])
+    doctors, transcripts, notes = _doctors(transcripts)
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
@@ -106,7 +95,6 @@ def aie(
             scores = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in scores]
         return files, scores
 
-    notes: list[str] = []
     files, parts = scored(transcripts)
     everything = [transcript for records in files for transcript in records]
     samples = joined(parts)
@@ -151,11 +139,19 @@ def aie(
     return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked, drawn=drawn)
 
 
-def _doctors(paths: list[Path]) -> tuple[list[str], list[Path]]:
-    """Who played, by file and by run, and the runs of a sweep one by one."""
+def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str]]:
+    """Who played, by file and by run, and the runs of a sweep one by one; and what these lack."""
+    runs = find_runs([path for path in paths if path.is_dir()])
+    if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
+        refuse(f"{untracked[0]}: its patient tracks no actions, which these metrics count; play with patient = 'saps'")
     named = [(name, path) for name, path in zip(names_of(paths), paths, strict=True) if not path.is_dir()]
-    named += [(run.name, run.path) for run in find_runs([path for path in paths if path.is_dir()])]
-    return distinct([name for name, _ in named]), [path for _, path in named]
+    named += [(run.name, run.path) for run in runs]
+    lacking = [
+        f"{run.name}: {failed} of {len(run.results)} cases failed, and are in no figure here."
+        for run in runs
+        if (failed := len(run.results) - len(run.scored))
+    ]
+    return distinct([name for name, _ in named]), [path for _, path in named], lacking
 
 
 def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
@@ -169,21 +165,23 @@ def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
 def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:
     shares = action_shares(transcripts)
     actions = [code for code in ACTIONS if any(code in row.shares for row in shares)]
+    lengths = by_length(transcripts, definition)
+    chosen = any(row.diagnosis is not None for row in lengths)
     return [
         ExtraTable(
             "Share of actions by turn",
-            ["turn", "dialogues", *actions],
+            ["turn", "dialogues", *(f"{code} {ACTIONS[code]}" for code in actions)],
             [
                 [str(row.turn), str(row.dialogues), *(f"{row.shares.get(code, 0.0):.3f}" for code in actions)]
                 for row in shares
             ],
         ),
         ExtraTable(
-            "By length of the dialogue",
-            ["turns", "dialogues", "coverage", "diagnosis"],
+            "By length of the dialogue, percent",
+            ["turns", "dialogues", "coverage", *(["diagnosis"] if chosen else [])],
             [
-                [str(row.turns), str(row.dialogues), cell(row.coverage), cell(row.diagnosis)]
-                for row in by_length(transcripts, definition)
+                [str(row.turns), str(row.dialogues), _percent(row.coverage), *[_percent(row.diagnosis)] * chosen]
+                for row in lengths
             ],
         ),
         ExtraTable(
@@ -192,3 +190,7 @@ def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[Ex
             [[side, code, str(count)] for (side, code), count in sorted(utterance_languages(transcripts).items())],
         ),
     ]
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.2f}"

@@ -1,6 +1,6 @@
 """``wardround score aie-simulator``, and AIE's simulator metrics of what ``score simulator`` plays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import correlation
@@ -11,7 +11,7 @@ import typer
 
 from cases import Case, load_cases
 from nodes.context import Context
-from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, score_simulator
+from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, replies, score_simulator
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, estimates
@@ -27,7 +27,7 @@ from wardround.analysis.simulator_tests import (
 from wardround.analysis.simulators import Trial
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records, writable, write_drawn
-from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
+from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
 from wardround.store.recorded_run import find_runs
 from wardround.tables.simulators import ALL, simulators_table
 from wardround.tables.table import Table
@@ -79,6 +79,9 @@ def aie_simulator(
     Also printed: tracked actions against people's, and the correlation with people's replies.
     """
     tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
+    for file, records in zip(files, tests, strict=True):
+        if not any(replies(records)):
+            refuse(f"{file}: holds no reply (prediction); `wardround score simulator {file} -o FILE` plays it")
     acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
     named = dict(zip(names_of(files), tests, strict=True))
     return _scores("aie-simulator", named, mode, TestOptions(by, leave_out, None, out), acted, beside=True)
@@ -158,20 +161,15 @@ def _scores(
     """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
     tests = [test for records in named.values() for test in records]
     tables = []
-    if suite == "aie-simulator" and (pairs := beside_people(tests, mode.value, acted)):
-        found = {name: spearman(values) for name, values in pairs.items()}
+    if suite == "aie-simulator":
         rows = [
-            [
-                name,
-                cell(one.rho),
-                cell(one.p),
-                cell(None if one.rho is None else correlation(*zip(*pairs[name], strict=True))),
-                str(one.n),
-            ]
-            for name, one in found.items()
+            [*([name] if len(named) > 1 else []), *row]
+            for name, records in named.items()
+            if records != acted  # people's file beside itself
+            for row in _with_people(records, mode, acted)
         ]
-        header = ["", "Spearman's rho", "p", "Pearson's r", "n"]
-        tables.append(ExtraTable("Correlation with people, reply by reply", header, rows))
+        header = [*(["simulator"] if len(named) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
+        tables += [ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)] if rows else []
     samples = score_simulator(tests, mode.value)
     told = list(notes)
     if mode is Mode.SOUND:
@@ -186,11 +184,19 @@ def _scores(
     return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown, *tracked])
 
 
+def _with_people(
+    tests: Sequence[SimulatorTest], mode: Mode, acted: Sequence[SimulatorTest] | None
+) -> Iterator[list[str]]:
+    for name, pairs in beside_people(tests, mode.value, acted).items():
+        one = spearman(pairs)
+        pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
+        yield [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+
+
 def _over_rounds(table: Table) -> Table:
     """The rows over all rounds alone."""
     kept = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
     beside = [place for place, (_, theirs) in enumerate(kept) if theirs]
     columns = [column for column in table.columns if column.name != "round"]
-    return Table(
-        table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], table.notes, "", beside
-    )
+    notes = [note for note in table.notes if not note.startswith("A round:")]
+    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], notes, "", beside)

@@ -17,7 +17,7 @@ from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exits import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
-from wardround.commands.score.transcripts import asking, cell, compared
+from wardround.commands.score.transcripts import asking, cell, compared, p_cell
 from wardround.config.experiment_file import parse_models
 from wardround.tables.aie import formats_table, rounds_row, rounds_table
 from wardround.tables.table import Table
@@ -111,7 +111,7 @@ def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
         covered, right = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
         one = spearman([(covered[case], right[case]) for case in covered if case in right])
         interval = "" if one.ci95 is None else f"{one.ci95[0]:.3f} to {one.ci95[1]:.3f}"
-        rows.append([doctor, cell(one.rho), interval, cell(one.p), str(one.n)])
+        rows.append([doctor, cell(one.rho), interval, p_cell(one.p), str(one.n)])
     title = "Coverage with diagnosis, over dialogues (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
 
@@ -121,6 +121,8 @@ def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str]
         refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
     told = [one.model_copy(update={"record": _conversation(one)}) for one in transcripts]
     questions, reasons = questions_of(told)
+    if not questions:
+        refuse("--diagnose: no case has options to choose among; `wardround score mcq RUN` has them written")
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
     return answered.letters, reasons | answered.failures
 

@@ -201,6 +201,7 @@ def write_drawn(tables: Iterable[Table], folder: Path) -> None:
         "aie-figure-3c-": figures.draw_matrix,
         "aie-figure-4-": figures.draw_win_rates,
         "aie-figure-5-": figures.draw_matrix,
+        "aie-figure-5b-": figures.draw_agreement,
         "aie-figure-6b": figures.draw_formats,
         "aie-figure-6c": figures.draw_actions,
         "aie-figure-6d": figures.draw_rounds,

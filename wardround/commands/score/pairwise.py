@@ -20,8 +20,18 @@ from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exits import refuse
+from wardround.commands.score.mcq import diagnosed
 from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records, writable, write_drawn
-from wardround.commands.score.transcripts import LeaveOut, asking, cell, distinct, names_of, read_files, without
+from wardround.commands.score.transcripts import (
+    LeaveOut,
+    asking,
+    cell,
+    distinct,
+    names_of,
+    p_cell,
+    read_files,
+    without,
+)
 from wardround.rating.marks import read_marks
 from wardround.store.recorded_run import find_runs
 from wardround.tables.table import Table
@@ -58,6 +68,10 @@ def aie_pairwise(
         str | None,
         typer.Option(metavar="NAMES", help="Doctors of closed models, by commas: agreement apart.", show_default=False),
     ] = None,
+    diagnose: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="Have this model choose each dialogue's DIAGNOSIS.", show_default=False),
+    ] = None,
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,
@@ -90,11 +104,26 @@ def aie_pairwise(
             refuse(f"{doctors[0]} and {doctors[-1]} have no case in common")
         judged = {each: _duels(pairs, by_case, each, judge, sees == "record") for each in _VIEWS[view]}
     choices = list(_choices(people or (), names))
+    notes: list[str] = []
+    if diagnose:
+        read = [diagnosed(records, diagnose, notes) for records in read]
+    if strange := [
+        one.case for one in choices if not {one.case} <= by_case[one.one].keys() & by_case[one.other].keys()
+    ]:
+        notes.append(
+            f"{len(strange)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
+            f"such as {strange[0]!r}: they count in people's win rates alone."
+        )
     told = _verdicts(judged, choices, _VIEWS[view] if judged else ("doctor", "patient"))
     figures = [win_rates(given, each, names) for each, given in told.items()]
     agreed: list[Table] = []
     if people:
         scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
+        if not any(record.diagnosis for records in read for record in records):
+            scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
+            notes.append(
+                "DIAGNOSIS is not among the metrics: nobody chose an option; --diagnose SPEC has a model choose."
+            )
         agreed = list(_agreement(_columns(told, scores), kept_out))
     if out is not None:
         write_drawn([*figures, *agreed], out)
@@ -108,7 +137,8 @@ def aie_pairwise(
     ]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
     drawn = [*(figures if len(names) > 2 or people else []), *(one for one in agreed if "5b" in one.name)]
-    return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, failures, drawn=drawn, listed=not drawn)
+    notes += failures
+    return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
 
 
 def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[str], list[list[AieTranscript]]]:
@@ -228,7 +258,7 @@ def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
     rows = []
     for aspect in ASPECTS[view]:
         counted, position, length = tally(found, aspect), position_bias(found, aspect), length_bias(found, aspect)
-        biases = [cell(position.share), cell(position.p), cell(length.share), cell(length.p)]
+        biases = [cell(position.share), p_cell(position.p), cell(length.share), p_cell(length.p)]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
     title = "Outcomes, and what should not matter (0.5 is unbiased)"

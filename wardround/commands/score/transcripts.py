@@ -111,9 +111,9 @@ def compared(
                 name,
                 cell(found.difference.mean),
                 "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}",
-                cell(found.permutation_p),
-                cell(corrected[name]),
-                cell(found.wilcoxon_p),
+                p_cell(found.permutation_p),
+                p_cell(corrected[name]),
+                p_cell(found.wilcoxon_p),
                 str(found.difference.n),
             ]
         )
@@ -146,6 +146,11 @@ def correlated(samples: Samples, human: Path | None) -> ExtraTable:
 def cell(value: float | None) -> str:
     """A number of a table, or nothing."""
     return "" if value is None else f"{value:.3f}"
+
+
+def p_cell(p: float | None) -> str:
+    """A p-value of a table, or nothing; one too small to be written so is not 0."""
+    return "<0.001" if p is not None and p < 0.0005 else cell(p)
 
 
 def names_of(files: Sequence[Path]) -> list[str]:

@@ -164,6 +164,14 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     metrics = scores(out)["metrics"]
     assert metrics["ACCURACY"]["mean"] == metrics["FOCUS"]["mean"] == 100 and metrics["TRACKING"]["mean"] == 0
     assert metrics["HONEST"] == {"mean": None, "se": None, "ci95": None, "n": 0}
+    unplayed = json.loads(file.read_text("utf-8"))
+    for tests in unplayed[0]["patient_test"].values():
+        for test in tests.values():
+            del test["prediction"]
+    told = run("aie-simulator", write(tmp_path / "unplayed.json", unplayed))
+    assert told.exit_code == 2 and "holds no reply" in told.stderr
+    both = run("aie-simulator", file, tmp_path / "p.json", "--people", tmp_path / "p.json").stdout
+    assert "s         │ LENGTH" in both and "p         │ LENGTH" not in both, "people are not held against themselves"
 
 
 def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_can_be_left_out(tmp_path: Path) -> None:
@@ -280,6 +288,10 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
         "aie-figure-5b-closed-spearman.csv",
     }
     assert "Agreement with people, all pairs" in told.stdout and "gpt4: people: total" not in told.stdout
+    assert (folder / "aie-figure-5b-all-spearman.svg").stat().st_size > 1000 and "DIAGNOSIS" in told.stdout
+    strange = write(tmp_path / "strange.json", [*judged, chosen(77, "gpt4", "glm", "model1")])
+    told = run("aie-pairwise", *three, "--people", strange, "--judge", "none", "--diagnose", "offline")
+    assert "1 of people's 9 choices are on cases" in told.stdout, told.output
     alone = run("aie-pairwise", *three, "--people", people, "--judge", "none", "--json", out)
     assert alone.exit_code == 0 and set(scores(out)["metrics"]) == {
         f"{doctor}: {aspect}" for doctor in ("gpt4", "chatgpt", "glm-6b") for aspect in ASPECTS["doctor"]

@@ -55,6 +55,57 @@ def test_a_run_and_its_exported_file_have_the_same_scores_in_either_mode(run: Pa
         of_run = metrics(tmp_path / "s.json", "score", suite, run, "--mode", "paper")
         assert of_run == metrics(tmp_path / "s.json", "score", suite, file, "--mode", "paper")
     assert of_run["Turns"]["mean"] == 3
+    sound = metrics(tmp_path / "s.json", "score", "aie", run)
+    assert sound == metrics(tmp_path / "s.json", "score", "aie", tmp_path / "aie.json")
+
+
+def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Path, tmp_path: Path) -> None:
+    lost = graded("dentistry-04", scores={}).model_copy(update={"termination": "failed"})
+    kept = graded("surgery-01", scores={}).model_copy(
+        update={"answers": ConsultationAnswers(dialogue=list(SAID), report=REPORT)}
+    )
+    data = {"case_ids": ["surgery-01", "dentistry-04"]}
+    how: dict[str, Any] = {"graph": "consultation", "data": data}
+    half = write_run(tmp_path / "half", [kept, lost], suite="aie", workflow={"patient": "saps"}, **how)
+    told = wardround("score", "aie", half)
+    assert told.exit_code == 0 and "half: 1 of 2 cases failed" in told.stdout, told.output
+    told = wardround("score", "aie", half, "--diagnose", "offline")
+    assert told.exit_code == 2 and "no case has options" in told.stderr
+    untracked = {"patient": "saps", "tracker": False}
+    bare = write_run(tmp_path / "bare", [kept], suite="mvme", workflow=untracked, **how)
+    told = wardround("score", "aie", bare, "--mode", "paper")
+    assert told.exit_code == 2 and "tracks no actions" in told.stderr
+
+
+def test_both_formats_are_drawn_by_examination_of_a_run_of_imported_cases(tmp_path: Path) -> None:
+    """Figure 6b: the case keeps which examination it is from, and the record that coverage is measured against."""
+    case = next(case for case in load_cases() if case.id == "surgery-01")
+    key = case.key.model_copy(update={"question": "What is it?", "options": OPTIONS, "option": "B"})
+    source = {"dataset": "QMAX", "record": "Gallstones, fever, jaundice. What is it?"}
+    cases = [
+        case.model_copy(
+            update={
+                "id": f"{name.lower()}-1",
+                "key": key,
+                "examinations": case.examinations.model_copy(update={"images": []}),
+                "provenance": case.provenance.model_copy(update={**source, "dataset": name}),
+            }
+        )
+        for name in ("QMAX", "MedQA")
+    ]
+    file, out = tmp_path / "cases.jsonl", tmp_path / "out"
+    save_cases(cases, file)
+    answers = ConsultationAnswers(dialogue=list(SAID), report=REPORT)
+    results = [graded(one.id, scores={}).model_copy(update={"answers": answers}) for one in cases]
+    data = {"cases": str(file), "split": case.split}
+    how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
+    played = write_run(tmp_path / "run", results, data=data, **how)
+    found = metrics(
+        tmp_path / "s.json", "score", "aie", played, "--diagnose", "offline", "--mcq", "offline", "--out", out
+    )
+    rows = list(csv.DictReader((out / "aie-figure-6b.csv").read_text("utf-8").splitlines()))
+    assert {row["examination"] for row in rows} == {"QMAX", "MedQA", "all"}
+    assert found["COVERAGE"]["mean"] == pytest.approx(200 / 3), "'gallstones' and 'fever' of the source's three words"
 
 
 def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alone(run: Path, tmp_path: Path) -> None:
