@@ -278,7 +278,9 @@ def _print_summary(cases: "list[Case]") -> None:
         "Language": Counter(case.language for case in cases),
         "Split": Counter(case.split or "none" for case in cases),
         "Department": Counter(case.key.department or "not recorded" for case in cases),
-        "Pictures": Counter("with" if case.examinations.images else "without" for case in cases),
+        "Sex": Counter(case.patient.sex or "not recorded" for case in cases),
+        "Age": _ages([case.patient.age_years for case in cases if case.patient.age_years is not None]),
+        "Pictures": Counter(str(len(case.examinations.images) or "none") for case in cases),
         "Answer key for": {name: sum(bool(has(case)) for case in cases) for name, has in stages.items()},
     }
     for name, counts in groups.items():
@@ -286,6 +288,12 @@ def _print_summary(cases: "list[Case]") -> None:
             table.add_row("" if number else name, value, str(count))
         table.add_section()
     _console().print(table)
+
+
+def _ages(years: "list[float]") -> dict[str, int]:
+    from cases.text.record_sentences import age_in_words
+
+    return {" to ".join(age_in_words(age, "en") for age in (min(years), max(years))): len(years)} if years else {}
 
 
 def _write_distribution(cases: "list[Case]", out: Path) -> None:

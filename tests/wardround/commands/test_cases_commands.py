@@ -167,7 +167,10 @@ def test_a_departments_file_is_passed_on(tmp_path: Path) -> None:
 def test_a_sound_file_is_summed_up(file: Path) -> None:
     result = run("check", file)
     assert result.exit_code == 0 and result.stderr == ""
-    assert all(word in result.stdout for word in ("2 cases", "en", "zh", "Surgery", "referral, level 1", "treatment"))
+    assert all(
+        word in result.stdout
+        for word in ("2 cases", "en", "zh", "Surgery", "40 years to 40 years", "none", "referral, level 1", "treatment")
+    )
 
 
 def test_every_problem_of_a_file_is_listed(file: Path) -> None:
