@@ -51,7 +51,8 @@ def medpmc_transcript(
             "Treatment": key.treatment_course,
         },
         "Image": {
-            Path(image.file).name: key.imaging_reports.get(image.item, pictured[image.item])
+            Path(image.file).name: key.picture_reports.get(image.file)
+            or key.imaging_reports.get(image.item, pictured[image.item])
             for image in case.examinations.images
         },
         "history": list(_history(dialogue)),

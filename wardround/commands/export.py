@@ -57,6 +57,23 @@ def transcripts(
 
 
 @export_app.command()
+def example(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run of consultations.", show_default=False)],
+    case_id: Annotated[str, typer.Option("--case-id", metavar="ID", help="Whose consultation; no case to be played.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The text; its pictures lie beside it.")],
+) -> None:
+    """Write a consultation as the example that `doctor_mode = "one_shot_cot"` shows a doctor, pictures and all.
+
+    Of a run with `doctor_mode = "zero_shot_cot"` the model's thoughts stand in it. A text may be mended by hand.
+    """
+    from wardround.analysis.examples import write_example
+    from wardround.store.recorded_run import find_run
+
+    pictures = write_example(find_run(run), case_id, out)
+    echo(f"{pictures} picture{'s' * (pictures != 1)}: {out} (--set doctor_mode=one_shot_cot --set example={out})")
+
+
+@export_app.command()
 def sft(
     sources: Sources,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],

@@ -231,7 +231,7 @@ def test_in_place_of_a_picture_the_reference_report_is_told_where_the_run_says_s
     assert EN.key.imaging_reports["X-ray"] in told.text
 
 
-def _doctor(request: ChatRequest) -> dict[str, Any] | None:
+def a_doctor(request: ChatRequest) -> dict[str, Any] | None:
     """A doctor who orders the picture at once."""
     turns = {1: "Please have an X-ray of the tooth."}  # after the greeting
     asked = request.text.count("- Doctor:")
@@ -243,7 +243,7 @@ def _doctor(request: ChatRequest) -> dict[str, Any] | None:
 
 def consult(**context: Any) -> tuple[dict[str, Any], list[ChatRequest]]:
     """A consultation under that doctor, everybody else by rule; and what the doctor was asked."""
-    with FakeServer(answer=_doctor) as server:
+    with FakeServer(answer=a_doctor) as server:
         settings = {"retrieval": False, "patient": "medpmc", "max_turns": 4, **context}
         models = {"doctor": f"openai:any@{server.base_url}"}
         result = CONSULTATION.invoke({"case": EN}, context={"models": models, **settings})
@@ -369,7 +369,7 @@ def test_a_consultation_runs_with_every_persona(profession: str, case: Case) -> 
 
 
 def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
-    with FakeServer(answer=_doctor) as server:
+    with FakeServer(answer=a_doctor) as server:
         models = {"doctor": f"openai:any@{server.base_url}", "actor": f"openai:any@{server.base_url}"}
         settings: Any = {"retrieval": False, "patient": "medpmc", "patient_sex": "female", "max_turns": 3}
         result = CONSULTATION.invoke({"case": EN}, context={"models": models, **settings})

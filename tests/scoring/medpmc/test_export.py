@@ -87,3 +87,12 @@ def test_a_picture_without_a_reference_report_has_the_finding_as_its_report() ->
     key = CASE.key.model_copy(update={"imaging_reports": {}})
     made = medpmc_transcript(CASE.model_copy(update={"examinations": record, "key": key}), [], REPORT)
     assert made["Image"] == {"x.png": CASE.examinations.auxiliary["X-ray"]}
+
+
+def test_two_pictures_of_one_class_keep_their_own_reports() -> None:
+    images = [Image(file="p/x.png", item="X-ray"), Image(file="p/y.png", item="X-ray")]
+    reports = {"p/x.png": "The foot is whole.", "p/y.png": "The ankle is broken."}
+    record = CASE.examinations.model_copy(update={"images": images})
+    key = CASE.key.model_copy(update={"picture_reports": reports})
+    made = medpmc_transcript(CASE.model_copy(update={"examinations": record, "key": key}), [], REPORT)
+    assert made["Image"] == {"x.png": "The foot is whole.", "y.png": "The ankle is broken."}

@@ -1,0 +1,39 @@
+"""A consultation of a run becomes the example that another run shows its doctor."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.graphs.patients.test_medpmc import EN, a_doctor
+from tests.graphs.scripting import pictures_in
+from tests.support.fake_server import FakeServer
+from wardround.cli import app
+
+
+def wardround(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_a_consultation_with_its_picture_and_thoughts_is_anothers_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "-")
+    first, example = tmp_path / "first", tmp_path / "my example.md"
+    settings = ("graph=consultation", "retrieval=false", "patient=medpmc", "max_turns=4")
+    with FakeServer(answer=a_doctor) as server:
+        run = ["run", "--case-id", EN.id, "--models", f"doctor=openai:fake-model@{server.base_url}"]
+        run += [part for setting in settings for part in ("--set", setting)]
+        wardround(*run, "--set", "doctor_mode=zero_shot_cot", "--out", first)
+        assert "1 picture:" in wardround("export", "example", first, "--case-id", EN.id, "-o", example).output
+        asked = len(server.requests)
+        one_shot = ("--set", "doctor_mode=one_shot_cot", "--set", f"example={example}")
+        assert wardround(*run, *one_shot, "--out", tmp_path / "second").exit_code == 0
+        shown = next(request for request in server.requests[asked:] if request.name == "ReasonedTurn")
+    text = example.read_text("utf-8")
+    assert "Thought: Thoughts of mine.\nDoctor: Please have an X-ray of the tooth.\nExaminer: " in text
+    assert f"![{EN.key.imaging_reports['X-ray']}](my_example-1.png)" in text
+    assert len(pictures_in(shown)) == 1 and "Thought: Thoughts of mine.\nDoctor: Please have an X-ray" in shown.text
+    refused = wardround("export", "example", first, "--case-id", "nobody", "-o", example)
+    assert refused.exit_code == 2 and re.search(r"no finished consultation with\s+the case\s+'nobody'", refused.output)
