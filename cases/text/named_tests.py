@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, normalise, spelled, word_list
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, label, normalise, spelled, word_list
 
 # Words that say that a region is examined, and how far they reach.
 _EXAMINING = re.compile(
@@ -15,8 +15,8 @@ _EXAMINING = re.compile(
     r"|(?:检查|触诊|听诊|叩诊|[听看摸按查照敲][一个下听看摸按查照敲])[^,.;，。；、]{0,12}"
 )
 _EXAMINED = re.compile(
-    r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?)\b"  # "a skin exam"
-    r"|[^,.;，。；、\s]{1,10}?(?:查体|体检|体格检查|检查|听诊|触诊|叩诊|[让给]?我[看摸听按瞧](?:[看摸听按瞧]|一下)|[让给]我[看摸听按瞧])"
+    r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?|looked at|listened to|examined|checked)\b"  # "a skin exam"
+    r"|[^,.;，。；、\s]{1,10}?(?:查体|查个体|[查看摸听按瞧]一下|体检|体格检查|检查|听诊|触诊|叩诊|[让给]?我[看摸听按瞧](?:[看摸听按瞧]|一下)|[让给]我[看摸听按瞧])"
 )
 # Where a sample is named to be taken or looked at.
 _SAMPLED = (
@@ -131,8 +131,8 @@ def _after_a_verb(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tup
 
 def _before_a_noun(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What stands before "examination", from the last test on ("a CT and a skin examination")."""
-    for label in _EXAMINED.finditer(folded):
-        yield max([label.start(), *(end for start, end in tests if start < label.end())]), label.end()
+    for told in _EXAMINED.finditer(folded):
+        yield max([told.start(), *(end for start, end in tests if start < told.end())]), told.end()
 
 
 def labelled_test(text: str) -> list[NamedTest]:
@@ -140,6 +140,13 @@ def labelled_test(text: str) -> list[NamedTest]:
     folded = normalise(text)
     item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
     return [NamedTest(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
+
+
+def test_called(test: str, language: Language) -> NamedTest:
+    """A test, or an item as a whole, by its English name, as it is called in a language."""
+    entry = next((entry for entry in word_list("tests")["test"] if entry["en"] == test), None)
+    spelling = normalise(label(test, language) if entry is None else entry[language])
+    return next(name for name in (*_tests(), *_items()) if name.spelling == spelling)
 
 
 @cache

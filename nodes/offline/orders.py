@@ -4,17 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
-from cases.text.named_tests import COLLECTIVE, NamedTest, placed_tests, told_of
+from cases.text.named_tests import COLLECTIVE, NamedTest, occurs, told_of
+from cases.text.ordered_tests import denied, is_within, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, normalise, spelled
 from nodes.offline.consultation_words import Order, concepts, named_in, orders, pattern
 from nodes.offline.topics import topic_of, words_in
-
-_JOINED = re.compile(
-    r"[,;，；](?![查看测])|[、。\n+]|\. |\b(?:and|plus|then|as well as|along with)\b|以及|还有|加上|[和及与并再]"
-)
 
 
 def open_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
@@ -59,9 +56,13 @@ class _Name:
 @lru_cache(maxsize=1024)
 def _named(words: str, language: Language) -> tuple[_Name, ...]:
     """All that is named, by any list."""
-    tests = [_Name(*place) for place in placed_tests(words)]
+    folded = normalise(words)
+    tests = [_Name(*place) for place in ordered_tests(words)]
     patterns = (
-        _Name(*match.span(), order) for order in orders(language) for match in order.asked.finditer(normalise(words))
+        _Name(*match.span(), order)
+        for order in orders(language)
+        for match in order.asked.finditer(folded)
+        if not is_within(match.span(), denied(folded))
     )
     # "CT" within "PET-CT" is another examination.
     inside = (name for name in patterns if not any(test.start < name.start and name.end <= test.end for test in tests))
@@ -71,15 +72,14 @@ def _named(words: str, language: Language) -> tuple[_Name, ...]:
 def _opened(results: Sequence[RecordSentence], words: str, language: Language) -> Iterator[RecordSentence]:
     """The results of each phrase of an order, so that an order for two things opens what each opens alone."""
     folded = normalise(words)
-    cuts = [0, *(match.end() for match in _JOINED.finditer(folded)), len(folded) + 1]
-    phrases = [
+    parts = [
         (start, end, [name for name in _named(words, language) if start <= name.start < end])
-        for start, end in pairwise(cuts)
+        for start, end in phrases(folded)
     ]
-    for number, (start, end, names) in enumerate(phrases):
+    for number, (start, end, names) in enumerate(parts):
         # "Chest and abdominal CT": a phrase that names nothing says more of its neighbours.
-        before = takewhile(lambda phrase: not phrase[2], reversed(phrases[:number]))
-        after = takewhile(lambda phrase: not phrase[2], phrases[number + 1 :])
+        before = takewhile(lambda phrase: not phrase[2], reversed(parts[:number]))
+        after = takewhile(lambda phrase: not phrase[2], parts[number + 1 :])
         first = min([start, *(phrase[0] for phrase in before)])
         last = max([end, *(phrase[1] for phrase in after), *(name.end for name in names)])
         yield from _of_phrase(results, names, folded[first:last], language)
@@ -101,8 +101,11 @@ def _of_phrase(
             continue
         if not name.whole:
             found = [fact for fact in found if fact.section in narrowed] or found
-        spelt = name.known.spellings[:2] if isinstance(name.known, NamedTest) else ()
-        yield from _of_the_part(found, " ".join((phrase, *spelt)), language)
+        spelt = name.known.spellings if isinstance(name.known, NamedTest) else ()
+        if any(occurs(spelling, fact.text) for spelling in spelt for fact in found):
+            yield from found
+        else:
+            yield from _of_the_part(found, " ".join((phrase, *spelt[:2])), language)
 
 
 def _of_the_part(found: Sequence[RecordSentence], phrase: str, language: Language) -> Iterator[RecordSentence]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cases.case import ExaminationRecord, PatientRecord
-from cases.text.named_tests import named_tests
+from cases.text.ordered_tests import ordered_tests
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
@@ -24,7 +24,7 @@ def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
     for sentence in sentences(words):
         asked = _PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
-        if not asked and (named_tests(sentence) or _PATTERNS["examination"].search(sentence)):
+        if not asked and (ordered_tests(sentence) or _PATTERNS["examination"].search(sentence)):
             return True
     return False
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from cases.case import ExaminationRecord
 from cases.strict import Strict
-from cases.text.named_tests import named_tests
+from cases.text.ordered_tests import ordered_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from llm import Role
 from nodes.asking import ask_in_turn
@@ -64,7 +64,7 @@ class OutcomesView:
 
 def items_by_name(view: RequestView) -> ParsedRequest:
     """Offline: the examinations that the request calls by a name of their own."""
-    items = [label(_known(test.spelling), view.language) for test in named_tests(view.request)]
+    items = [label(_known(test.spelling), view.language) for *_, test in ordered_tests(view.request)]
     return ParsedRequest(items=list(dict.fromkeys(items)))
 
 

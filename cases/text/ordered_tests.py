@@ -1,0 +1,122 @@
+"""What a physician's words order: tests by name, or by a description ("a camera down your gullet").
+
+For spoken orders only: a record that has the same words describes findings.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise, product
+
+from cases.text.named_tests import COLLECTIVE, NamedTest, placed_tests, test_called
+from cases.vocabulary import IMAGE_CLASSES, Language, normalise, patterns, word_list
+
+Span = tuple[int, int]
+Placed = tuple[int, int, NamedTest]
+
+_APART = {True: 60, False: 12}  # characters between the words of a description, by whether they are Latin
+_SENTENCE = re.compile(r"[^.;?!。；？！\n]+[.;?!。；？！\n]*")
+_JOINED = re.compile(
+    r"[,;，；](?![查看测]| so\b)|[、。\n+]|\. |\b(?:and|plus|then|as well as|along with)\b|以及|还有|加上|[和及与并再]"
+)
+
+
+@lru_cache(maxsize=4096)
+def ordered_tests(words: str) -> tuple[Placed, ...]:
+    """The tests that words order, each with its place in the folded words, in their order.
+
+    Of a collection of tests ("blood for CRP") only what is named of it; of what is not to be done, nothing.
+    """
+    folded = normalise(words)
+    named = placed_tests(words)
+    found = [place for place in (*named, *_described(folded, named)) if not is_within(place[:2], denied(folded))]
+    cuts = phrases(folded)
+    narrowed = [
+        whole
+        for whole in found
+        if whole[2].item in COLLECTIVE
+        and not whole[2].spellings
+        and any(
+            part[2].item == whole[2].item and part[2].spellings and start <= part[0] < end
+            for start, end in cuts
+            if start <= whole[0] < end
+            for part in found
+        )
+    ]
+    return tuple(sorted((place for place in found if place not in narrowed), key=lambda place: (place[0], -place[1])))
+
+
+def denied(folded: str) -> list[Span]:
+    """The places of what is said not to be done."""
+    return [match.span() for match in _patterns()["not_to_be_done"].finditer(folded)]
+
+
+def phrases(folded: str) -> list[Span]:
+    """The places of the phrases of an order, one for each thing that is ordered."""
+    return [*pairwise([0, *(match.end() for match in _JOINED.finditer(folded)), len(folded) + 1])]
+
+
+@cache
+def picture_of(picture: str) -> re.Pattern[str]:
+    """A picture's folded name with the part of the body before or after it ("an ultrasound of the kidneys")."""
+    after = "(?: scans?)?(?: (?:of|on) (?:(?:the|your|his|her|my|both) )?[a-z]+)?"
+    return re.compile(f"(?:[a-z]+ |[一-鿿]{{0,4}})?(?<![a-z]){re.escape(picture)}(?![a-z]){after}")
+
+
+def _described(folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
+    """The tests that are described, each where its first word stands.
+
+    The words of a test's name, and of what a picture is of, belong to it, and what stands on both sides of it is no
+    description. A question about what was, or is felt, describes no test.
+    """
+    pictures = {name.spelling: name.item for *_, name in named if name.item in IMAGE_CLASSES}
+    taken = [((start, end), name.item) for start, end, name in named]
+    taken += [(match.span(), item) for name, item in pictures.items() for match in picture_of(name).finditer(folded)]
+    for sentence in _SENTENCE.finditer(folded):
+        if _patterns()["of_what_was"].search(sentence.group()):
+            continue
+        for test, kinds in _descriptions():
+            others = [span for span, item in taken if item != test.item]
+            found = [
+                [
+                    match.span()
+                    for match in kind.finditer(folded, *sentence.span())
+                    if not is_within(match.span(), others)
+                ]
+                for kind in kinds
+            ]
+            spans = next((spans for spans in product(*found) if _one_thing(sorted(spans), others, folded)), None)
+            if spans:
+                yield *min(spans), test
+
+
+def is_within(span: Span, others: Sequence[Span]) -> bool:
+    """Whether a place has anything in common with any of the others."""
+    return any(start < span[1] and span[0] < end for start, end in others)
+
+
+def _one_thing(spans: Sequence[Span], others: Sequence[Span], folded: str) -> bool:
+    """Whether words stand beside each other, near, and with no other test between them."""
+    gaps = [(before[1], after[0]) for before, after in pairwise(spans)]
+    return all(
+        0 <= end - start <= _APART[folded[start - 1].isascii()] and not is_within((start, end), others)
+        for start, end in gaps
+    )
+
+
+@cache
+def _descriptions() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
+    """Each test as it is called in a language, with a pattern for each kind of words that describe it there."""
+    frames: dict[Language, str] = {"en": r"(?<![a-z])(?:{})(?![a-z])", "zh": "(?:{})"}
+    return tuple(
+        (
+            test_called(entry["test"], language),
+            tuple(re.compile(frame.replace("{}", each), re.IGNORECASE) for each in entry[language]),
+        )
+        for entry in word_list("described_tests")["description"]
+        for language, frame in frames.items()
+    )
+
+
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return patterns("cases", "vocabularies/patterns")
