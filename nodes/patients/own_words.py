@@ -17,14 +17,15 @@ _PATTERNS = patterns("nodes.patients", "patterns")
 
 
 def voice_of(person: PatientRecord, language: Language) -> Voice:
-    """Who speaks: whoever tells the complaint, a parent for a child."""
+    """Who speaks: whoever tells the complaint, a parent for a child, and for a grown one who is called so."""
     told = person.chief_complaint
     another = _PATTERNS[f"of_another_{rules_of(language)}"].match(told)
     young = person.age_years is not None and person.age_years < _ANSWERS_FROM
     if another is None and not (young and not _PATTERNS["of_oneself"].search(told)):
         return Voice(language, "self", person.sex)
     child: Kin = "son" if person.sex == "male" else "daughter" if person.sex == "female" else "child"
-    return Voice(language, child if young else "relative", person.sex)
+    of_child = young or (another is not None and _PATTERNS["child"].search(another[0]) is not None)
+    return Voice(language, child if of_child else "relative", person.sex)
 
 
 def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:

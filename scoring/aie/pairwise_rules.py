@@ -5,15 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from cases.text.jargon import jargon_in
+from cases.text.words import language_of
 from cases.vocabulary import Language
 from prompts import speaker
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
+from scoring.metrics.claims import stated, stated_share
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import mean
-from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
+from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 Preference = Literal["first", "second", "tie"]
 
+_BRIEF = 60  # words, or Chinese characters
 _EMPATHY = re.compile(
     r"\b(?:sorry|understand|worr|don't worry|please|thank|comfort|must be hard|take care)"
     r"|理解|别担心|不要担心|放心|请|谢谢|抱歉|辛苦|保重",
@@ -53,15 +57,16 @@ class PairView:
 def doctor_rule(view: PairView) -> dict[str, Preference]:
     """The higher number wins.
 
-    Inquiry: ROUGE-1 recall of the record in the patient's replies; logic: similarity of their order to the record's;
+    Inquiry: how much of the record the patient's replies state; logic: similarity of their order to the record's;
     diagnosis: agreement of the names; patient: kind words in a turn; total: most of these. Of dialogues alone, each is
     the other's record, and no diagnosis is better.
     """
-    told = [[word for turn in side.turns for word in words(turn.patient or "")] for side in (view.first, view.second)]
-    record = words(view.record) or [*told[0], *told[1]]
+    told = ["\n".join(turn.patient or "" for turn in side.turns) for side in (view.first, view.second)]
+    record = view.record.strip() or "\n".join(told)
+    said, order = [_order(text) for text in told], _order(record)
     preferences = {
-        "inquiry": _higher(rouge_1(told[0], record).recall, rouge_1(told[1], record).recall),
-        "logic": _higher(levenshtein_ratio(told[0], record), levenshtein_ratio(told[1], record)),
+        "inquiry": _higher(*(stated_share(text, record) for text in told)),
+        "logic": _higher(*(levenshtein_ratio(each, order) for each in said)),
         "diagnosis": _higher(*(name_agreement(side.diagnosis, view.answer) for side in (view.first, view.second))),
         "patient": _higher(_kindness(view.first), _kindness(view.second)),
     }
@@ -71,12 +76,12 @@ def doctor_rule(view: PairView) -> dict[str, Preference]:
 def patient_rule(view: PairView) -> dict[str, Preference]:
     """The higher number wins.
 
-    Effective: turns of advice; clear: shorter turns; understand: share of turns that ask; empathy: kind words in a
-    turn; total: most of these.
+    Effective: turns of advice; clear: share of turns that are brief and without jargon;
+    understand: share of turns that ask; empathy: kind words in a turn; total: most of these.
     """
     preferences = {
         "effective": _higher(*(sum(turn.state in ADVICE for turn in side.turns) for side in (view.first, view.second))),
-        "clear": _higher(*(-(mean(_lengths(side)) or 0.0) for side in (view.first, view.second))),
+        "clear": _higher(*(mean(_clear(side)) or 0.0 for side in (view.first, view.second))),
         "understand": _higher(*(mean(_asks(side)) or 0.0 for side in (view.first, view.second))),
         "empathy": _higher(_kindness(view.first), _kindness(view.second)),
     }
@@ -96,8 +101,15 @@ def _kindness(side: Consultation) -> float:
     return mean([float(len(_EMPATHY.findall(turn.doctor))) for turn in side.turns]) or 0.0
 
 
-def _lengths(side: Consultation) -> list[float]:
-    return [float(len(words(turn.doctor))) for turn in side.turns]
+def _order(text: str) -> list[str]:
+    return [f"{mention.negated} {mention.word}" for mention in stated(text)]
+
+
+def _clear(side: Consultation) -> list[float]:
+    return [
+        float(len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor)))
+        for turn in side.turns
+    ]
 
 
 def _asks(side: Consultation) -> list[float]:

@@ -1,6 +1,6 @@
 """Med-PMC's three judges: of the consultation (1-5), of the simulated patient (0-2), of the persona (0-5).
 
-Each is a role like any other; the offline rules compare words, for plumbing and for ranking similar systems only.
+Each is a role like any other; the offline rules compare what is stated, for plumbing and for ranking similar systems.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,18 @@ from typing import Annotated
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
 from prompts import speaker
 from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
-from scoring.medpmc.metrics import examination_share, imaging_pair, inquiry_pair
+from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.claims import stated_share
+from scoring.metrics.diagnosis_grade import name_words
 from scoring.metrics.samples import mean
-from scoring.metrics.text_overlap import levenshtein_ratio, rouge_1, words
+from scoring.metrics.text_overlap import levenshtein_ratio, words
+from scoring.mvme.disease_entities import split_diseases
 
 _CLEAR = 60  # words up to which the offline rule takes a reply for clear
 
@@ -80,22 +84,28 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
 
 
 def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
-    """``1 + 4 x recall`` in each aspect, with the recalls of the sound metrics (ROUGE-1)."""
+    """``1 + 4 x`` a share in each aspect.
+
+    How much of the history, the examinations, the images' reports and the treatment is stated, by meaning, polarity and
+    side; of the diagnoses, how many one sentence of the report names.
+    """
     case, imaging = seen.case, imaging_pair(seen.case)
+    history, _ = inquiry_pair(case)
+    record = "\n".join([history, case.examinations, case.diagnosis, case.treatment, *case.images.values()])
     return ConsultationScores(
-        inquiry=_to_five(_recall(*inquiry_pair(case))),
-        examination=_to_five(examination_share(case) or 0.0),
-        multimodal_analysis=None if imaging is None else _to_five(_recall(*imaging)),
-        diagnosis=_to_five(_recall(case.diagnosis, case.report)),
-        treatment=_to_five(_recall(case.treatment, case.report)),
+        inquiry=_to_five(stated_share(case.report, history, record)),
+        examination=_to_five(stated_share(case.report, case.examinations, record)),
+        multimodal_analysis=None if imaging is None else _to_five(stated_share(imaging[1], imaging[0], record)),
+        diagnosis=_to_five(_named(case.report, case.diagnosis)),
+        treatment=_to_five(stated_share(case.report, case.treatment, record)),
     )
 
 
 def judge_patient_offline(seen: MedPmcView) -> PatientScores:
     """Twice a share in each aspect.
 
-    Description: replies of at most 60 words; completeness: ROUGE-1 recall of the record in all replies; cooperation:
-    turns with a reply; understanding: replies that fit the doctor's action (words of the record, a denial, a question
+    Description: replies of at most 60 words; completeness: how much of the record all replies state; cooperation: turns
+    with a reply; understanding: replies that fit the doctor's action (what the record states, a denial, a question
     back); communication: replies that say nothing twice. All 0 without a turn.
     """
     case, turns = seen.case, seen.case.turns_before_end
@@ -104,7 +114,7 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
     record = f"{record} {case.examinations}"
     return PatientScores(
         description=2 * _share(len(words(text)) <= _CLEAR for text in said),
-        completeness=2 * _recall(record, " ".join(said)),
+        completeness=2 * stated_share("\n".join(said), record),
         cooperation=2 * _share(bool(turn.told.strip()) for turn in turns),
         understanding=2 * _share(_fits(turn.state, turn.told, record) for turn in turns),
         communication=2 * _share(text not in said[:place] for place, text in enumerate(said)),
@@ -114,10 +124,10 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
 def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
     """Five times a share in each aspect, over the replies.
 
-    Consistency: ROUGE-1 recall of what was meant in what was said; features: how far the words differ,
+    Consistency: how much of what was meant is stated in what was said; features: how far the words differ,
     ``min(1, 2 x (1 - similarity ratio))``, so that unchanged words show no character.
     """
-    kept = mean([_recall(meant, said) for meant, said in seen.replies]) or 0.0
+    kept = mean([stated_share(said, meant) for meant, said in seen.replies]) or 0.0
     changed = mean([1 - levenshtein_ratio(words(meant), words(said)) for meant, said in seen.replies]) or 0.0
     return PersonaScores(semantic_consistency=5 * kept, character_features=5 * min(1.0, 2 * changed))
 
@@ -129,8 +139,9 @@ patient_judge = Role("patient_judge", "evaluation", "judges/patient", PatientSco
 persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline)
 
 
-def _recall(reference: str, text: str) -> float:
-    return rouge_1(words(text), words(reference)).recall
+def _named(report: str, diagnosis: str) -> float:
+    said = [{*name_words(sentence)} for sentence in statements(report)]
+    return _share(any(words >= {*name_words(name)} for words in said) for name in split_diseases(diagnosis))
 
 
 def _to_five(share: float) -> float:
@@ -143,7 +154,7 @@ def _share(flags: Iterable[bool]) -> float:
 
 def _fits(action: str, reply: str, record: str) -> bool:
     if action in EFFECTIVE:
-        return rouge_1(words(reply), words(record)).precision >= 0.5
+        return stated_share(record, reply) >= 0.5
     if action in INEFFECTIVE:
         return denies(reply)
     return asks_back(reply) if action in AMBIGUOUS else bool(reply.strip())

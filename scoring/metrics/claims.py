@@ -133,16 +133,22 @@ def _is_told(mention: Mention, told: list[Mention], wanted: list[Mention]) -> bo
     return mention.negated in ways and ways <= {each.negated for each in _agreeing(mention, wanted)}
 
 
-def stated_share(report: str, reference: str) -> float:
+def stated_share(report: str, reference: str, beside: str = "") -> float:
     """How much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
     Words count with polarity and side, once each, and by one name for one thing, as in :func:`entailed`; numbers too.
-    What the report both asserts and denies, and the reference does not, is not stated.
+    What the report both asserts and denies, and neither the reference nor what is true ``beside`` it does, is not
+    stated.
     """
-    told = [mention for sentence in statements(report) for mention in _read(sentence)]
-    wanted = dict.fromkeys(mention for sentence in statements(reference) for mention in _read(sentence))
-    met = [_is_told(mention, told, [*wanted]) for mention in wanted]
+    told, wanted = stated(report), dict.fromkeys(stated(reference))
+    true = [*wanted, *stated(beside)]
+    met = [_is_told(mention, told, true) for mention in wanted]
     return sum(met) / len(met) if met else 0.0
+
+
+def stated(text: str) -> list[Mention]:
+    """The content words of a text in order, each finding and place by one name, with polarity and side."""
+    return [mention for sentence in statements(text) for mention in _read(sentence)]
 
 
 def _parts(claim: str) -> list[str]:

@@ -23,6 +23,7 @@ from prompts import load_words
 from scoring.aie.simulator import Reply, asks_back, denies, focus
 from scoring.aie.simulator_set import Played, SimulatorItem
 from scoring.aie.transcripts import CODES
+from scoring.metrics.claims import stated_share
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
 
@@ -96,14 +97,15 @@ def orders_examination(view: ReplyView) -> bool:
 def judge_relevance_offline(view: ReplyView) -> Relevance:
     """By what the labelled action calls for.
 
-    A fact that is due (half of the words of one at least). On vague words a question back. Where nothing is on record,
-    and on another topic, a denial, following the advice, a normal finding (of advice) or AIE's keywords of leading back
-    (to another topic), with no sentence of the record (of five words or more) told instead.
+    A fact that is due (half of what one states at least, by meaning, polarity and side). On vague words a question
+    back. Where nothing is on record, and on another topic, a denial, following the advice, a normal finding (of advice)
+    or AIE's keywords of leading back (to another topic), with no sentence of the record (of five words or more) told
+    instead.
     """
     item, reply = view.played.item, view.reply
     said = Counter(words(reply))
     if item.expected:
-        return Relevance(relevant=any(_told(fact, said) for fact in item.expected))
+        return Relevance(relevant=any(stated_share(reply, fact) >= _CARRIED for fact in item.expected))
     if item.action.startswith("Ambiguous"):
         return Relevance(relevant=asks_back(reply))
     if any(_told(fact, said) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):

@@ -105,6 +105,8 @@ def test_a_parent_speaks_for_a_child_and_the_child_for_itself_where_it_told_the_
     assert speakers["pediatrics-01"] == "son"
     assert speakers["dermatology-and-venereology-07"] == "self"
     assert speakers["emergency-medicine-03"] == "relative"
+    grown = next(case.patient for case in CASES["zh"] if case.id == "psychiatry-06")
+    assert voice_of(grown, "zh").kin == "daughter", "of fourteen, of whom the mother tells"
 
 
 @LANGUAGES

@@ -21,7 +21,7 @@ GOOD = Consultation.of(
     "en",
 )
 POOR = Consultation.of(
-    aie("A man coughs. He smokes.", turn("O", "Speak at once of all that you have got"), diagnosis="B"), "en"
+    aie("A man coughs. He smokes.", turn("O", "Speak at once of all dyspnea that you have got"), diagnosis="B"), "en"
 )
 
 
