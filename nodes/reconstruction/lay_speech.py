@@ -42,6 +42,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     if section == "person":
         return settled(_work(text), voice)
     text = with_marks(text, section, voice)
+    if voice.itself and PATTERNS["seen"].match(text):
+        return ""
     for stock in SPEECH["stock"]:
         if section in stock.get("sections", (section,)) and re.fullmatch(stock["en"], text, re.IGNORECASE):
             return settled(stock["say"], voice)
@@ -76,15 +78,26 @@ def _listed(items: str, voice: Voice) -> str:
     items = settled(with_marks(items, "present_illness", voice), voice)
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
     parts = [re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", part.strip(" .")) for part in items.split(";")]
-    parts = [part for part in parts if part]
-    there = [lowered(part) for part in parts if not re.match(r"no\b|denies|absence|without", part, re.IGNORECASE)]
-    absent = [part for part in parts if re.match(r"no\b", part, re.IGNORECASE)]
+    parts = [re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE) for part in parts if part]
+    absent = [part for part in parts if re.match(r"not?\b", part, re.IGNORECASE)]
+    clauses = [_of_its_own(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
+    there = [
+        lowered(part)
+        for part in parts
+        if not re.match(r"not?\b|denies|absence|without", part, re.IGNORECASE)
+        and not PATTERNS["clause_of_list"].match(part)
+    ]
     told = (
         [f"{'I have' if voice.itself else 'There has'} also {'had' if voice.itself else 'been'} {_joined(there)}"]
         if there
         else []
     )
-    return ". ".join([*told, *absent])
+    return ". ".join([*told, *clauses, *absent])
+
+
+def _of_its_own(clause: str) -> str:
+    """A clause of a list as a sentence: "lesion has grown" with its article."""
+    return clause if PATTERNS["clause"].match(clause) else f"The {lowered(clause)}"
 
 
 def _joined(parts: list[str]) -> str:
@@ -120,9 +133,15 @@ def _whole(text: str, section: str) -> str:
         return text
     if PATTERNS["states"].match(text):
         return f"@I is {lowered(text)}"
-    if re.match(r"previously |formerly ", text, re.IGNORECASE):
+    if PATTERNS["stated"].match(text):
         return f"@I was {lowered(text)}"
     fragment = lowered(re.sub(r"^(?:history of|h/o|includes?) ", "", text, flags=re.IGNORECASE))
+    if section == "family_history":
+        fragment = re.sub(r"^family history (?:of|includes?) ", "", fragment)
+    if section == "medications":
+        fragment = ", ".join(map(lowered, re.split(r"; ", fragment)))
+    if section == "chief_complaint":
+        fragment = PATTERNS["one_of_many"].sub(r"a \1", fragment)
     several = section == "family_history" and re.match(r"two|three|four|several|both|parents|siblings", fragment)
     if several or section not in SPEECH["fragment"]:
         return text
