@@ -43,7 +43,9 @@ async def score(
         return CaseScores.none_of(suite.published, error)
     values = {**statistics_of(dialogue), **found.mains, TOTAL: found.total}
     values |= {ASSESSED: found.assessed, ASSESSABLE: found.assessable}
-    return CaseScores(values, {name: _PARTLY for name, value in values.items() if value is None})
+    missing = {name: _PARTLY for name, value in values.items() if value is None}
+    leaves = {name: points for name, points in found.by_name.items() if points is not None}  # beside the columns
+    return CaseScores(values | leaves, missing)
 
 
 def _suite(name: str, told: bool, how: str) -> Suite:

@@ -22,6 +22,7 @@ from wardround.tables import (
     information,
     leakage,
     learning_curve,
+    leaves,
     models,
     orders,
     personas,
@@ -64,6 +65,7 @@ KINDS: Mapping[str, Kind] = {
     "actions": Kind(aie.build_actions, figures.draw_actions),
     "simulators": Kind(aie.build_simulators, figures.draw_simulators),
     "personas": Kind(personas.build, judged=True),
+    "leaves": Kind(leaves.build, judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

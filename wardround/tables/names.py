@@ -19,8 +19,11 @@ TABLE_NAMES = (
     "actions",
     "simulators",
     "personas",
+    "leaves",
 )
 
 # What is made when it is asked for: it opens a memory, or is of few runs.
-_ON_REQUEST = frozenset({"leakage", "learning_curve", "information", "contrasts", "simulators", "personas", "models"})
+_ON_REQUEST = frozenset(
+    {"leakage", "learning_curve", "information", "contrasts", "simulators", "personas", "models", "leaves"}
+)
 USUAL = tuple(name for name in TABLE_NAMES if name not in _ON_REQUEST)

@@ -1,0 +1,35 @@
+"""The 34 numbers of Clini-Eval, run beside run (CliniChat, Table 6)."""
+
+from collections.abc import Sequence
+
+from scoring.clini_eval.points import LEAVES, MAINS
+from scoring.metrics.statistics import estimate
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import Column, DoesNotFitError, Table, measured
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """The mean points of each leaf, of the most that it can have; a run that no rule or judge gave any has none.
+
+    Raises:
+        DoesNotFitError: no run was scored by Clini-Eval.
+    """
+    rows = []
+    for leaf in LEAVES.values():
+        name = leaf.metric if len(MAINS[leaf.main]) > 1 else leaf.main
+        means = {}
+        for place, run in enumerate(runs):
+            found = [(one.case_id, value) for one in run.scored if (value := one.scores.get(name)) is not None]
+            means[str(place)] = estimate([value for _, value in found], [case for case, _ in found])
+        told = {f"run{place}": run.name for place, run in enumerate(runs)}
+        rows.append({"main": leaf.main, "leaf": name, "maximum": leaf.maximum, **told, **measured(means)})
+    if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):
+        raise DoesNotFitError("no run was scored by clini_eval")
+    columns = [
+        Column("main", "Main metric", key=True),
+        Column("leaf", "Number"),
+        Column("maximum", "Of", form="g"),
+        *(Column(str(place), run.name, mean=True) for place, run in enumerate(runs)),
+    ]
+    notes = ["Mean points over the dialogues in which the number was assessed; by rules only some can be."]
+    return [Table("leaves", "The 34 numbers", columns, rows, notes, "Clini-Eval's numbers.")]
