@@ -48,7 +48,7 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
         return notes
     path = Path(source)
     if str(source) == BUILTIN:
-        return [note_of(case) for case in load_cases(BUILTIN)]
+        return [note_of(case).model_copy(update={"source": BUILTIN}) for case in load_cases(BUILTIN)]
     if path.is_dir():
         opened = Source(path)
         notes = list(_texts(sorted(path.glob("*.txt")), opened))
@@ -135,7 +135,7 @@ def _each(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]],
 
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     """Our plainest form: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` is ``note`` too."""
-    field = "note" if "note" in value else "text"
+    field = "text" if "text" in value and "note" not in value else "note"
     if not _is_text(record, field, value.get(field), f"text ({_KNOWN})"):
         return None
     diseases = value.get("diseases", value.get("disease")) or []

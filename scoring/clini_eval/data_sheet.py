@@ -26,6 +26,8 @@ class DataSheet(Strict):
     average_words_physician: float | None
     departments: dict[str, int] = Field(description="Dialogues by department, the largest first.")
     diseases: dict[str, int] = Field(description="Dialogues by principal disease, the most frequent first.")
+    inferred: int = Field(0, description="Dialogues whose note names no disease: it is what the writer came to.")
+    sources: dict[str, int] = Field(default_factory=dict, description="Dialogues by the file that their note is of.")
     languages: dict[str, int]
     left_out: list[str] = Field(default_factory=list, description="What of the source is no note, and why.")
     failed: dict[str, int] = Field(default_factory=dict, description="Notes without a dialogue, by reason.")
@@ -53,11 +55,15 @@ def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_o
     departments: Counter[str] = Counter()
     diseases: Counter[str] = Counter()
     languages: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    inferred = 0
     for dialogue in dialogues:
         for name, value in statistics_of(dialogue).items():
             columns[name] += [] if value is None else [value]
         departments[dialogue.department or "not recorded"] += 1
-        diseases[dialogue.diseases[0] if dialogue.diseases else "not recorded"] += 1
+        diseases[dialogue.diseases[0] if dialogue.diseases else dialogue.inferred or "not recorded"] += 1
+        inferred += bool(dialogue.inferred and not dialogue.diseases)
+        sources[dialogue.source or "not recorded"] += 1
         languages[dialogue.language] += 1
     turns, physician, patient = (columns[name] for name in STATISTICS)
     return DataSheet(
@@ -70,6 +76,8 @@ def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_o
         left_out=list(left_out),
         departments=dict(departments.most_common()),
         diseases=dict(diseases.most_common()),
+        inferred=inferred,
+        sources=dict(sources.most_common()),
         languages=dict(languages),
         failed=dict(Counter(failed).most_common()),
     )
