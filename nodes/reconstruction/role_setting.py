@@ -46,9 +46,10 @@ def roles_of(note: Note) -> RoleSetting:
     """Who speaks, as the note lets one see it."""
     sections = read_sections(note.text, note.language)
     person = " ".join(sections.get("person", ()))
-    stated = demographics(person, brief=True) if person else demographics(note.text)
-    about = note.text.partition("\nFamily history")[0]
-    sex = stated.sex or _sex_by_pronouns(about)
+    # A father who died at the age of 71 is not the patient.
+    about = " ".join(line for name, lines in sections.items() if name != "family_history" for line in lines)
+    stated = demographics(person, brief=True) if person else demographics(about)
+    sex = stated.sex or _sex_by_pronouns(note.text.partition("\nFamily history")[0])
     if (stated.age_years is not None and stated.age_years < _ANSWERS_FROM) or (
         stated.age_years is None and _PATTERNS["child"].search(about)
     ):

@@ -151,3 +151,12 @@ def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
 def test_who_speaks_follows_from_the_note(text: str, speaker: str, sex: str | None) -> None:
     roles = roles_of(Note(id="n", text=text))
     assert (roles.speaker, roles.sex) == (speaker, sex)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Family and social history: Father died of a stroke, age 71.", "Family history: Brother died as a newborn."],
+)
+def test_a_relatives_age_is_not_the_patients(text: str) -> None:
+    roles = roles_of(Note(id="n", text=text))
+    assert (roles.speaker, roles.age_years) == ("self", None)
