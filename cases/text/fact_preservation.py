@@ -30,6 +30,7 @@ _NUMBER = re.compile(
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _NEGATIONS_EN = re.compile(r"\bcannot\b", re.IGNORECASE)
 _NOTHING_EN = re.compile(r"\b(?:nothing|nobody|nowhere)\b", re.IGNORECASE)
+_NON_SMOKER_EN = re.compile(r"\b(?:is |was )?(?:an? )?non-?(smok|drink)(?:ers?|ing)\b", re.IGNORECASE)
 _NOT_YET_ZH = re.compile("没(?!有)")
 
 
@@ -57,7 +58,7 @@ def changes(plain: str, said: str, language: Language) -> Changes:
 
 def _facts_in(text: str, language: Language) -> Iterator[str]:
     text = _normal(text, language)
-    yield from _numbers(text)
+    yield from measures(text)
     denied = False
     for sentence in statements(text) or [text]:
         denied = denied or any(mention.negated for mention in mentions(sentence))
@@ -95,7 +96,8 @@ def _all_facts(text: str, language: Language) -> Iterator[Any]:
         yield from mentions(sentence)
 
 
-def _numbers(text: str) -> Iterator[str]:
+def measures(text: str) -> Iterator[str]:
+    """The numbers of a text, each with its unit if it has one: ``40 mg``."""
     for found in _NUMBER.finditer(_PATTERNS["not_numbers"].sub("", text)):
         if found["twice"]:
             yield "2 times"
@@ -119,6 +121,7 @@ def _normal(text: str, language: Language) -> str:
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
     if language == "zh":
         return _NOT_YET_ZH.sub("没有", text)
+    text = _NON_SMOKER_EN.sub(r"no \1ing", text)
     return _NOTHING_EN.sub("no thing", _NEGATIONS_EN.sub("can not", text))
 
 

@@ -17,7 +17,8 @@ from nodes.reconstruction import content, particulars
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
-_GREETING = 120  # characters: no more than a greeting
+ENDED = 0.8  # of the turns before the last, at least, end as sentences do
+_GREETING = 60  # characters: no more than a greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
@@ -64,6 +65,13 @@ def roles_alternate(dialogue: Dialogue) -> Iterator[GateProblem]:
             return
     if any(message.role == "system" for message in dialogue.messages[1:]):
         yield GateProblem("roles_alternate", "a system message stands inside the dialogue")
+
+
+def not_cut_off(dialogue: Dialogue) -> Iterator[GateProblem]:
+    """The last turn ends as the others do, not within a sentence."""
+    ends = [bool(_PATTERNS["end"].search(message.content)) for message in dialogue.spoken]
+    if ends and not ends[-1] and sum(ends) >= ENDED * (len(ends) - 1):
+        yield GateProblem("not_cut_off", "the last sentence has no end", len(ends))
 
 
 def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
@@ -117,6 +125,8 @@ def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
     """Nothing of the plan's or a prompt's syntax is left over, and nothing is written that nobody would say."""
     for number, message in enumerate(dialogue.messages, 1):
         left = [found for found in _PATTERNS["placeholder"].findall(message.content) if found not in dialogue.note]
+        if message.role == PATIENT:
+            left += _PATTERNS["heading"].findall(message.content)
         for found in left + _PATTERNS["not_said"].findall(message.content):
             yield GateProblem("no_placeholders", f"{found.strip()!r} is left over", number)
 
@@ -145,6 +155,7 @@ GATES: dict[str, Callable[[Dialogue], Iterator[GateProblem]]] = {
         roles_alternate,
         few_questions,
         no_placeholders,
+        not_cut_off,
         diagnosis_not_leaked,
         plain_words,
         entailed_by_the_note,

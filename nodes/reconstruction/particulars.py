@@ -4,23 +4,41 @@ Times, medicines, allergies, treatments, whose illness it is, and whether what i
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain, pairwise
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
-from cases.text.fact_preservation import terms_in
+from cases.text.fact_preservation import measures, terms_in
 from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
-from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Rule, Told, complaints
+from cases.vocabulary import data_file, patterns, word_list
+from nodes.reconstruction.content import Rule, Told, complaints, content_words, denies
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in data_file("nodes.reconstruction", "particulars")["fits"])
+_UNITS = list(word_list("medical_terms")["units"])
+_TERMS = list(word_list("medical_terms")["terms"])
+_ASKED_OF_ALL = {*_TERMS[_TERMS.index("operation") : _TERMS.index("head")], "family"}
+_PHYSICAL = frozenset(_UNITS[: _UNITS.index("years")])
+_KINDS = re.compile(
+    r"(?i)(?<![\w-])(?:"
+    + "|".join(
+        f"(?P<{kind}_{place}>{words})"
+        for kind, values in data_file("nodes.reconstruction", "particulars")["kinds"].items()
+        for place, words in enumerate(values)
+    )
+    + r")(?![\w-])"
+)
+SAME = 2  # words shared with the sentence of the note that is meant
 AT_ONCE = 2  # complaints that the note does not know, in one reply
+OPENING = 3  # turns
+TELLS = 3  # words of an answer that tells something, at least
 TURNED = 2  # words that the note knows only denied, and a reply only affirmed
 
 
@@ -33,17 +51,69 @@ def other_time(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{span} is not in the note, which has another unit", number
 
 
-def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
-    """The note names medicines, and the patient others."""
-    known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
+def other_unit(told: Told) -> Iterator[tuple[str, int | None]]:
+    """Grams for milligrams: the note has the number with another unit."""
+    known = _with_units(told.dialogue.note)
+    for number, _, sentence in told.statements:
+        for value, units in _with_units(sentence).items():
+            if value in known and not units & known[value]:
+                yield f"{value} {', '.join(sorted(units))}: the note has another unit", number
+
+
+def _with_units(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for value, _, unit in (one.partition(" ") for one in measures(text)):
+        if unit in _PHYSICAL:
+            found.setdefault(value, set()).add(unit)
+    return found
+
+
+def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
+    """Another part of the body, relative, degree, ...: the note has of the same matter one that the statement lacks."""
+    if told.language != "en":
+        return
+    known = _of_kinds(told.note)
+    of_note = [(found, _about(one)) for one in sentences(told.note) if (found := _of_kinds(one))]
     for number, role, sentence in told.statements:
+        if not (new := _of_kinds(sentence).keys() - known.keys()):
+            continue
+        turn = _of_kinds(told.dialogue.spoken[number - 1].content)
+        kinds = {_kind(one) for one in new}
+        asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
+        for found, about in of_note:
+            lost = [word for one, word in found.items() if _kind(one) in kinds and one not in turn]
+            if lost and len(about & (_about(sentence) | _about(asked))) >= SAME:
+                yield f"{sentence!r}: the note has {', '.join(lost)}", number
+                break
+
+
+def _of_kinds(text: str) -> dict[str, str]:
+    return {str(found.lastgroup): found[0] for found in _KINDS.finditer(text)}
+
+
+def _kind(name: str) -> str:
+    return name.rpartition("_")[0]
+
+
+@cache
+def _about(text: str) -> frozenset[str]:
+    """What a sentence is about but for its words of a kind."""
+    return frozenset(content_words(_KINDS.sub(" ", text), "en"))
+
+
+def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
+    """A medicine stands where the note has another, of which nobody speaks."""
+    known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
+    text = " ".join(message.content.casefold() for message in told.dialogue.spoken)
+    unsaid = [name for name in known if name not in text]
+    for number, _, sentence in told.statements if unsaid else ():
         said = {
             found[0].casefold()
             for found in _PATTERNS["medicine"].finditer(sentence)
             if not _PATTERNS["denies"].search(sentence[: found.start()])
         }
-        if role == PATIENT and known and said and not said & known:
-            yield f"{', '.join(sorted(said))}: the note names other medicines", number
+        if said - known:
+            yield f"{', '.join(sorted(said - known))}: the note names {', '.join(sorted(unsaid))}", number
 
 
 def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
@@ -102,6 +172,32 @@ def all_at_once(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{', '.join(sorted(new))}: the note does not mention it", number
 
 
+def stands_alone(told: Told) -> Iterator[tuple[str, int | None]]:
+    """An exchange with another patient: about the body, and no word of it is the note's or comes up elsewhere.
+
+    A denial may stand alone. People begin with how they are, whatever the note says, so the first exchange is free.
+    """
+    if told.language != "en":
+        return
+    spoken, every = told.dialogue.spoken, told.of_note[0]
+    known, turns = content_words(told.note, "en"), [content_words(message.content, "en") for message in spoken]
+    said_in = Counter(chain.from_iterable(turns))
+    for number, (before, message) in enumerate(pairwise(spoken), 2):
+        asked, answer = turns[number - 2 : number]
+        terms = {name for one in (before, message) for name, _ in terms_in(one.content, "en")} - _ASKED_OF_ALL
+        if (
+            number > OPENING
+            and (before.role, message.role) == (PHYSICIAN, PATIENT)
+            and "?" in before.content
+            and not denies(message.content)
+            and len(answer) >= TELLS
+            and terms - every == terms != set()
+            and not (asked | answer) & known
+            and all(said_in[word] <= (word in asked) + (word in answer) for word in asked | answer)
+        ):
+            yield f"{message.content!r}: neither the note nor anybody else speaks of it", number
+
+
 def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
     """The patient affirms in the note's own words what it denies."""
     if told.language != "en":
@@ -153,11 +249,14 @@ def _by_pronouns(note: str) -> Sex | None:
 
 RULES: Mapping[str, Rule] = {
     "times_of_the_note": other_time,
+    "units_of_the_note": other_unit,
+    "kinds_of_the_note": other_of_its_kind,
     "medicines_of_the_note": other_medicine,
     "allergies_of_the_note": other_allergy,
     "treatment_of_the_note": other_treatment,
     "own_illness": of_a_relative,
     "one_history": all_at_once,
+    "connected_to_the_note": stands_alone,
     "denials_kept": turned_round,
     "answers_fit": no_answer,
     "address_of_the_note": other_address,

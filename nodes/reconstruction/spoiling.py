@@ -50,39 +50,41 @@ _DENIABLE = {
 }
 
 
-def _with(dialogue: Dialogue, messages: list[Message]) -> Dialogue:
+def with_messages(dialogue: Dialogue, messages: list[Message]) -> Dialogue:
+    """The dialogue with other messages."""
     return dialogue.model_copy(update={"messages": messages})
 
 
-def _said(dialogue: Dialogue, turn: int, text: str) -> Dialogue:
+def said(dialogue: Dialogue, turn: int, text: str) -> Dialogue:
     """The dialogue with other words in one of its messages."""
     messages = list(dialogue.messages)
     messages[turn] = messages[turn].model_copy(update={"content": text})
-    return _with(dialogue, messages)
+    return with_messages(dialogue, messages)
 
 
-def _turns(dialogue: Dialogue, role: str) -> list[int]:
+def turns(dialogue: Dialogue, role: str) -> list[int]:
+    """Where somebody speaks."""
     return [place for place, message in enumerate(dialogue.messages) if message.role == role]
 
 
-def _added(dialogue: Dialogue, role: str, text: str) -> Dialogue | None:
+def added(dialogue: Dialogue, role: str, text: str) -> Dialogue | None:
     """A sentence more in the middle turn of somebody."""
-    if not (places := _turns(dialogue, role)):
+    if not (places := turns(dialogue, role)):
         return None
     place = places[len(places) // 2]
-    return _said(dialogue, place, f"{dialogue.messages[place].content} {text}")
+    return said(dialogue, place, f"{dialogue.messages[place].content} {text}")
 
 
 def fake_replies(dialogue: Dialogue) -> Dialogue:
     """Every turn is what a test server says."""
-    said = [message.model_copy(update={"content": "A reply of the fake model."}) for message in dialogue.messages]
-    return _with(dialogue, said)
+    filled = [message.model_copy(update={"content": "A reply of the fake model."}) for message in dialogue.messages]
+    return with_messages(dialogue, filled)
 
 
 def lorem_ipsum(dialogue: Dialogue) -> Dialogue:
     """Every turn is filler."""
     words = _LOREM.split()
-    return _with(
+    return with_messages(
         dialogue,
         [
             message.model_copy(update={"content": " ".join(words[place % 9 :] + words[: place % 9])})
@@ -95,7 +97,7 @@ def two_turns(dialogue: Dialogue) -> Dialogue | None:
     """A greeting and the answer to it are left."""
     if len(dialogue.spoken) < 4:
         return None
-    return _with(
+    return with_messages(
         dialogue,
         [Message(role=PATIENT, content="Hello, doctor."), Message(role=PHYSICIAN, content="Hello. How are you?")],
     )
@@ -116,26 +118,26 @@ def wrong_side(dialogue: Dialogue) -> Dialogue | None:
         for message in dialogue.messages
         for sentence in sentences(message.content)
     )
-    return _with(dialogue, changed) if stated else None
+    return with_messages(dialogue, changed) if stated else None
 
 
 def invented_symptom(dialogue: Dialogue) -> Dialogue | None:
     """The patient adds a complaint that the note does not know."""
     known = {name for name, _ in terms_in(dialogue.note, "en")}
     text = next((text for term, text in _INVENTED if term not in known), None)
-    return _added(dialogue, PATIENT, text) if text else None
+    return added(dialogue, PATIENT, text) if text else None
 
 
 def false_finding(dialogue: Dialogue) -> Dialogue | None:
     """The physician reports what nobody found."""
     known = {name for name, _ in terms_in(dialogue.note, "en")}
     text = next((text for term, text in _FOUND if term not in known), None)
-    return _added(dialogue, PHYSICIAN, text) if text else None
+    return added(dialogue, PHYSICIAN, text) if text else None
 
 
 def false_value(dialogue: Dialogue) -> Dialogue | None:
     """The physician reports a value that nobody measured."""
-    return None if "211" in dialogue.note else _added(dialogue, PHYSICIAN, "Your blood pressure is 211/133 mmHg.")
+    return None if "211" in dialogue.note else added(dialogue, PHYSICIAN, "Your blood pressure is 211/133 mmHg.")
 
 
 def denied_fact(dialogue: Dialogue) -> Dialogue | None:
@@ -144,22 +146,22 @@ def denied_fact(dialogue: Dialogue) -> Dialogue | None:
     if re.search(r"(?i)\b(?:denies|denied|no|not|negative|without|never|none)\b", dialogue.note):
         return None
     for name in recorded & _DENIABLE.keys():
-        for place in _turns(dialogue, PATIENT):
+        for place in turns(dialogue, PATIENT):
             if (name, False) in terms_in(dialogue.messages[place].content, "en"):
-                return _said(dialogue, place, f"No, I have never had {_DENIABLE[name]}.")
+                return said(dialogue, place, f"No, I have never had {_DENIABLE[name]}.")
     return None
 
 
 def wrong_number(dialogue: Dialogue) -> Dialogue | None:
     """A number of the note that the patient states becomes another."""
     known = known_numbers(dialogue.note)
-    for place in _turns(dialogue, PATIENT):
+    for place in turns(dialogue, PATIENT):
         for found in re.finditer(r"\b\d{1,3}\b(?!\.\d)", dialogue.messages[place].content):
             value = int(found[0])
             other = next(number for number in range(value + 2, value + 90) if number not in known)
             if value in known:
                 text = dialogue.messages[place].content
-                return _said(dialogue, place, f"{text[: found.start()]}{other}{text[found.end() :]}")
+                return said(dialogue, place, f"{text[: found.start()]}{other}{text[found.end() :]}")
     return None
 
 
@@ -169,72 +171,73 @@ def other_sex(dialogue: Dialogue) -> Dialogue | None:
         "female" if word in ("female", "woman") else "male"
         for word in re.findall(r"\b(?:fe)?male|\b(?:wo)?man\b", dialogue.note)
     }
-    return _added(dialogue, PATIENT, _OTHER_SEX[sexes.pop()]) if len(sexes) == 1 else None
+    return added(dialogue, PATIENT, _OTHER_SEX[sexes.pop()]) if len(sexes) == 1 else None
 
 
 def early_diagnosis(dialogue: Dialogue) -> Dialogue | None:
     """The patient knows the diagnosis from the beginning, by another name where there is one."""
     names = [dialogue.inferred, *dialogue.diseases]
     name = next((name for name in names if name), "")
-    places = _turns(dialogue, PATIENT)
+    places = turns(dialogue, PATIENT)
     for other, meant in word_list("diagnoses")["same_as"].items():
         if name.casefold().startswith(meant):
             name = other
-    return _said(dialogue, places[0], f"Hello, doctor. I think it is {name}.") if name and places else None
+    return said(dialogue, places[0], f"Hello, doctor. I think it is {name}.") if name and places else None
 
 
 def asked_again(dialogue: Dialogue) -> Dialogue | None:
     """An exchange comes twice, word for word."""
-    places = [place for place in _turns(dialogue, PHYSICIAN) if len(dialogue.messages[place].content.split()) >= 5]
+    places = [place for place in turns(dialogue, PHYSICIAN) if len(dialogue.messages[place].content.split()) >= 5]
     places = [place for place in places if place + 1 < len(dialogue.messages)]
     if not places:
         return None
     pair = dialogue.messages[places[0] : places[0] + 2]
-    return _with(dialogue, [*dialogue.messages[: places[0] + 2], *pair, *dialogue.messages[places[0] + 2 :]])
+    return with_messages(dialogue, [*dialogue.messages[: places[0] + 2], *pair, *dialogue.messages[places[0] + 2 :]])
 
 
 def four_questions(dialogue: Dialogue) -> Dialogue | None:
     """Four questions at once."""
-    return _added(dialogue, PHYSICIAN, "Where is it? Since when? How bad is it? Do you have a fever?")
+    return added(dialogue, PHYSICIAN, "Where is it? Since when? How bad is it? Do you have a fever?")
 
 
 def questions_by_commas(dialogue: Dialogue) -> Dialogue | None:
     """Five questions in one sentence."""
     text = "Where is it, when did it begin, how bad is it, do you have a fever, and are you taking any medicine?"
-    return _added(dialogue, PHYSICIAN, text)
+    return added(dialogue, PHYSICIAN, text)
 
 
 def swapped_roles(dialogue: Dialogue) -> Dialogue | None:
     """The patient says the physician's words, and the other way round."""
-    asking = sum(dialogue.messages[place].content.rstrip().endswith("?") for place in _turns(dialogue, PHYSICIAN))
+    asking = sum(dialogue.messages[place].content.rstrip().endswith("?") for place in turns(dialogue, PHYSICIAN))
     if asking < max(2, len(dialogue.spoken) // 3):
         return None
     other = {PATIENT: PHYSICIAN, PHYSICIAN: PATIENT}
-    said = [
+    exchanged = [
         message.model_copy(update={"role": other[message.role]}) if message.role in other else message
         for message in dialogue.messages
     ]
-    return _with(dialogue, said)
+    return with_messages(dialogue, exchanged)
 
 
 def recited(dialogue: Dialogue) -> Dialogue | None:
     """The patient says the whole note at once."""
-    if len(dialogue.note.split()) < 100 or not (places := _turns(dialogue, PATIENT)):
+    if len(dialogue.note.split()) < 100 or not (places := turns(dialogue, PATIENT)):
         return None
-    return _said(dialogue, places[-1], dialogue.note)
+    return said(dialogue, places[-1], dialogue.note)
 
 
 def jargon(dialogue: Dialogue) -> Dialogue | None:
     """The patient speaks like a chart."""
-    return _added(dialogue, PATIENT, "I deny dyspnea, hematemesis and paroxysmal nocturnal dyspnea.")
+    return added(dialogue, PATIENT, "I deny dyspnea, hematemesis and paroxysmal nocturnal dyspnea.")
 
 
 def left_over(dialogue: Dialogue) -> Dialogue | None:
     """A placeholder is left."""
-    return _added(dialogue, PHYSICIAN, "Do you also have {symptom}?")
+    return added(dialogue, PHYSICIAN, "Do you also have {symptom}?")
 
 
-SPOILED: Mapping[str, Callable[[Dialogue], Dialogue | None]] = {
+Spoil = Callable[[Dialogue], Dialogue | None]
+SPOILED: Mapping[str, Spoil] = {
     spoil.__name__: spoil
     for spoil in (
         fake_replies,

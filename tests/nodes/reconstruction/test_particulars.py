@@ -59,12 +59,24 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (15, "*sighs* All right.", "no_placeholders"),
         (15, "Patient: All right.", "no_placeholders"),
         (15, "According to the note, I agree.", "no_placeholders"),
+        (9, "I take lisinopril, forty grams.", "units_of_the_note"),
+        (13, "My father had gout.", "kinds_of_the_note"),
+        (15, "PMH: All right.", "no_placeholders"),
+        (15, "Oui, ça a commencé il y a trois jours.", "in_the_language"),
+        (16, "You're", "not_cut_off"),
         (15, "Desde hace tres semanas me duele mucho la cabeza y no puedo dormir.", "in_the_language"),
     ],
 )
 def test_a_changed_particular_is_named_by_its_gate_at_its_turn(turn: int, text: str, gate: str) -> None:
     problems = check_dialogue(dialogue(**{f"turn_{turn}": text}))
     assert (gate, turn) in {(problem.gate, problem.turn) for problem in problems}
+
+
+def test_an_exchange_with_another_patient_stands_alone() -> None:
+    spliced = dialogue(turn_10="How did the accident happen?", turn_11="I slipped on the ice and hurt my wrist.")
+    assert "connected_to_the_note" in {problem.gate for problem in check_dialogue(spliced)}
+    denied = dialogue(turn_10="How did the accident happen?", turn_11="No accident, nobody slipped on any ice.")
+    assert "connected_to_the_note" not in {problem.gate for problem in check_dialogue(denied)}
 
 
 def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from nodes.reconstruction.filing import assemble
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.role_setting import roles_of
 from nodes.reconstruction.script import script
-from nodes.reconstruction.spoiling import SPOILED
+from nodes.reconstruction.spoiling import SPOILED, Spoil
+from nodes.reconstruction.spoiling_by_words import BY_WORDS
 
 MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 SETTLED, HELD_OUT = 0, 1  # the rules were settled on the even half of MTS-Dialog
@@ -38,12 +40,12 @@ def mts_dialogues(half: int) -> list[Dialogue]:
     return found
 
 
-def caught(dialogues: list[Dialogue]) -> dict[str, tuple[int, int]]:
+def caught(dialogues: list[Dialogue], kinds: Mapping[str, Spoil] = SPOILED) -> dict[str, tuple[int, int]]:
     """Of each kind of spoiling, how many of those made were caught."""
     made: Counter[str] = Counter()
     found: Counter[str] = Counter()
     for dialogue in dialogues:
-        for kind, spoil in SPOILED.items():
+        for kind, spoil in kinds.items():
             if (spoiled := spoil(dialogue)) is not None:
                 made[kind] += 1
                 found[kind] += bool(check_dialogue(spoiled))
@@ -63,6 +65,15 @@ def test_of_our_own_dialogues_every_kind_of_spoiling_is_caught_in_nineteen_of_tw
     counts = caught(own)
     assert len(counts) >= 12
     assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
+
+
+def test_of_the_kinds_written_later_those_that_the_page_calls_caught_are_caught() -> None:
+    own = [written(next(note for note in map(note_of, load_cases()) if note.language == "en"))]
+    counts = caught(own, BY_WORDS)
+    assert len(counts) >= 12
+    for kind in ("foreign", "heading", "broken_off", "unwilling"):
+        assert counts[kind] == (1, 1), kind
+    assert 2 * sum(found for found, _ in counts.values()) >= len(counts), counts
 
 
 @pytest.mark.slow
