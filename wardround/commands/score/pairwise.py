@@ -261,5 +261,5 @@ def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
         biases = [cell(position.share), p_cell(position.p), cell(length.share), p_cell(length.p)]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
-    title = "Outcomes, and what should not matter (0.5 is unbiased)"
+    title = "Outcomes of the first named of each pair, and what should not matter (0.5 is unbiased)"
     return ExtraTable(f"{title}: the {view}'s view" if several else title, header, rows)
