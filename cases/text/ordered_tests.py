@@ -64,7 +64,7 @@ def picture_of(picture: str) -> re.Pattern[str]:
 
 
 def _described(folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
-    """The tests that are described, each where its first word stands.
+    """The tests that are described, each where its last word stands.
 
     The words of a test's name, and of what a picture is of, belong to it, and what stands on both sides of it is no
     description. A question about what was, or is felt, describes no test.
@@ -87,7 +87,7 @@ def _described(folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
             ]
             spans = next((spans for spans in product(*found) if _one_thing(sorted(spans), others, folded)), None)
             if spans:
-                yield *min(spans), test
+                yield *max(spans), test
 
 
 def is_within(span: Span, others: Sequence[Span]) -> bool:

@@ -145,3 +145,8 @@ def test_the_words_of_one_order_are_not_taken_for_anothers() -> None:
     items = [test.spelling for *_, test in ordered_tests("Bloods, and an ultrasound of your kidneys.")]
     assert items == ["bloods", "ultrasound"]
     assert [test.spelling for *_, test in ordered_tests("Some bloods to see how your liver is.")] == ["liver function"]
+    assert {test.spelling for *_, test in ordered_tests("留一份尿做常规和培养吧。")} == {
+        "留尿",
+        "尿培养",
+        "urine sample",
+    }
