@@ -6,4 +6,5 @@ from pydantic import BaseModel, ConfigDict
 class Strict(BaseModel):
     """A value that stays as it was read; a field that it does not know is refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when it is first read: a command starts without the hundred types that it does not read.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -17,7 +17,7 @@ class ModelSettings(BaseModel):
     """The model of each role and the limits of a call. Graph contexts extend it."""
 
     # Addresses are among the values, and may hold what nobody should read.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     model: ModelBlocks = Field(
         default_factory=dict, description="Models with parameters of their own, by the name that the model map uses."

@@ -15,7 +15,7 @@ from llm.sealed import read_sealed, sealed
 class Call(BaseModel):
     """One question put to one role, with all that is needed to ask it again."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(description="Place of the call in the course of the case; the same after a resume.")
     role: str
@@ -49,7 +49,7 @@ class Call(BaseModel):
 class Event(BaseModel):
     """Something that a graph files by itself: no call, as nobody was asked."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(description="Place of the event in the course of the case; the same after a resume.")
     event: str = Field(description="What happened, such as `released_memory`.")
@@ -67,7 +67,7 @@ _LINE: TypeAdapter[Call | Event] = TypeAdapter(Annotated[Call | Event, Field(uni
 class Trace(BaseModel):
     """All calls of a case, and all that was filed, in the order in which it happened."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     calls: tuple[Call, ...] = ()
     events: tuple[Event, ...] = ()

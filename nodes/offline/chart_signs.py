@@ -6,7 +6,7 @@ from typing import Any
 
 from cases.sexes import bound_to_sex
 from cases.text.statements import mentions, statements
-from cases.text.words import rules_of
+from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import data_file, normalise, patterns, word_list
 from nodes.state.chart import Chart
 from prompts import load_words
@@ -63,6 +63,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     named_sides, sides_found = _sides_in("; ".join(case.diagnosis[:1])), _sides_found(read_out)
     if sides_found and named_sides and not named_sides & sides_found:
         return True
+    if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(read_out):
+        return False  # whose words cannot be denied there; cutting them would load a dictionary
     named = {word for name in case.diagnosis[:1] for word in _words(name)}
     return bool(named) and named <= _only_denied(read_out)
 

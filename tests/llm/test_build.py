@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm import ModelError, ModelSettings, ModelSpecError
+from llm import ModelSettings, ModelSpecError, RefusedError
 from llm.build import _parameters, build_model, without_seed
 from tests.llm.examinee import GOOD, OPINION, fail, put, spec
 from tests.llm.test_chat import PICTURE
@@ -114,7 +114,7 @@ async def test_a_reasoning_model_that_takes_none_of_them_answers_all_the_same() 
 async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_out() -> None:
     text = "max_tokens is too large: 70. This model supports at most 50 completion tokens."
     with FakeServer(refusal=lambda request: (400, text)) as server:
-        error, _ = await fail(block(server), ModelError)
+        error, _ = await fail(block(server), RefusedError)
     assert "too large" in error and all(request.body["max_tokens"] == 70 for request in server.requests)
 
 
