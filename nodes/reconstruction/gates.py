@@ -20,6 +20,7 @@ TOLERATED = 1  # technical terms: people use one
 ENDED = 0.8  # of the turns before the last, at least, end as sentences do
 _GREETING = 60  # characters: no more than a greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
+_IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
@@ -171,20 +172,30 @@ def questions_in(text: str) -> int:
 
 def names_disease(text: str, diseases: Sequence[str]) -> bool:
     """Whether a text names one of the diseases, by its name or the abbreviation beside it."""
-    folded = normalise(text)
-    return any(spelled(name).search(folded) for disease in diseases for name in _spellings(disease) if name)
+    folded, capitals = normalise(text), set(_IN_CAPITALS.findall(text))
+    return any(
+        _initials(disease) in capitals or any(spelled(name).search(folded) for name in _spellings(disease) if name)
+        for disease in diseases
+    )
 
 
 def _spellings(disease: str) -> Iterator[str]:
-    whole = normalise(re.sub(r"\s*[(（][^()（）]*[)）]", "", disease))
+    whole = _without_brackets(disease)
     yield whole
     for other, name in word_list("diagnoses")["same_as"].items():
         for one, another in ((name, other), (other, name)):
             if len(one) > 3 and spelled(one).search(whole):
                 yield spelled(one).sub(another, whole)
-    if len(initials := "".join(word[0] for word in whole.split())) > 2 and whole.isascii():
-        yield initials
     yield from (normalise(part) for part in re.findall(r"[(（]([A-Z][\w-]{2,}|[\u4e00-\u9fff]{3,})[)）]", disease))
+
+
+def _initials(disease: str) -> str:
+    """In capitals, as they are written: acute lymphoblastic leukaemia is no "all"."""
+    return "".join(word[0] for word in _without_brackets(disease).split()).upper()
+
+
+def _without_brackets(disease: str) -> str:
+    return normalise(re.sub(r"\s*[(（][^()（）]*[)）]", "", disease))
 
 
 def _who(role: str) -> str:

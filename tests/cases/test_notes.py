@@ -105,7 +105,7 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
     ("written", "message"),
     [
         ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected text .*, found a value 3"),
-        ('{"id": "a"}\n', r"n\.jsonl, line 1, text: expected text"),
+        ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected text"),
         ('{"note": "x", "language": "../fr"}\n', r"line 1, language: String should match pattern"),
         ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; expected unique ids"),
         ("[1]\n", r"expected an object, found a value 1"),

@@ -6,7 +6,7 @@ import pytest
 
 from cases.dialogues import Dialogue, Message
 from cases.text.numbers import known_numbers, stated_numbers
-from nodes.reconstruction.gates import GATES, check_dialogue
+from nodes.reconstruction.gates import GATES, check_dialogue, names_disease
 
 NOTE = "A 45-year-old man has had chest pain for two weeks. Temperature 37.2 °C. Diagnosis: Acute pericarditis (APC)."
 
@@ -112,3 +112,9 @@ def test_what_stands_in_the_note_is_no_placeholder() -> None:
 
 def test_every_gate_bears_its_own_name() -> None:
     assert all(gate.__doc__ and gate.__name__ == name for name, gate in GATES.items())
+
+
+def test_initials_of_a_disease_are_told_from_a_word() -> None:
+    leukemia = ["Acute lymphoblastic leukemia"]
+    assert not names_disease("How did it all go?", leukemia)
+    assert names_disease("Is it ALL, doctor?", leukemia) and names_disease("考虑ALL。", leukemia)
