@@ -1,8 +1,9 @@
 """What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
 
 from cases.strict import Strict
 from llm.role import NO_WORDS, has_words, says_back
@@ -57,10 +58,23 @@ class Exchange(FreeExchange):
     physician: PhysicianUtterance = Field(description="At most two questions.")
 
 
+def _spoken(exchanges: Any) -> Any:
+    """Without those in which nobody says anything, as a weak model gives where it has nothing to say."""
+    if not isinstance(exchanges, list):
+        return exchanges
+    return [each for each in exchanges if not (isinstance(each, dict) and _is_silent(each.values()))]
+
+
+def _is_silent(said: Iterable[Any]) -> bool:
+    return not any(str(words).strip() for words in said)
+
+
 class SectionDialogue(Strict):
     """The exchanges of one section of the interview."""
 
-    exchanges: list[Exchange] = Field(description="In their order; empty only if nothing of the section applies.")
+    exchanges: Annotated[list[Exchange], BeforeValidator(_spoken)] = Field(
+        description="In their order; empty only if nothing of the section applies."
+    )
 
 
 class WrittenSection(SectionDialogue):

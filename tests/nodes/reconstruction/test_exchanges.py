@@ -18,3 +18,11 @@ def test_what_a_small_model_writes_for_a_patient_who_says_nothing_is_no_exchange
 def test_a_few_words_may_be_said_back() -> None:
     written = {"exchanges": [{"physician": "Goodbye.", "patient": "Goodbye."}]}
     assert SectionDialogue.model_validate(written, context={"closed": True})
+
+
+def test_an_exchange_in_which_nobody_says_anything_is_none() -> None:
+    said, nothing = {"physician": ASKED, "patient": "For two days."}, {"physician": "", "patient": " "}
+    assert len(SectionDialogue.model_validate({"exchanges": [nothing, said, nothing]}).exchanges) == 1
+    assert SectionDialogue.model_validate({"exchanges": [nothing]}).exchanges == []
+    with pytest.raises(ValidationError, match=r"exchanges\.0\.patient"):
+        SectionDialogue.model_validate({"exchanges": [{**said, "patient": ""}]})
