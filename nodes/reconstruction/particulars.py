@@ -17,15 +17,13 @@ from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
-from cases.vocabulary import data_file, patterns, word_list
+from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.content import Rule, Told, complaints, content_words, denies
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in data_file("nodes.reconstruction", "particulars")["fits"])
-_UNITS = list(word_list("medical_terms")["units"])
-_TERMS = list(word_list("medical_terms")["terms"])
-_ASKED_OF_ALL = {*_TERMS[_TERMS.index("operation") : _TERMS.index("head")], "family"}
-_PHYSICAL = frozenset(_UNITS[: _UNITS.index("years")])
+_ASKED_OF_ALL = frozenset(data_file("nodes.reconstruction", "particulars")["asked_of_all"])
+_PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
 _KINDS = re.compile(
     r"(?i)(?<![\w-])(?:"
     + "|".join(
