@@ -1,6 +1,7 @@
 """Hypothesis without deadlines, since a time limit tests the load of the machine and not the code; slow files first."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -8,6 +9,8 @@ from hypothesis import settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
 for size in ("COLUMNS", "LINES"):  # of the terminal that a worker of pytest-xdist pretends to have
     os.environ.pop(size, None)
+# Tests stop programs with Ctrl-C; a shell has what it starts behind it ignore that, and all that is started by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("local", settings.get_profile("default"), deadline=None)
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)

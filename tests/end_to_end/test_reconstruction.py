@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -45,12 +44,14 @@ def to_its_end(arguments: list[str]) -> "subprocess.CompletedProcess[str]":
 
 def killed_when(arguments: list[str], moment: Callable[[], bool]) -> None:
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + SECONDS
-        while not moment():
-            assert process.poll() is None, "it ended before the moment"
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
+        try:
+            deadline = time.monotonic() + SECONDS
+            while not moment():
+                assert process.poll() is None, "it ended before the moment"
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+        finally:
+            process.kill()
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -208,12 +208,15 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
         arguments = command(server, out, f"--address={cluster}")
         server.hold_answers(whole.total() // 2)
         with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as driver:
-            wait_for(server.is_holding)
-            driver.send_signal(sign)
-            # A killed driver's workers ask on until the cluster has noticed: nothing is answered before they are gone.
-            wait_for(lambda: not workers_of_this_process())
-            server.release()
-            _, said = driver.communicate(timeout=SECONDS)
+            try:
+                wait_for(server.is_holding)
+                driver.send_signal(sign)
+                # A killed driver's workers ask on until the cluster has noticed: none is answered before they are gone.
+                wait_for(lambda: not workers_of_this_process())
+                server.release()
+                _, said = driver.communicate(timeout=SECONDS)
+            finally:
+                driver.kill()  # or a driver that does not stop would be waited for without end
         assert driver.returncode == code
         if sign == signal.SIGINT:
             assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
