@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cases import Problem
 from cases.strict import Strict
-from scoring.metrics.statistics import RESAMPLES, SEED, Estimate, estimate
+from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def matched_interval(differences: Sequence[float]) -> tuple[float, float]:
     up, down = (sum(sign * one > 0 for one in differences) for sign in (1, -1))
     n = len(differences) + 2
     mean = (up - down) / n
-    reach = 1.959963984540054 * math.sqrt((up + down + 1) / n - mean**2) / math.sqrt(n)
+    reach = NORMAL * math.sqrt((up + down + 1) / n - mean**2) / math.sqrt(n)
     return step * max(-1.0, mean - reach), step * min(1.0, mean + reach)
 
 
@@ -214,7 +214,7 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
         return None
     most = 1 - 12 / (n * (n * n - 1))  # two neighbours exchanged
     inner = max(-most, min(most, rho))
-    reach = 1.959963984540054 * math.sqrt((1 + inner * inner / 2) / (n - 3))
+    reach = NORMAL * math.sqrt((1 + inner * inner / 2) / (n - 3))
     low, high = (math.tanh(math.atanh(inner) + side * reach) for side in (-1, 1))
     return (low if rho > -most else -1.0, high if rho < most else 1.0)
 

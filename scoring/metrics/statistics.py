@@ -24,7 +24,7 @@ INTERVALS: Mapping[Interval, str] = {
     "percentile": "percentile bootstrap over cases",
     "matched": "Agresti and Min's where each case is right or wrong",
 }
-_NORMAL = 1.959963984540054  # the 97.5 % quantile
+NORMAL = 1.959963984540054  # the 97.5 % quantile
 _AT_ONCE = 1 << 22  # drawn numbers held in memory at a time
 _ALWAYS = frozenset({(0.0, 1.0), (0.0, 100.0)})  # right and wrong, where the scale is not known
 _MANY = 500  # cases from which on the mean is normal enough for Student's t
@@ -200,7 +200,7 @@ def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) ->
     independent = len(pulls) == n
     # So many independent values would be as sure as these; as many as there are cases, if all are the same.
     effective = n if independent else min(share * (1 - share) / variance, n) if variance else len(pulls)
-    square = (_NORMAL if independent else _student(len(pulls))) ** 2 / effective
+    square = (NORMAL if independent else _student(len(pulls))) ** 2 / effective
     middle = (share + square / 2) / (1 + square)
     reach = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     return least + width * max(0.0, middle - reach), least + width * min(1.0, middle + reach)
