@@ -39,6 +39,11 @@ class Leaf(Strict):
         """The name as the paper prints it, under its group's, since ``Treatment History`` occurs in two."""
         return f"{self.group}: {self.name}" if self.group else self.name
 
+    @property
+    def column(self) -> str:
+        """The name of its scores: its main metric's where it is the whole of it, as the paper's tables have it."""
+        return self.metric if len(MAINS[self.main]) > 1 else self.main
+
     def criterion(self, language: Language) -> str:
         """What earns the points."""
         return self.zh if language == "zh" else self.en
@@ -127,9 +132,9 @@ class CliniEvalScores(Strict):
 
     @property
     def by_name(self) -> dict[str, float | None]:
-        """Mains, total and divided leaves under the names that the paper prints; None is missing."""
-        divided = [leaf for leaf in LEAVES.values() if len(MAINS[leaf.main]) > 1]
-        return {**self.mains, TOTAL: self.total, **{leaf.metric: self.leaves.get(leaf.key) for leaf in divided}}
+        """Mains, total and leaves under the names that the paper prints; None is missing."""
+        leaves = {leaf.column: self.leaves.get(leaf.key) for leaf in LEAVES.values()}
+        return {**self.mains, TOTAL: self.total, **leaves}
 
 
 def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:

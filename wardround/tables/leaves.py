@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scoring.clini_eval.points import LEAVES, MAINS
+from scoring.clini_eval.points import LEAVES
 from scoring.metrics.statistics import estimate
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
@@ -16,13 +16,12 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     rows = []
     for leaf in LEAVES.values():
-        name = leaf.metric if len(MAINS[leaf.main]) > 1 else leaf.main
         means = {}
         for place, run in enumerate(runs):
-            found = [(one.case_id, value) for one in run.scored if (value := one.scores.get(name)) is not None]
+            found = [(one.case_id, value) for one in run.scored if (value := one.scores.get(leaf.column)) is not None]
             means[str(place)] = estimate([value for _, value in found], [case for case, _ in found])
         told = {f"run{place}": run.name for place, run in enumerate(runs)}
-        rows.append({"main": leaf.main, "leaf": name, "maximum": leaf.maximum, **told, **measured(means)})
+        rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **told, **measured(means)})
     if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):
         raise DoesNotFitError("no run was scored by clini_eval")
     columns = [
