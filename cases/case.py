@@ -1,5 +1,6 @@
 """What a case is: what the patient knows, what examinations show, and the answer key."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -178,3 +179,9 @@ class Case(Strict):
     )
     provenance: Provenance
     folder: str = Field("", exclude=True, description="Where image paths start; set when a case is loaded.")
+
+    def report_of(self, item: str, file: str) -> str:
+        """What a picture shows: its own report, else its class's, else what is on file of it; empty if none is."""
+        own = {Path(name).name: report for name, report in self.key.picture_reports.items()}
+        of_class = {**self.examinations.results, **self.key.imaging_reports}
+        return own.get(Path(file).name) or of_class.get(item, "")

@@ -33,7 +33,7 @@ def medpmc_transcript(
     ones stand beside them where a persona coloured them. An untracked turn has an empty state.
     """
     key = case.key
-    pictured = {image.item: case.examinations.results.get(image.item, "") for image in case.examinations.images}
+    pictured = {image.item for image in case.examinations.images}
     results = [
         f"{label(item, case.language)}: {text}"
         for item, text in case.examinations.results.items()
@@ -50,11 +50,7 @@ def medpmc_transcript(
             "Diagnosis": "; ".join(key.diagnosis),
             "Treatment": key.treatment_course,
         },
-        "Image": {
-            Path(image.file).name: key.picture_reports.get(image.file)
-            or key.imaging_reports.get(image.item, pictured[image.item])
-            for image in case.examinations.images
-        },
+        "Image": {Path(image.file).name: case.report_of(image.item, image.file) for image in case.examinations.images},
         "history": list(_history(dialogue)),
         "diagnosis_self": _markdown(report, case.language) if report else "",
         **({"withheld": True} if withheld else {}),

@@ -72,17 +72,15 @@ def _lines(
             yield f"{thought}{mark('label', language)}{_on_one_line(thoughts[spoken])}"
             words = spoken
         shown = [
-            f"![{_finding(case, picture.item, picture.file)}]({pictures[picture.file]})" for picture in turn.pictures
+            f"![{_label(case.report_of(picture.item, picture.file) or picture.item)}]({pictures[picture.file]})"
+            for picture in turn.pictures
         ]
         yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *shown]))}"
 
 
-def _finding(case: Case, item: str, file: str) -> str:
-    """What a picture shows: its own report, else what is on file of its examination."""
-    own = {Path(name).name: report for name, report in case.key.picture_reports.items()}
-    reports = {**case.examinations.results, **case.key.imaging_reports}
-    found = own.get(Path(file).name) or reports.get(item) or item
-    return _on_one_line(found).translate(str.maketrans("[]", "()"))
+def _label(report: str) -> str:
+    """A report as a Markdown link can carry it."""
+    return _on_one_line(report).translate(str.maketrans("[]", "()"))
 
 
 def _on_one_line(text: str) -> str:
