@@ -27,6 +27,11 @@ Text = Annotated[str, BeforeValidator(_text_of_number)]  # a number stands for i
 Model = TypeVar("Model", bound=ForeignModel)
 
 
+def number_of(case: str, source: str) -> str:
+    """A case's number in its source's files: our importers put the source's name before it."""
+    return case[len(source) + 1 :] if case.startswith(f"{source.lower()}-") else case
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading(WithProblems, Generic[Model]):
     """The records of a file that could be read, and what was wrong with the others (errors) or odd (warnings)."""

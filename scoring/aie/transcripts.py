@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field
 
-from scoring.records import ForeignModel, Reading, Text, odd_values, read_records
+from scoring.records import ForeignModel, Reading, Text, number_of, odd_values, read_records
 
 ACTIONS = {
     "O": "Initialization",
@@ -62,9 +62,9 @@ class AieTranscript(ForeignModel):
 
     @property
     def case(self) -> str:
-        """The id, told apart from equal ids of another examination; ours begin with it."""
-        ours = self.id.startswith(f"{self.dataset}-".lower())
-        return f"{self.dataset}/{self.id}" if self.dataset and not ours else self.id
+        """The number in the authors' files, told apart from equal ones of another examination."""
+        number = number_of(self.id, self.dataset or "HospitalCases")
+        return f"{self.dataset}/{number}" if self.dataset else number
 
     @property
     def findings(self) -> str:

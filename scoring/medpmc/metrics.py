@@ -184,7 +184,7 @@ def score_medpmc(
 
     def column(pair: Callable[[MedPmcTranscript], Pair | None], how: Recall = measure) -> list[Sample]:
         found = [
-            (case.id, made) for case in cases if (made := pair(case)) and (made[0].strip() or definition == "paper")
+            (case.case, made) for case in cases if (made := pair(case)) and (made[0].strip() or definition == "paper")
         ]
         values = how([made for _, made in found])
         return [Sample(case, 100 * value) for (case, _), value in zip(found, values, strict=True)]
@@ -206,12 +206,12 @@ def score_medpmc(
 
 
 def _info(cases: Sequence[MedPmcTranscript], measure: Recall) -> list[Sample]:
-    found = [(case.id, value) for case in cases if (value := mean(measure(info_pairs(case)))) is not None]
+    found = [(case.case, value) for case in cases if (value := mean(measure(info_pairs(case)))) is not None]
     return [Sample(case, 100 * value) for case, value in found]
 
 
 def _samples(cases: Iterable[MedPmcTranscript], score: Callable[[MedPmcTranscript], float | None]) -> list[Sample]:
-    return [Sample(case.id, value) for case in cases if (value := score(case)) is not None]
+    return [Sample(case.case, value) for case in cases if (value := score(case)) is not None]
 
 
 def _percent(value: float | None) -> float | None:

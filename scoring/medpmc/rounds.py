@@ -41,7 +41,7 @@ def information_by_round(cases: Iterable[MedPmcTranscript], measure: Recall | No
 def curves(cases: Iterable[MedPmcTranscript], measure: Recall | None = None) -> dict[str, list[Shares]]:
     """What is known of each kind after each round, by consultation; all have the rounds of the longest."""
     measure = measure or recall("rouge1")
-    found = {case.id: curve for case in cases if (curve := _curve(case, measure))}
+    found = {case.case: curve for case in cases if (curve := _curve(case, measure))}
     rounds = max(map(len, found.values()), default=0)
     return {name: [*curve, *[curve[-1]] * (rounds - len(curve))] for name, curve in found.items()}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import AliasPath, Field
 
-from scoring.records import ForeignModel, Reading, Text, read_records
+from scoring.records import ForeignModel, Reading, Text, number_of, read_records
 
 END = "D"  # Med-PMC's code of the conclusion
 _IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
@@ -55,6 +55,16 @@ class MedPmcTranscript(ForeignModel):
     history: list[MedPmcTurn] = Field(default_factory=list)
     report: str = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
     withheld: bool = Field(False, description="Ours: no picture could be shown, so that no analysis is scored.")
+
+    @property
+    def case(self) -> str:
+        """The number in the authors' file."""
+        return number_of(self.id, "Med-PMC")
+
+    @property
+    def findings(self) -> str:
+        """What the record tells of the patient; results are written differently where they were imported."""
+        return "\n".join((self.patient_information, self.chief_complaint, self.present_illness))
 
     @property
     def turns_before_end(self) -> list[MedPmcTurn]:

@@ -37,6 +37,10 @@ def compare(
     from wardround.tables.latex import as_latex
     from wardround.tables.terminal import print_table
 
+    if files := [path for path in runs if path.is_file()]:
+        raise ConfigurationError(
+            f"{files[0]}: is a file; runs are compared here, transcripts by `wardround score SUITE RUN --against FILE`"
+        )
     found = find_runs(runs)
     check_comparable(found)
     if margin is not None and not 0 < margin < math.inf:

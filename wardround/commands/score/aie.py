@@ -28,12 +28,14 @@ from wardround.commands.score.transcripts import (
     HumanScores,
     LeaveOut,
     Transcripts,
+    by_either_name,
     cell,
     compared,
     correlated,
     distinct,
     joined,
     names_of,
+    pairing,
     read_files,
     without,
 )
@@ -87,7 +89,8 @@ def aie(
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
-        files = without(read_files(reading_runs(read_aie, "aie"), paths), leave_out, lambda one: one.case)
+        read = read_files(reading_runs(read_aie, "aie"), paths)
+        files = without(read, leave_out, lambda one: one.case, by_either_name(read))
         if diagnose:
             files = [diagnosed(records, diagnose, notes) for records in files]
         scores = [score_aie(records, definition, language) for records in files]
@@ -102,9 +105,11 @@ def aie(
     by_doctor = dict(zip(doctors, files, strict=True))
     drawn = [paper_table(dict(zip(doctors, parts, strict=True)), language or language_of_all(by_doctor), definition)]
     if against:
-        tables.append(compared(samples, joined(scored(against)[1])))
+        others, of_others = scored(against)
+        notes += pairing({"here": everything, "--against": [one for records in others for one in records]})
+        tables.append(compared(samples, joined(of_others)))
     if human:
-        tables.append(correlated(samples, human))
+        tables.append(correlated(samples, human, by_either_name(files)))
     if each_round and diagnose:
         drawn.append(by_round(by_doctor, diagnose, definition))
     if "DIAGNOSIS" in samples:

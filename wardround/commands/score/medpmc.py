@@ -29,11 +29,13 @@ from wardround.commands.score.transcripts import (
     HumanScores,
     Transcripts,
     asking,
+    by_either_name,
     by_file,
     cell,
     compared,
     correlated,
     joined,
+    pairing,
     read_files,
 )
 
@@ -79,8 +81,8 @@ def medpmc(
     """
     if mma != "all" and mode is Mode.PAPER:
         refuse("--mma: paper mode looks where Tables 8 and 9 did; leave it out, or use --mode sound")
-    others = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
-    if transcripts[0].is_dir() and mode is Mode.SOUND and not others:
+    options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
+    if transcripts[0].is_dir() and mode is Mode.SOUND and not options:
         return scores_of_run(transcripts[0], "medpmc", mode)
     definition: Definition = mode.value
 
@@ -94,11 +96,13 @@ def medpmc(
     cases = [case for records in files for case in records]
     samples = joined(parts)
     tables = by_file(transcripts, parts)
-    if against:
-        tables.append(compared(samples, joined(scored(against)[1])))
     notes: list[str] = []
+    if against:
+        others, of_others = scored(against)
+        notes += pairing({"here": cases, "--against": [case for records in others for case in records]})
+        tables.append(compared(samples, joined(of_others)))
     if mode is Mode.SOUND:
-        held = [(case.id, support(case)) for case in cases]
+        held = [(case.case, support(case)) for case in cases]
         samples[SUPPORT] = [Sample(case, 100 * value) for case, value in held if value is not None]
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = [f"Judge: {aspect}" for aspect in _JUDGES[judged].answer.model_fields]
@@ -106,16 +110,16 @@ def medpmc(
         role = _JUDGES[judged]
         verdicts = _judge(cases, judge, role)
         for aspect in role.answer.model_fields:
-            given = [(case.id, verdict.mean(aspect)) for case, verdict in verdicts]
+            given = [(case.case, verdict.mean(aspect)) for case, verdict in verdicts]
             samples[f"Judge: {aspect}"] = [Sample(case, value) for case, value in given if value is not None]
         tables.append(_each_judge(role, [verdict for _, verdict in verdicts]))
         notes += [
-            f"Case {case.id}: no judgement by {seat}: {reason}"
+            f"Case {case.case}: no judgement by {seat}: {reason}"
             for case, verdict in verdicts
             for seat, reason in verdict.failures.items()
         ]
     if human:
-        tables.append(correlated(samples, human))
+        tables.append(correlated(samples, human, by_either_name(files)))
     metrics = estimates(
         samples, clustered=definition == "sound", ends=PERCENT, neither=[*suite.neither, *judged_columns]
     )
@@ -136,7 +140,7 @@ def _judge(
 
     async def one(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
         case, language, seen = item
-        return await ask_panel(role, seen, judges, settings, language=language, place=case.id)
+        return await ask_panel(role, seen, judges, settings, language=language, place=case.case)
 
     judged = [item for item in views if role is not persona_judge or item[2].replies]
     return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, one).answers]

@@ -1,7 +1,8 @@
 """``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge in both orders."""
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,10 +26,12 @@ from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_rec
 from wardround.commands.score.transcripts import (
     LeaveOut,
     asking,
+    by_either_name,
     cell,
     distinct,
     names_of,
     p_cell,
+    pairing,
     read_files,
     without,
 )
@@ -91,20 +94,19 @@ def aie_pairwise(
     kept_out = [name.strip() for name in (closed or "").split(",") if name.strip()]
     if unknown := [name for name in kept_out if name not in names]:
         refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
+    notes = pairing(dict(zip(names, read, strict=True)))
     by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
     judged: dict[View, Duels] = {}
     if judge != "none":
         pairs = [
             (case, one, other)
-            for one, other in itertools.combinations(names, 2)
+            for one, other in combinations(names, 2)
             for case in by_case[one]
             if case in by_case[other]
         ]
-        if not pairs:
-            refuse(f"{doctors[0]} and {doctors[-1]} have no case in common")
         judged = {each: _duels(pairs, by_case, each, judge, sees == "record") for each in _VIEWS[view]}
-    choices = list(_choices(people or (), names))
-    notes: list[str] = []
+    known = by_either_name(read)
+    choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
     if diagnose:
         read = [diagnosed(records, diagnose, notes) for records in read]
     if strange := [
@@ -115,7 +117,7 @@ def aie_pairwise(
             f"such as {strange[0]!r}: they count in people's win rates alone."
         )
     told = _verdicts(judged, choices, _VIEWS[view] if judged else ("doctor", "patient"))
-    figures = [win_rates(given, each, names) for each, given in told.items()]
+    figures = [table for each, given in told.items() if (table := win_rates(given, each, names)).rows]
     agreed: list[Table] = []
     if people:
         scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
@@ -143,13 +145,18 @@ def aie_pairwise(
 
 def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[str], list[list[AieTranscript]]]:
     """The doctors' names and transcripts; each run of a sweep is a doctor."""
-    given = [(path, name) for path, name in zip(paths, names_of(paths), strict=True) if not path.is_dir()]
-    given += [(run.path, run.name) for run in find_runs([path for path in paths if path.is_dir()])]
+    runs = iter(find_runs([path for path in paths if path.is_dir()]))  # all at once, which tells their names apart
+    given: list[tuple[Path, str]] = []
+    for path, name in zip(paths, names_of(paths), strict=True):
+        if path.is_dir():
+            given += [(run.path, run.name) for run in islice(runs, len(find_runs([path])))]
+        else:
+            given.append((path, name))
     if len(given) < 2:
         refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
     names = distinct([name for _, name in given])
     read = read_files(reading_runs(read_aie, "aie"), [path for path, _ in given])
-    return names, without(read, leave_out, lambda one: one.case)
+    return names, without(read, leave_out, lambda one: one.case, by_either_name(read))
 
 
 def _duels(

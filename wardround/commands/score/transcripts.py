@@ -1,8 +1,9 @@
 """What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -10,12 +11,14 @@ from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
 from scoring.metrics.samples import Sample, Samples, by_case, case_means, mean
+from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
 from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 
 _WARNINGS_SHOWN = 20
+_SAME_PATIENT = 0.7  # of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
@@ -45,9 +48,75 @@ LeaveOut = Annotated[
 ]
 
 
-def without(files: list[list[Model]], ids: Sequence[str] | None, name: Callable[[Model], str]) -> list[list[Model]]:
-    """The records of each file without these cases; ends the command if one of them is in no file."""
-    left_out = {each.strip() for given in ids or () for each in given.split(",") if each.strip()}
+class Played(Protocol):
+    """What is read of a transcript to pair it with another of the same case."""
+
+    @property
+    def id(self) -> str:
+        """As its file or run has it."""
+
+    @property
+    def case(self) -> str:
+        """The case's number in the authors' files."""
+
+    @property
+    def findings(self) -> str:
+        """What is on record of the patient."""
+
+
+def by_either_name(files: Iterable[Iterable[Played]]) -> dict[str, str]:
+    """The case that a name means, where it means one: the number in the authors' files, or what a run calls it."""
+    means: dict[str, set[str]] = {}
+    for records in files:
+        for one in records:
+            for name in (one.id, one.case):
+                means.setdefault(name, set()).add(one.case)
+    return {name: next(iter(cases)) for name, cases in means.items() if len(cases) == 1}
+
+
+def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
+    """What does not pair among files and runs of the same cases, as a sentence.
+
+    Raises:
+        typer.Exit: with code 2, if nothing pairs, or one number is two patients: records that do not share even seven
+            words in ten (the same record, parted into sections and put together again, shares nine).
+    """
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    for name, records in named.items():
+        for one in records:
+            found.setdefault(one.case, []).append((name, words(one.findings)))
+    for case, ((first, told), *others) in found.items():
+        for name, text in others:
+            if max(rouge_1(text, told)) < _SAME_PATIENT:
+                refuse(
+                    f"case {case}: {first} and {name} have different patients under this number; give files of one set"
+                )
+    alone = [f"{case} ({told[0][0]})" for case, told in found.items() if len({name for name, _ in told}) == 1]
+    if len(alone) == len(found):
+        examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
+        refuse(
+            f"no case in common: {examples}; a run pairs with the authors' files if `cases import` brought its cases in"
+        )
+    shown = ", ".join(alone[:3]) + (", ..." if len(alone) > 3 else "")
+    return [f"Nothing to pair with, and left out: {len(alone)} of {len(found)} cases, {shown}."] if alone else []
+
+
+def without(
+    files: list[list[Model]],
+    ids: Sequence[str] | None,
+    name: Callable[[Model], str],
+    others: Mapping[str, str] = MappingProxyType({}),
+) -> list[list[Model]]:
+    """The records of each file without these cases; ends the command if one of them is in no file.
+
+    Args:
+        files: the records of each file.
+        ids: those to leave out, also several by commas.
+        name: what a record is called.
+        others: other names that a record goes by.
+    """
+    given = {each.strip() for given in ids or () for each in given.split(",") if each.strip()}
+    left_out = {others.get(each, each) for each in given}
     if unknown := sorted(left_out - {name(record) for records in files for record in records}):
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
     kept = [[record for record in records if name(record) not in left_out] for records in files]
@@ -121,26 +190,39 @@ def compared(
     return ExtraTable(title, header, rows)
 
 
-def correlated(samples: Samples, human: Path | None) -> ExtraTable:
-    """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given."""
+def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = MappingProxyType({})) -> ExtraTable:
+    """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given.
+
+    Args:
+        samples: the metrics.
+        human: people's scores; ends the command if they are of no case here.
+        names: the case that a name in people's file means, where it goes by several.
+    """
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
     if human is not None:
         scores, problems = read_human_scores(human)
         refuse_records(problems)
-        columns |= {f"people: {name}": values for name, values in scores.items()}
+        judgements = {
+            f"people: {name}": {names.get(case, case): value for case, value in values.items()}
+            for name, values in scores.items()
+        }
+        judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
+        if judged and not judged & scored:
+            refuse(f"{human}: case {min(judged)}: is none of the cases here, such as {min(scored)}")
+        columns |= judgements
     matrix = spearman_matrix(columns)
-    names = list(columns)
+    shown = list(columns)
     rows = [
         [
             name,
             *(
                 "1" if name == other else cell((matrix.get((name, other)) or matrix[other, name]).rho)
-                for other in names
+                for other in shown
             ),
         ]
-        for name in names
+        for name in shown
     ]
-    return ExtraTable("Spearman correlation over cases", ["", *names], rows)
+    return ExtraTable("Spearman correlation over cases", ["", *shown], rows)
 
 
 def cell(value: float | None) -> str:

@@ -11,6 +11,7 @@ from cases.files import save_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
+from tests.scoring.transcripts_of_ours import aie_data, turn, write
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import graded, write_run
@@ -125,6 +126,47 @@ def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
     assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
     assert wardround("score", "aie-pairwise", run, run).exit_code == 0
+
+
+def test_a_run_of_imported_cases_pairs_with_the_authors_transcripts_of_the_same_patients(tmp_path: Path) -> None:
+    """The importers put the set's name before the authors' numbers."""
+    ours = next(case for case in load_cases() if case.id == "surgery-01")
+    key = ours.key.model_copy(update={"question": "What is it?", "options": OPTIONS, "option": "B"})
+    source = ours.provenance.model_copy(update={"record": "Gallstones, fever and jaundice. What is it?"})
+    fields = {"key": key, "provenance": source, "examinations": ours.examinations.model_copy(update={"images": []})}
+    cases = [ours.model_copy(update={**fields, "id": f"hospitalcases-{number}"}) for number in (3, 4)]
+    save_cases(cases, tmp_path / "cases.jsonl")
+    answers = ConsultationAnswers(dialogue=list(SAID), report=REPORT)
+    results = [graded(case.id, scores={}).model_copy(update={"answers": answers}) for case in cases]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
+    data = {"cases": str(tmp_path / "cases.jsonl"), "split": ours.split}
+    run = write_run(tmp_path / "run", results, data=data, **how)
+
+    theirs = [aie_data(source.record, turn("O", "Hello.", "My side hurts."), id=number) for number in (3, 9)]
+    file = write(tmp_path / "gpt4.json", theirs)
+    choices = [
+        {"id": 3, "model1": {"model": "run"}, "model2": {"model": "gpt4"}, "result": {"Inquiry": "model1"}},
+        {"id": 4, "model1": {"model": "run"}, "model2": {"model": "gpt4"}, "result": {"Inquiry": "model2"}},
+    ]
+    people = write(tmp_path / "people.json", choices)
+    told = wardround("score", "aie-pairwise", run, file, "--people", people)
+    assert told.exit_code == 0, told.output
+    said = " ".join(told.stdout.split())
+    assert "left out: 2 of 3 cases, 4 (run), 9 (gpt4)." in said, said
+    assert "1 of people's 2 choices are on cases that the two doctors here did not play, such as '4'" in said
+    found = metrics(tmp_path / "s.json", "score", "aie-pairwise", run, file, "--leave-out", "hospitalcases-4,9")
+    assert (found["inquiry"]["mean"], found["inquiry"]["n"]) == (100, 1), "the first named is the run"
+    told = wardround("score", "aie", run, "--against", file)
+    assert told.exit_code == 0 and "left out: 2 of 3 cases" in " ".join(told.stdout.split())
+
+    other = write(tmp_path / "other.json", [aie_data("A cough of two weeks.", turn("O", "Hello.", "I cough."), id=3)])
+    for arguments, reason in (
+        (("score", "aie-pairwise", run, other), "case 3: run and other have different patients under this number"),
+        (("score", "aie", run, "--against", write(tmp_path / "no.json", theirs[1:])), "no case in common: here has 3"),
+        (("compare", run, file), "--against FILE"),
+    ):
+        told = wardround(*arguments)
+        assert told.exit_code == 2 and reason in " ".join(told.stderr.split()), told.output
 
 
 def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_before_anybody_is_asked(
