@@ -1,15 +1,18 @@
 """The examples, run as their first lines say, in a folder of somebody else's."""
 
 import json
-import os
 import re
+import runpy
 import shlex
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.processes import Forked
+from wardround.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -23,11 +26,9 @@ def run(line: str, folder: Path, expected: int = 0) -> "subprocess.CompletedProc
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
     name, *arguments = shlex.split(line)
-    program = {"python": [], "wardround": ["-c", "from wardround.cli import main; main()"]}[name]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        [sys.executable, *program, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, env=environment
-    )
+    program = main if name == "wardround" else partial(runpy.run_path, arguments.pop(0), run_name="__main__")
+    with Forked(arguments, folder=folder, program=program) as process:
+        ended = process.ended()
     assert ended.returncode == expected, ended.stderr
     return ended
 
