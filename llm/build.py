@@ -65,7 +65,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     from langchain.chat_models import init_chat_model
 
     from llm.batches import SECONDS
-    from llm.transport import hold
+    from llm.transport import certificates, hold
 
     keep_loopback_direct()
     options |= {"timeout": SECONDS if block.batch else settings.timeout, "max_retries": 0}
@@ -79,8 +79,10 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         from llm.batches import BatchTransport
 
         # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        http = openai.DefaultAsyncHttpxClient(transport=BatchTransport(block.batch) if block.batch else None)
-        options |= {"http_async_client": http, "http_socket_options": ()}
+        transport, trusted = BatchTransport(block.batch) if block.batch else None, certificates()
+        http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
+        unused = openai.DefaultHttpxClient(verify=trusted)  # else it makes one, and reads the certificates for it
+        options |= {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
     called = _CALLED.get(spec.provider, {})
     options = {called.get(parameter, parameter): value for parameter, value in options.items()}
     try:

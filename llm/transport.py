@@ -1,7 +1,9 @@
 """What is taken of a server's answer: a few megabytes at most, decompressed, and from the host that was named."""
 
+import ssl
 import zlib
 from collections.abc import AsyncIterator
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -23,6 +25,12 @@ _CLIENTS = {
     "ollama": "_async_client._client",
 }
 _OF_OPENAI = "root_async_client._client"
+
+
+@cache
+def certificates() -> ssl.SSLContext:
+    """Whose certificates are trusted: read once, since that takes 40 ms of the processor for each client."""
+    return httpx2.create_ssl_context()
 
 
 async def held(response: Any, most: int = MOST) -> None:

@@ -1,7 +1,7 @@
 """Claim recall of imaging reports: how much of the reference the generated report states (MedChain, after DocLens)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Self
@@ -126,7 +126,7 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ]
 
 
-def _is_told(mention: Mention, told: list[Mention], wanted: list[Mention]) -> bool:
+def _is_told(mention: Mention, told: Collection[Mention], wanted: Collection[Mention]) -> bool:
     ways = {each.negated for each in _agreeing(mention, told)}
     if mention.exact:
         return bool(ways)
@@ -140,8 +140,8 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     What the report both asserts and denies, and neither the reference nor what is true ``beside`` it does, is not
     stated.
     """
-    told, wanted = stated(report), dict.fromkeys(stated(reference))
-    true = [*wanted, *stated(beside)]
+    told, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
+    true = dict.fromkeys([*wanted, *stated(beside)])
     met = [_is_told(mention, told, true) for mention in wanted]
     return sum(met) / len(met) if met else 0.0
 
@@ -197,8 +197,14 @@ def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) ->
     return bool(claim) and enough
 
 
-def _agreeing(mention: Mention, window: list[Mention]) -> list[Mention]:
-    return [each for each in window if _alike(mention.word, each.word) and _on_its_side(mention, each, window)]
+def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
+    """What a window says of the same thing, on the same side."""
+    alike = [each for each in window if _alike(mention.word, each.word)]
+    if not alike or not mention.sides:
+        return alike
+    told = {side for each in window for side in each.sides}
+    anywhere = not told or mention.sides <= told
+    return [each for each in alike if (mention.sides <= each.sides if each.sides else anywhere)]
 
 
 def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]) -> bool:
@@ -206,13 +212,6 @@ def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]
     if mention.word == _NORMAL:
         return any(other.word in findings and other.negated != mention.negated for other in window)
     return mention.negated and any(other.word == _NORMAL and not other.negated for other in window)
-
-
-def _on_its_side(mention: Mention, other: Mention, window: list[Mention]) -> bool:
-    if not mention.sides or not other.sides:
-        told = {side for each in window for side in each.sides}
-        return not mention.sides or not told or mention.sides <= told
-    return mention.sides <= other.sides
 
 
 def _alike(word: str, other: str) -> bool:

@@ -144,13 +144,13 @@ def _plain(name: str) -> str:
 async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
     import openai
 
-    from llm.transport import ENCODINGS, HOOKS
+    from llm.transport import ENCODINGS, HOOKS, certificates
 
     client = openai.AsyncOpenAI(
         base_url=base_url,
         api_key=context.key_of(name),
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(event_hooks=HOOKS, headers=ENCODINGS),
+        http_client=openai.DefaultAsyncHttpxClient(event_hooks=HOOKS, headers=ENCODINGS, verify=certificates()),
     )
     without_account(client, context.block(name).sent_headers)
     try:
