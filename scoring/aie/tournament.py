@@ -1,6 +1,7 @@
 """Doctors held against each other pair by pair: who wins how often (AIE, figure 4), and who agrees (figure 5)."""
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +11,7 @@ from scoring.metrics.samples import Sample, mean
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = Literal["people", "judge"]
+Source = Literal["people", "majority", "judge"]
 AUTOMATIC = (
     "DIAGNOSIS", "COVERAGE", "INQUIRY_ACC", "INQUIRY_SPECIFIC", "INQUIRY_LOGIC", "ADVICE_ACC", "ADVICE_SPECIFIC",
     "DISTINCT",
@@ -47,6 +48,30 @@ def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sampl
         if side and (outcome := verdict.outcomes.get(aspect)):
             found.append(Sample(verdict.case, 100.0 * (outcome == side)))
     return found
+
+
+def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[tuple[str, str, str, int], dict[str, int]]]:
+    """Each rater's outcomes, by aspect and by pair and case (of epoch 1); the doctors of a pair by name."""
+    found: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {}
+    for verdict in verdicts:
+        one, other = sorted((verdict.one, verdict.other))
+        side = 1 if one == verdict.one else -1
+        for aspect, outcome in verdict.outcomes.items():
+            item = found.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})
+            item[verdict.rater] = side * outcome
+    return found
+
+
+def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """What most raters say of each pair and case; a tie where no outcome has the most."""
+    outcomes: dict[tuple[str, str, str, int], dict[str, int]] = {}
+    for aspect, by_item in votes(verdicts).items():
+        for item, given in by_item.items():
+            leading = Counter(given.values()).most_common(2)
+            settled = len(leading) == 1 or leading[0][1] > leading[1][1]
+            outcomes.setdefault(item, {})[aspect] = leading[0][0] if settled else 0
+    view = verdicts[0].view if verdicts else "doctor"
+    return [Verdict(case, one, other, found, view) for (one, other, case, _), found in outcomes.items()]
 
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> dict[str, dict[tuple[str, ...], float]]:

@@ -188,6 +188,9 @@ def draw_rounds(table: Table) -> "Figure":
     return figure
 
 
+_JUDGED = {"people": "Judged by people", "majority": "Most of the people", "judge": "Judged by a model or rules"}
+
+
 def draw_win_rates(table: Table) -> "Figure":
     """A panel for each who judged: the doctors' win rates, an aspect a group (AIE, Figure 4)."""
     aspects = [column for column in table.columns if column.mean]
@@ -205,7 +208,7 @@ def draw_win_rates(table: Table) -> "Figure":
                         label=label, clip_on=False,
                     )  # fmt: skip
         panel.axhline(50, color="0.6", linewidth=0.8)
-        panel.set_title("Judged by people" if source == "people" else "Judged by a model or rules", loc="left")
+        panel.set_title(_JUDGED[str(source)], loc="left")
         panel.set_xticks(range(len(aspects)), [aspect.title for aspect in aspects])
         panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)

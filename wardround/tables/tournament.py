@@ -29,6 +29,8 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
         Column("duels", "Pairs"),
     ]
     notes = ["Wins, percent of the pairs that were decided; ties are left out. ±: half the width of the 95 % interval."]
+    if "majority" in verdicts:
+        notes.append("majority: one outcome a pair and case, what most people chose; a tie where nothing has the most.")
     return Table(f"aie-figure-4-{view}", f"Win rates, the {view}'s view (AIE, Figure 4)", columns, rows, notes)
 
 

@@ -8,9 +8,11 @@ from scoring.aie.tournament import (
     Verdict,
     correlations,
     difference_columns,
+    majority,
     of_pairs,
     outcome_columns,
     success,
+    votes,
     with_people,
 )
 from scoring.metrics.samples import Sample
@@ -36,6 +38,15 @@ def test_an_outcome_is_the_mean_of_the_raters_from_the_side_of_the_first_by_name
     assert outcome_columns(given, "people", "doctor") == {
         "people: doctor, total": {("a", "b", "1"): -0.5, ("a", "b", "2"): 1.0}
     }
+
+
+def test_most_raters_decide_and_where_nothing_has_the_most_it_is_a_tie() -> None:
+    three = [verdict("1", "b", "a", 1, "x"), verdict("1", "a", "b", -1, "y"), verdict("1", "a", "b", 1, "z")]
+    apart = [verdict("2", "a", "b", outcome, rater) for outcome, rater in ((1, "x"), (0, "y"), (-1, "z"))]
+    assert [(one.case, one.one, dict(one.outcomes)) for one in majority([*three, *apart])] == [
+        ("1", "a", {"total": -1}), ("2", "a", {"total": 0}),
+    ]  # fmt: skip
+    assert votes(three) == {"total": {("a", "b", "1", 1): {"x": -1, "y": -1, "z": 1}}}
 
 
 def test_metrics_are_differences_by_pair_and_case_and_pairs_are_told_apart_by_how_many_doctors_are_closed() -> None:

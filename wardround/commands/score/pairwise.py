@@ -1,5 +1,6 @@
 """``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge in both orders."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
@@ -15,7 +16,16 @@ from scoring.aie.choices import named, read_choices, verdicts
 from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.pairwise_rules import Consultation
-from scoring.aie.tournament import Source, Verdict, difference_columns, of_pairs, outcome_columns, success
+from scoring.aie.tournament import (
+    Source,
+    Verdict,
+    difference_columns,
+    majority,
+    of_pairs,
+    outcome_columns,
+    success,
+    votes,
+)
 from scoring.aie.transcripts import AieTranscript, read_aie
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
@@ -35,12 +45,14 @@ from wardround.commands.score.transcripts import (
     read_files,
     without,
 )
+from wardround.rating.agreement import agreement_table
 from wardround.rating.marks import read_marks
 from wardround.store.recorded_run import find_runs
 from wardround.tables.table import Table
 from wardround.tables.tournament import Columns, agreement, matrix, win_rates
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
+_RATERS = "How far people agree, the {}'s view"
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # of how many closed doctors
 
 Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
@@ -117,7 +129,12 @@ def aie_pairwise(
             f"such as {strange[0]!r}: they count in people's win rates alone."
         )
     told = _verdicts(judged, choices, _VIEWS[view] if judged else ("doctor", "patient"))
-    figures = [table for each, given in told.items() if (table := win_rates(given, each, names)).rows]
+    figures = [table for each, given in told.items() if (table := win_rates(_settled(given), each, names)).rows]
+    raters = [
+        table
+        for each, given in told.items()
+        if (table := agreement_table(votes(given.get("people", ())), f"aie-raters-{each}", _RATERS.format(each))).rows
+    ]
     agreed: list[Table] = []
     if people:
         scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
@@ -128,7 +145,7 @@ def aie_pairwise(
             )
         agreed = list(_agreement(_columns(told, scores), kept_out))
     if out is not None:
-        write_drawn([*figures, *agreed], out)
+        write_drawn([*figures, *raters, *agreed], out)
     metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
     failures = [
@@ -138,7 +155,7 @@ def aie_pairwise(
         if duel.failure
     ]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
-    drawn = [*(figures if len(names) > 2 or people else []), *(one for one in agreed if "5b" in one.name)]
+    drawn = [*(figures if len(names) > 2 or people else []), *raters, *(one for one in agreed if "5b" in one.name)]
     notes += failures
     return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
 
@@ -204,7 +221,23 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
         kept, strangers = named(found, names)
         if strangers:
             refuse(f"{file}: {strangers[0]}: is none of the doctors {', '.join(names)}")
-        yield from kept
+        seen: Counter[tuple[str, ...]] = Counter()
+        for one in kept:
+            pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater, *one.outcomes)
+            seen[pair] += 1
+            again = f" ({seen[pair]})" if seen[pair] > 1 else ""
+            yield replace(one, rater=f"{one.rater or file.stem}{again}")
+
+
+def _settled(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict]]:
+    """With the majority of people beside their single choices, where several judged the same."""
+    people = given.get("people", [])
+    several = any(len(given) > 1 for by_item in votes(people).values() for given in by_item.values())
+    return {
+        **({"people": people} if people else {}),
+        **({"majority": majority(people)} if several else {}),
+        **({"judge": given["judge"]} if "judge" in given else {}),
+    }
 
 
 def _verdicts(

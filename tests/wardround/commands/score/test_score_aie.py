@@ -298,6 +298,27 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
     }
 
 
+def test_several_raters_have_their_majority_and_their_agreement_printed(three: list[Path], tmp_path: Path) -> None:
+    """A rater a file, as the three students and three lay people of Figure 4."""
+    winners = {"ann": "1112", "ben": "1121", "eve": "1222"}
+    files = [
+        write(tmp_path / f"{rater}.json", [chosen(case, "gpt4", "glm", f"model{won[case]}") for case in range(4)])
+        for rater, won in winners.items()
+    ]
+    people = [part for file in files for part in ("--people", file)]
+    told = run("aie-pairwise", *three, *people, "--judge", "none", "--out", tmp_path / "out")
+    assert told.exit_code == 0, told.output
+    rows = list(csv.DictReader((tmp_path / "out" / "aie-figure-4-doctor.csv").open()))
+    wins = {(row["judged"], row["run"]): (float(row["total_mean"]), row["duels"]) for row in rows}
+    assert wins["people", "gpt4"] == (pytest.approx(700 / 12), "12") and wins["majority", "gpt4"] == (50, "4")
+    agreed = list(csv.DictReader((tmp_path / "out" / "aie-raters-doctor.csv").open()))
+    assert {(row["raters"], row["items"], row["alike"]) for row in agreed} == {("3", "4", "0.25")}
+    assert float(agreed[0]["alpha"]) == pytest.approx(1 - (6 / 12) / (2 * 7 * 5 / (12 * 11)))
+    everybody = write(tmp_path / "all.json", [one for file in files for one in json.loads(file.read_text())])
+    again = run("aie-pairwise", *three, "--people", everybody, "--judge", "none")
+    assert "How far people agree" in again.stdout, "three who are not named in one file are three"
+
+
 def test_people_who_rated_on_the_page_are_read_too(three: list[Path], tmp_path: Path) -> None:
     common = {"rater": "r", "scale": "pairwise", "run": "gpt4", "against": "glm-6b", "case_id": "1", "epoch": 1}
     marks = [{**common, "question": question, "value": -1} for question in ("logic", "doctor_total", "patient_total")]
