@@ -12,7 +12,6 @@ from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
 from retrieval import Neighbour, RememberedCase
-from retrieval.likeness import likeness
 from tests.graphs.scripting import findings
 
 DIAGNOSIS = STAGES["diagnosis"]
@@ -94,13 +93,6 @@ def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(d
     name = SECOND_LEVEL[department].names[0]
     named = clinics(label(name, "zh"), "zh", "all-MiniLM-L6-v2", read=False)
     assert next(iter(weights(STAGES["referral.level1"], OPEN, named))) == department
-
-
-def test_two_texts_are_alike_by_rare_pieces_in_any_word_form_and_without_spaces() -> None:
-    others = ["the swollen ankles of an old man", "the cough of an old man", "口渴、多尿三天", "咳嗽三天"]
-    assert max(range(4), key=likeness("swelling of an ankle", others).__getitem__) == 0
-    assert max(range(4), key=likeness("总是口渴，尿也多", others).__getitem__) == 2
-    assert likeness("", others) == [0.0] * 4 and likeness("cough", []) == []
 
 
 @pytest.mark.parametrize(
