@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
 from types import ModuleType
@@ -90,7 +91,7 @@ def load_plugins(names: Iterable[str | Path], folder: Path | None = None) -> lis
     Raises:
         PluginError: one of them cannot be used.
     """
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in _installed(tuple(sys.path)):
         if point.module not in _under_way:
             _load_installed(point)
     return [load_plugin(name, folder) for name in names]
@@ -152,6 +153,12 @@ def _importing(source: str) -> Iterator[None]:
         yield
     finally:
         _under_way.remove(source)
+
+
+@lru_cache(maxsize=4)
+def _installed(_path: tuple[str, ...]) -> list[EntryPoint]:
+    """The plug-ins on ``sys.path``: hundreds of files are read to find them, and each experiment asks."""
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
 
 def _load_installed(point: EntryPoint) -> None:

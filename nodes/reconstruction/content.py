@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.demographics import demographics
@@ -275,10 +275,11 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def complaints() -> set[str]:
+@cache
+def complaints() -> frozenset[str]:
     """The terms of complaints and diseases, but for those that every conversation brings up."""
     terms = list(word_list("medical_terms")["terms"])
-    return set(terms[: terms.index("operation")]) - set(_LISTS["vague"].split(", "))
+    return frozenset(terms[: terms.index("operation")]) - set(_LISTS["vague"].split(", "))
 
 
 def content_words(text: str, language: Language) -> set[str]:
@@ -295,6 +296,7 @@ def denies(reply: str) -> bool:
     return _PATTERNS["no"].match(reply) is not None
 
 
+@cache
 def _common() -> frozenset[str]:
     return frozenset(_LISTS["common"].split())
 

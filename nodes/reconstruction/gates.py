@@ -8,6 +8,7 @@ most two questions at a time.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, wraps
 from itertools import pairwise
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
@@ -39,7 +40,8 @@ class GateProblem:
 
 def check_dialogue(dialogue: Dialogue) -> list[GateProblem]:
     """The problems of a dialogue under every gate, in their order."""
-    return [problem for gate in GATES.values() for problem in gate(dialogue)]
+    told = content.Told(dialogue)
+    return [problem for gate in GATES.values() for problem in gate(told)]
 
 
 def not_empty(dialogue: Dialogue) -> Iterator[GateProblem]:
@@ -138,19 +140,32 @@ def entailed_by_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
         yield GateProblem("entailed_by_the_note", f"{objection.kind}: {objection.reason}", objection.turn)
 
 
-def _by_rule(name: str, rule: content.Rule) -> Callable[[Dialogue], Iterator[GateProblem]]:
+Gate = Callable[[content.Told], Iterator[GateProblem]]  # all gates read the same dialogue, which is taken apart once
+
+
+def _by_itself(gate: Callable[[Dialogue], Iterator[GateProblem]]) -> Gate:
+    """A gate for which the dialogue need not be taken apart."""
+
+    @wraps(gate)
+    def of(told: content.Told) -> Iterator[GateProblem]:
+        return gate(told.dialogue)
+
+    return of
+
+
+def _by_rule(name: str, rule: content.Rule) -> Gate:
     """A rule of what is said as a gate; of a dialogue without a note there is nothing to hold against."""
 
-    def gate(dialogue: Dialogue) -> Iterator[GateProblem]:
-        if dialogue.note.strip():
-            yield from (GateProblem(name, message, turn) for message, turn in rule(content.Told(dialogue)))
+    def gate(told: content.Told) -> Iterator[GateProblem]:
+        if told.dialogue.note.strip():
+            yield from (GateProblem(name, message, turn) for message, turn in rule(told))
 
     gate.__name__, gate.__doc__ = name, rule.__doc__
     return gate
 
 
-GATES: dict[str, Callable[[Dialogue], Iterator[GateProblem]]] = {
-    gate.__name__: gate
+GATES: dict[str, Gate] = {
+    gate.__name__: _by_itself(gate)
     for gate in (
         not_empty,
         roles_alternate,
@@ -179,14 +194,16 @@ def names_disease(text: str, diseases: Sequence[str]) -> bool:
     )
 
 
-def _spellings(disease: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _spellings(disease: str) -> tuple[str, ...]:
     whole = _without_brackets(disease)
-    yield whole
+    found = [whole]
     for other, name in word_list("diagnoses")["same_as"].items():
         for one, another in ((name, other), (other, name)):
             if len(one) > 3 and spelled(one).search(whole):
-                yield spelled(one).sub(another, whole)
-    yield from (normalise(part) for part in re.findall(r"[(（]([A-Z][\w-]{2,}|[\u4e00-\u9fff]{3,})[)）]", disease))
+                found.append(spelled(one).sub(another, whole))
+    found += [normalise(part) for part in re.findall(r"[(（]([A-Z][\w-]{2,}|[\u4e00-\u9fff]{3,})[)）]", disease)]
+    return tuple(found)
 
 
 def _initials(disease: str) -> str:

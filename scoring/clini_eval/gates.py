@@ -2,6 +2,7 @@
 
 from cases import Case
 from llm import ModelSettings
+from nodes.reconstruction.content import Told
 from nodes.reconstruction.gates import GATES, entailed_by_the_note
 from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.dialogue import ReconstructionAnswers
@@ -12,7 +13,8 @@ async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSetti
     dialogue = answers.reconstructed
     if dialogue is None:
         return CaseScores.none_of(GATES, "no dialogue was written")
-    values: dict[str, float | None] = {name: 0.0 if any(gate(dialogue)) else 1.0 for name, gate in GATES.items()}
+    told = Told(dialogue)
+    values: dict[str, float | None] = {name: 0.0 if any(gate(told)) else 1.0 for name, gate in GATES.items()}
     if dialogue.objections is not None:
         return CaseScores(values)
     unread = entailed_by_the_note.__name__

@@ -95,6 +95,7 @@ def test_what_an_installation_brings_along_is_loaded_without_being_named(
     load_plugins([])
     assert "brought" in IMPORTERS
     write(entry, "[wardround.plugins]\nward = ward_lost\n")
+    plugins._installed.cache_clear()
     with pytest.raises(PluginError, match=r"ward_lost: .* no such module installed \(installed by ward-brought"):
         load_plugins([])
 
