@@ -28,8 +28,8 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
     Of a collection of tests ("blood for CRP") only what is named of it; of what is not to be done, nothing.
     """
     folded = normalise(words)
-    named = placed_tests(words)
-    found = [place for place in (*named, *_described(folded, named)) if not is_within(place[:2], denied(folded))]
+    named, none = placed_tests(words), denied(words)
+    found = [place for place in (*named, *_described(folded, named)) if not is_within(place[:2], none)]
     cuts = phrases(folded)
     narrowed = [
         whole
@@ -46,9 +46,18 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
     return tuple(sorted((place for place in found if place not in narrowed), key=lambda place: (place[0], -place[1])))
 
 
-def denied(folded: str) -> list[Span]:
-    """The places of what is said not to be done."""
-    return [match.span() for match in _patterns()["not_to_be_done"].finditer(folded)]
+def denied(words: str) -> list[Span]:
+    """The places, in the folded words, of what is said not to be done and of questions for what was done before."""
+    folded = normalise(words) + ("?" if words.rstrip().endswith(("?", "？")) else "")  # the mark is folded away
+    return [match.span() for name in ("not_to_be_done", "done_before") for match in _patterns()[name].finditer(folded)]
+
+
+def left_of(words: str) -> str:
+    """The folded words without what is no order."""
+    folded = normalise(words)
+    for start, end in denied(words):
+        folded = folded[:start] + " " * (end - start) + folded[end:]
+    return folded
 
 
 def phrases(folded: str) -> list[Span]:

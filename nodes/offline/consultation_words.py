@@ -23,6 +23,7 @@ class Concept:
     Attributes:
         kind: a part of the record, a complaint or habit, a part of the body, or how something is asked for.
         region: of a part of the body: the part that pictures are taken of.
+        parts: of such a part: those of which a picture shows one and not the others.
         sections: where alone the record is searched for it; everywhere if empty.
         alone: of a frame: whether it is answered by sentences that do not name the matter again.
     """
@@ -32,6 +33,7 @@ class Concept:
     asked: re.Pattern[str]
     recorded: re.Pattern[str]
     region: str
+    parts: tuple[re.Pattern[str], ...]
     sections: tuple[str, ...]
     alone: bool
 
@@ -55,6 +57,7 @@ def concepts(language: Language) -> tuple[Concept, ...]:
             asked=_compiled(entry[rules_of(language)], language),
             recorded=_compiled(entry.get(f"{rules_of(language)}_record", entry[rules_of(language)]), language),
             region=entry.get("region", ""),
+            parts=tuple(_compiled(part, language) for part in entry.get(f"{rules_of(language)}_parts", ())),
             sections=tuple(entry.get("sections", ())),
             alone=entry.get("alone", False),
         )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from cases.text.named_tests import COLLECTIVE, NamedTest, occurs, told_of
-from cases.text.ordered_tests import denied, is_within, ordered_tests, phrases
+from cases.text.ordered_tests import denied, is_within, left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, normalise, spelled
 from nodes.offline.consultation_words import Order, concepts, named_in, orders, pattern
@@ -25,7 +25,8 @@ def ordered_results(facts: Sequence[RecordSentence], words: str, language: Langu
     results = [fact for fact in facts if fact.is_result]
     if _named(words, language):
         return open_results(facts, words, language)
-    unknown = {*named_in(words, language)} & {*topic_of(words, language).words}  # no complaint, no part of the body
+    ordered = left_of(words)
+    unknown = {*named_in(ordered, language)} & {*topic_of(ordered, language).words}  # no complaint, no part of the body
     rare = [word for word in unknown if sum(words_in(fact.text, [word]) for fact in results) in (1, 2)]
     return [fact for fact in results if words_in(fact.text, rare)]
 
@@ -57,12 +58,13 @@ class _Name:
 def _named(words: str, language: Language) -> tuple[_Name, ...]:
     """All that is named, by any list."""
     folded = normalise(words)
+    none = denied(words)
     tests = [_Name(*place) for place in ordered_tests(words)]
     patterns = (
         _Name(*match.span(), order)
         for order in orders(language)
         for match in order.asked.finditer(folded)
-        if not is_within(match.span(), denied(folded))
+        if not is_within(match.span(), none)
     )
     # "CT" within "PET-CT" is another examination.
     inside = (name for name in patterns if not any(test.start < name.start and name.end <= test.end for test in tests))
@@ -71,6 +73,27 @@ def _named(words: str, language: Language) -> tuple[_Name, ...]:
 
 def _opened(results: Sequence[RecordSentence], words: str, language: Language) -> Iterator[RecordSentence]:
     """The results of each phrase of an order, so that an order for two things opens what each opens alone."""
+    for names, phrase in _parted(words, language):
+        yield from _of_phrase(results, names, phrase, language)
+
+
+def is_of_the_part(item: str, report: str, words: str, language: Language) -> bool:
+    """Whether an item's report may be of the part of the body that the words order it of, if they name one."""
+    wanted = [
+        " ".join((phrase, *_spelt(name)[:2]))
+        for names, phrase in _parted(words, language)
+        for name in names
+        if name.known.item == item
+    ]
+    return not wanted or any(_shows([report], phrase, language) for phrase in wanted)
+
+
+def _spelt(name: _Name) -> tuple[str, ...]:
+    return name.known.spellings if isinstance(name.known, NamedTest) else ()
+
+
+def _parted(words: str, language: Language) -> Iterator[tuple[Sequence[_Name], str]]:
+    """What each phrase of an order names, and the phrase itself."""
     folded = normalise(words)
     parts = [
         (start, end, [name for name in _named(words, language) if start <= name.start < end])
@@ -82,7 +105,7 @@ def _opened(results: Sequence[RecordSentence], words: str, language: Language) -
         after = takewhile(lambda phrase: not phrase[2], parts[number + 1 :])
         first = min([start, *(phrase[0] for phrase in before)])
         last = max([end, *(phrase[1] for phrase in after), *(name.end for name in names)])
-        yield from _of_phrase(results, names, folded[first:last], language)
+        yield names, folded[first:last]
 
 
 def _of_phrase(
@@ -101,7 +124,7 @@ def _of_phrase(
             continue
         if not name.whole:
             found = [fact for fact in found if fact.section in narrowed] or found
-        spelt = name.known.spellings if isinstance(name.known, NamedTest) else ()
+        spelt = _spelt(name)
         if any(occurs(spelling, fact.text) for spelling in spelt for fact in found):
             yield from found
         else:
@@ -112,7 +135,7 @@ def _of_the_part(found: Sequence[RecordSentence], phrase: str, language: Languag
     """Without the pictures of other parts of the body than those that are named."""
     for item in dict.fromkeys(fact.section for fact in found):
         shown = [fact for fact in found if fact.section == item]
-        if item not in IMAGE_CLASSES or _shows(shown, phrase, language):
+        if item not in IMAGE_CLASSES or _shows([fact.text for fact in shown], phrase, language):
             yield from shown
 
 
@@ -146,15 +169,23 @@ def names_examination(words: str, language: Language) -> bool:
     )
 
 
-def _shows(results: Sequence[RecordSentence], words: str, language: Language) -> bool:
-    """Whether there are results, and not only of other parts of the body than those the doctor names."""
+def _shows(reports: Sequence[str], words: str, language: Language) -> bool:
+    """Whether there are reports, and not only of other parts of the body than those the doctor names."""
     for term in EXAMINATION_ITEMS.terms:  # "Neck Examination" does not say that the CT should be of the neck
         words = words.replace(normalise(term.label(language)), " ")
-    wanted = {place.region for place in topic_of(words, language).places if place.region}
-    shown = {
-        concept.region
-        for fact in results
+    wanted = _regions(words, language)
+    shown = {region for report in reports for region in _regions(report, language)}
+    return bool(reports) and (not wanted or not shown or any(_meet(one, other) for one in wanted for other in shown))
+
+
+def _regions(text: str, language: Language) -> set[tuple[str, frozenset[int]]]:
+    """The parts of the body that a text names, each with which of its own parts (the knee of the leg)."""
+    return {
+        (concept.region, frozenset(at for at, part in enumerate(concept.parts) if part.search(text)))
         for concept in concepts(language)
-        if concept.region and concept.asked.search(fact.text)
+        if concept.region and concept.asked.search(text)
     }
-    return bool(results) and (not wanted or not shown or bool(wanted & shown))
+
+
+def _meet(one: tuple[str, frozenset[int]], other: tuple[str, frozenset[int]]) -> bool:
+    return one[0] == other[0] and (not (one[1] and other[1]) or bool(one[1] & other[1]))

@@ -130,7 +130,7 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     tests = named_tests(question)
     items = [test.item for test in tests] or [*examinations.results, *(image.item for image in examinations.images)]
     _, pictures = release(examinations, items, folder, context.send_pictures)
-    filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False).texts]
+    filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False, question).texts]
     reply = await ask_in_turn(
         patient,
         ClinichatPatientView(

@@ -8,7 +8,9 @@ from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs, told_of
 from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
-from cases.vocabulary import normalise, patterns
+from cases.text.words import language_of
+from cases.vocabulary import IMAGE_CLASSES, normalise, patterns
+from nodes.offline.orders import is_of_the_part
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
@@ -23,17 +25,22 @@ class Filed:
     pictures: tuple[Picture, ...] = ()
 
 
-def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bool) -> Filed:
+def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bool, words: str = "") -> Filed:
     """What the record holds of one examination.
 
     The name of a closed item gives its whole text; the name of a test gives the sentences in which it, another of its
-    names or a part of it stands. A picture is handed over instead of its written findings.
+    names or a part of it stands. A picture is handed over instead of its written findings, but none whose findings tell
+    of another test, or of another part of the body than the words order it of.
     """
     names = named_tests(name) or labelled_test(name)
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
-        results, shown = release(_with_pictures_of(record, test), [test.item], folder, send_pictures)
+        known = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
+        if known and not is_of_the_part(test.item, known, words, language_of(words, known)):
+            continue
+        send = send_pictures and not (known and not told_of(test, sentences(known)))
+        results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
         pictures += shown
         for text in () if shown else results.values():
             report = sentences(text)

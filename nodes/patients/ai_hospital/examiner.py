@@ -107,10 +107,11 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     findings: dict[str, str] = {}
     facts: list[str] = []
     pictures: list[Picture] = []
+    ordered, folder = last_words(dialogue, "doctor"), state.get("picture_folder", "")
     for item in state["requested_items"]:
-        filed = look_up(state["examination_record"], item, state.get("picture_folder", ""), context.send_pictures)
+        filed = look_up(state["examination_record"], item, folder, context.send_pictures, ordered)
         words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
-        name = re.search(re.escape(item), last_words(dialogue, "doctor"), re.IGNORECASE)  # a folded "mri" was an MRI
+        name = re.search(re.escape(item), ordered, re.IGNORECASE)  # a folded "mri" was an MRI
         findings[name.group() if name else item] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures

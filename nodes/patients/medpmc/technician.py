@@ -27,7 +27,7 @@ from nodes.patients.ai_hospital.examiner import (
 from nodes.patients.filed_results import asked_for, is_asked_for, look_up
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
-from nodes.state.patient_side import HeardState, turn_number
+from nodes.state.patient_side import HeardState, last_words, turn_number
 from prompts import load_words
 
 
@@ -134,7 +134,7 @@ def _search(item: str, state: FilesState, context: Context, language: Language) 
     way = context.pictures_in_dialogue
     send = context.send_pictures or way != "consultation"
     record, folder = state["examination_record"], state.get("picture_folder", "")
-    filed = look_up(record, item, folder, send)
+    filed = look_up(record, item, folder, send, last_words(state["dialogue"], "doctor"))
     texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
     says = load_words("medpmc/words", language)["technician"]
     if pictures and way == "consultation":

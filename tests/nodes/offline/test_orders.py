@@ -14,7 +14,7 @@ from cases.text.named_tests import named_tests
 from cases.text.ordered_tests import ordered_tests
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import EXAMINATION_ITEMS, Language, word_list
-from nodes.offline.orders import open_results
+from nodes.offline.orders import open_results, ordered_results
 from nodes.patients.ai_hospital.examiner import RequestView, items_by_name
 from nodes.patients.filed_results import asked_for, look_up
 
@@ -29,9 +29,10 @@ BOTH = {
 
 
 def by_the_desk(record: ExaminationRecord, words: str, language: Language) -> str:
-    """What the technician finds without a model."""
+    """What the technician finds without a model; a picture by its file."""
     items = [name for item in items_by_name(RequestView(words, language)).items for name in asked_for(item, words)]
-    return "\n".join(text for item in items for text in look_up(record, item, "", send_pictures=False).texts)
+    filed = [look_up(record, item, "", bool(record.images), words) for item in items]
+    return "\n".join(text for each in filed for text in (*each.texts, *(picture.file for picture in each.pictures)))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -89,6 +90,65 @@ def test_a_report_that_names_another_test_of_its_kind_tells_nothing_of_this_one(
     record = ExaminationRecord.model_validate({"auxiliary": {"Endoscopy": "Gastroscopy: an ulcer. The rest is fine."}})
     assert look_up(record, "colonoscopy", "", False).texts == ()
     assert look_up(record, "EGD", "", False).texts == ("Gastroscopy: an ulcer. The rest is fine.",)
+
+
+@pytest.mark.parametrize(
+    ("words", "opened"),
+    [
+        ("An MRI of your knee, please.", False),
+        ("Get an MRI of the head.", True),
+        ("Get an MRI.", True),
+        ("An MRI of the knee and a chest CT.", False),
+        ("膝关节做个磁共振。", False),
+        ("头部磁共振。", True),
+    ],
+)
+@pytest.mark.parametrize("images", [[], [{"file": "head.png", "item": "MRI"}]])
+def test_a_picture_of_another_part_of_the_body_is_not_handed_over(words: str, opened: bool, images: list[Any]) -> None:
+    report = "An infarct in the left half of the brain." if words.isascii() else "左侧大脑半球梗死。"
+    record = ExaminationRecord.model_validate({"auxiliary": {"MRI": report}, "images": images})
+    language: Language = "en" if words.isascii() else "zh"
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, language)
+    assert bool(open_results(facts, words, language)) == bool(by_the_desk(record, words, language)) == opened
+
+
+def test_a_joint_is_not_another_joint_and_a_leg_has_its_knee() -> None:
+    record = ExaminationRecord.model_validate({"auxiliary": {"MRI": "A torn meniscus of the left knee."}})
+    opened = {
+        part: by_the_desk(record, f"An MRI of the {part}.", "en") != "" for part in ("knee", "leg", "ankle", "hand")
+    }
+    assert opened == {"knee": True, "leg": True, "ankle": False, "hand": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "orders"),
+    [
+        ("Have you had a gastroscopy before?", False),
+        ("Did they do a gastroscopy at the other hospital?", False),
+        ("When was your last gastroscopy?", False),
+        ("Have you had breakfast? I'd like a gastroscopy.", True),
+        ("Could you have a gastroscopy today?", True),
+        ("What did the gastroscopy show?", True),
+        ("以前做过胃镜吗？", False),
+        ("有没有做过胃镜？", False),
+        ("您没做过胃镜，我们做一个胃镜好吗？", True),
+        ("上次胃镜结果怎么样？", True),
+    ],
+)
+def test_a_question_for_what_was_done_before_is_no_order(words: str, orders: bool) -> None:
+    language: Language = "en" if words.isascii() else "zh"
+    report = "Gastroscopy: an ulcer of 1 cm." if words.isascii() else "胃镜：溃疡1cm。"
+    record = ExaminationRecord.model_validate({"auxiliary": {"Endoscopy": report}})
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, language)
+    assert bool(ordered_results(facts, words, language)) == bool(by_the_desk(record, words, language)) == orders
+
+
+@pytest.mark.parametrize("images", [[], [{"file": "chest.png", "item": "X-ray"}]])
+def test_a_mammogram_opens_no_other_x_ray(images: list[Any]) -> None:
+    record = ExaminationRecord.model_validate({"auxiliary": {"X-ray": "Chest film: a shadow."}, "images": images})
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, "en")
+    assert open_results(facts, "A mammogram, please.", "en") == []
+    assert by_the_desk(record, "A mammogram, please.", "en") == ""
 
 
 @pytest.mark.parametrize(
