@@ -3,9 +3,7 @@
 import json
 import random
 import re
-import subprocess
-import sys
-import time
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +15,13 @@ from cases.dialogues import Dialogue
 from cases.note_files import read_notes
 from nodes.reconstruction.gates import check_dialogue
 from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
+from tests.support.processes import Forked, to_its_end
 from tests.support.schema_sampler import sample
 from wardround.store.durable_lines import whole_lines
 
 pytestmark = pytest.mark.slow
 
 DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
-SECONDS = 120.0
 DIGITS = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -33,25 +31,13 @@ def wordy(request: ChatRequest) -> Any:
     return json.loads(re.sub(r"(?<= )[0-9a-f]{4}\b", lambda found: found[0].translate(DIGITS), text))
 
 
-def command(out: Path, *more: object, source: object = "builtin") -> list[str]:
-    main = "from wardround.cli import main; main()"
-    return [sys.executable, "-c", main, "reconstruct", str(source), "-o", str(out), *map(str, more)]
+def command(out: Path, *more: object, source: object = "builtin") -> list[object]:
+    return ["reconstruct", source, "-o", out, *more]
 
 
-def to_its_end(arguments: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
-
-
-def killed_when(arguments: list[str], moment: Callable[[], bool]) -> None:
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            deadline = time.monotonic() + SECONDS
-            while not moment():
-                assert process.poll() is None, "it ended before the moment"
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
-        finally:
-            process.kill()
+def killed_when(arguments: list[object], moment: Callable[[], bool]) -> None:
+    with Forked(arguments) as process:
+        process.stopped_when(moment, signal.SIGKILL)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
