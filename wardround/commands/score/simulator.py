@@ -132,6 +132,7 @@ def simulator(
         refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
     if page is not None and patient not in (None, judgement.patient):
         refuse(f"--page shows the figures of {judgement.patient}: leave out --patient {patient}")
+    region = _region(page, judgement.region) if page is not None else None
     if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or judgement.patient].settings):
         refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
     context = _context(models or []).model_copy(update={"tracker": tracker})
@@ -161,8 +162,8 @@ def simulator(
     metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=ends, neither=(LENGTH,))
     if judged == "medpmc":
         tables = [_judgement_table(metrics)]
-    if page is not None:
-        _write_page(page, judgement.region, tables if judged == "medpmc" else [_scores_table(metrics), *tables[:1]])
+    if page is not None and region is not None:
+        _write_page(page, region, tables if judged == "medpmc" else [_scores_table(metrics), *tables[:1]])
     notes = _notes(patient, judgement, context)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes)
@@ -227,15 +228,20 @@ def _scores_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
     return ExtraTable("Scores", ["metric", "percent", "n"], rows)
 
 
-def _write_page(page: Path, region: str, tables: Sequence[ExtraTable]) -> None:
-    """Write tables between the marks of a region of a Markdown page; ends the command if the page lacks them."""
-    opening, closing = f"<!-- {region} -->", f"<!-- end of {region} -->"
+def _region(page: Path, name: str) -> re.Pattern[str]:
+    """Where the tables stand in a Markdown page; ends the command if it cannot be read, or lacks the marks."""
+    opening, closing = f"<!-- {name} -->", f"<!-- end of {name} -->"
     marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
+    if not marked.search(page.read_text("utf-8")):
+        refuse(f"{page} lacks the marks {opening} and {closing}")
+    return marked
+
+
+def _write_page(page: Path, region: re.Pattern[str], tables: Sequence[ExtraTable]) -> None:
+    """Write tables into a region of a Markdown page."""
     drawn = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
     text = page.read_text("utf-8")
-    if not marked.search(text):
-        refuse(f"{page} lacks the marks {opening} and {closing}")
-    page.write_text(marked.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
+    page.write_text(region.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
 
 
 def _cell(found: Estimate, digits: int) -> str:
