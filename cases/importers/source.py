@@ -49,9 +49,11 @@ class Source:
         """The text of a file, or None and a problem."""
         try:
             return path.read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError, ValueError) as error:
+        except OSError as error:
+            self.error(f"cannot be read: {error.strerror or error}", file=path)
+        except ValueError as error:  # it is no UTF-8, or the path is one that no system takes
             self.error(f"cannot be read ({error}); expected UTF-8 text", file=path)
-            return None
+        return None
 
     def error(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
         """Note that the file (or another that was given with it), or one record of it, cannot be used."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -57,7 +58,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     """
     chart = view.chart
     language = chart.presentation.language
-    talk, found = sorted_replies(chart)
+    talk, replies = sorted_replies(chart)
+    found = _read_out(replies, language)
     heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
     similar = with_findings(view.neighbours, heard)
     diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
@@ -85,14 +87,29 @@ def _stated(told: Iterable[str], language: Language) -> list[str]:
     return [sentence for sentence in said if sentence not in empty and not sentence.endswith(("?", "？"))]
 
 
+def _read_out(replies: Iterable[str], language: Language) -> list[str]:
+    """The lines of results, each once: without what passes them on, is asked about them or said to an order."""
+    passed_on = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
+    phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
+    empty = {passed_on, *chain.from_iterable(phrases)}
+    lines = dict.fromkeys(line for text in replies for line in text.splitlines())
+    return [line for line in lines if line and line not in empty and not line.endswith(("?", "？"))]
+
+
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
     """Diagnoses and treatment that the doctor without a model has told the patient, if any."""
     language = chart.presentation.language
-    wording = re.escape(load_words("consultation/words", language)["doctor"]["told"])
-    told = wording.replace(r"\{diagnosis\}", "(.+)").replace(r"\{treatment\}", "(.+)")
-    for turn in chart.dialogue:
-        if turn.speaker == "doctor" and (match := re.fullmatch(told, turn.text)):
-            return match[1].split(mark("listed", language)), match[2]
+    wordings = (
+        load_words("consultation/words", language)["doctor"]["told"],
+        load_words("clini_eval/words", language)["physician"]["steps"][0],
+    )
+    for wording in map(re.escape, wordings):
+        for place in ("diagnosis", "disease", "treatment"):
+            wording = wording.replace(rf"\{{{place}\}}", "(.+)")
+        for turn in chart.dialogue:
+            if turn.speaker == "doctor" and (match := re.fullmatch(wording, turn.text)):
+                names, treatment = (*match.groups(), "")[:2]
+                return names.split(mark("listed", language)), treatment
     return None
 
 

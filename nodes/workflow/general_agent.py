@@ -73,6 +73,8 @@ def vote(view: DiscussionView) -> Proposal[Any]:
                 return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
         return Proposal(decision=stage.decision.model_validate(own.decision), reasoning=reason("unopposed", chart))
     eye = votes.eye_of(view.seat).name
+    if eye == "findings" and not (chart.results or chart.reports):
+        eye = "complaint"  # there is nothing else yet
     return Proposal(decision=votes.majority(*given, view.seat), reasoning=reason("similar_cases", chart, eye))
 
 

@@ -31,6 +31,32 @@ def test_offline_a_report_sorts_what_was_said_into_symptoms_and_examinations() -
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_results_are_reported_without_the_talk_around_them(language: Any) -> None:
+    relay = load_words("ai_hospital/words", language)["patient"]["told"]
+    asked = load_words("clini_eval/words", language)["patient"]
+    dialogue = [
+        Turn(speaker="doctor", text="Please have a chest X-ray done."),
+        Turn(speaker="patient", text=relay.format("X-ray: clear.")),
+        Turn(speaker="doctor", text="Please have a chest X-ray done."),
+        Turn(speaker="patient", text=f"X-ray: clear.\n{asked['results']}"),
+        Turn(speaker="doctor", text="Please have a chest X-ray done."),
+        Turn(speaker="patient", text=asked["confirmatory_tests"]),
+    ]
+    door = Presentation(language=language, chief_complaint="A cough.")
+    assert report(dialogue, presentation=door).examinations == "X-ray: clear."
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_reported(language: Any) -> None:
+    told = load_words("consultation/words", language)["doctor"]["told"].format(diagnosis="gout", treatment="rest")
+    suspected = load_words("clini_eval/words", language)["physician"]["steps"][0].format(disease="gout")
+    door = Presentation(language=language, chief_complaint="A cough.")
+    for words in (told, suspected):
+        found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
+        assert found.diagnosis == ["gout"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_only_asks_back(language: Any) -> None:
     told_all = load_words("consultation/words", language)["patient"]["all_said"]
     complaint = {"en": "A cough for two weeks.", "zh": "咳嗽两周。"}[language]
