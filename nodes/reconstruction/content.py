@@ -82,7 +82,7 @@ class Told:
         for number, message in enumerate(self.dialogue.spoken, 1):
             if message.role == PHYSICIAN:
                 last = (sentences(message.content) or [""])[-1]
-                asked = terms_in(last, self.language)
+                asked = terms_in(last, self.language) if last.rstrip().endswith(("?", "？")) else frozenset()
                 continue
             found = set()
             for at, _, text in self.statements:

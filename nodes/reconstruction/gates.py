@@ -18,7 +18,8 @@ from nodes.reconstruction import content, particulars
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
-ENDED = 0.8  # of the turns before the last, at least, end as sentences do
+ENDED = 0.8  # of the other turns, at least, end as sentences do
+SENTENCE = 5  # words; what is shorter may stand without a full stop
 _GREETING = 60  # characters: no more than a greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
@@ -71,10 +72,12 @@ def roles_alternate(dialogue: Dialogue) -> Iterator[GateProblem]:
 
 
 def not_cut_off(dialogue: Dialogue) -> Iterator[GateProblem]:
-    """The last turn ends as the others do, not within a sentence."""
+    """Every turn ends as the others do, not within a sentence; a few words before the last turn need no full stop."""
     ends = [bool(_PATTERNS["end"].search(message.content)) for message in dialogue.spoken]
-    if ends and not ends[-1] and sum(ends) >= ENDED * (len(ends) - 1):
-        yield GateProblem("not_cut_off", "the last sentence has no end", len(ends))
+    for number, (message, ended) in enumerate(zip(dialogue.spoken, ends, strict=True), 1):
+        begun = number == len(ends) or len(message.content.split()) >= SENTENCE
+        if begun and not ended and sum(ends) >= ENDED * (len(ends) - 1):
+            yield GateProblem("not_cut_off", "the last sentence has no end", number)
 
 
 def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
@@ -127,7 +130,8 @@ def few_questions(dialogue: Dialogue) -> Iterator[GateProblem]:
 def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
     """Nothing of the plan's or a prompt's syntax is left over, and nothing is written that nobody would say."""
     for number, message in enumerate(dialogue.messages, 1):
-        left = [found for found in _PATTERNS["placeholder"].findall(message.content) if found not in dialogue.note]
+        left = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
+        left = [found for found in dict.fromkeys(left) if found not in dialogue.note]
         if message.role == PATIENT:
             left += _PATTERNS["heading"].findall(message.content)
         for found in left + _PATTERNS["not_said"].findall(message.content):

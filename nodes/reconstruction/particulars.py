@@ -13,7 +13,7 @@ from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
 from cases.text.fact_preservation import measures, terms_in
-from cases.text.numbers import spans_of_time
+from cases.text.numbers import spans_of_time, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
@@ -71,16 +71,21 @@ def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
     if told.language != "en":
         return
     known = _of_kinds(told.note)
-    of_note = [(found, _about(one)) for one in sentences(told.note) if (found := _of_kinds(one))]
+    of_note = [
+        (found, _about(one), bool(_PATTERNS["denies"].search(one)))
+        for one in sentences(told.note)
+        if (found := _of_kinds(one))
+    ]
     for number, role, sentence in told.statements:
         if not (new := _of_kinds(sentence).keys() - known.keys()):
             continue
         turn = _of_kinds(told.dialogue.spoken[number - 1].content)
         kinds = {_kind(one) for one in new}
         asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
-        for found, about in of_note:
+        denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
+        for found, about, negated in of_note:
             lost = [word for one, word in found.items() if _kind(one) in kinds and one not in turn]
-            if lost and len(about & (_about(sentence) | _about(asked))) >= SAME:
+            if lost and (denied or not negated) and len(about & (_about(sentence) | _about(asked))) >= SAME:
                 yield f"{sentence!r}: the note has {', '.join(lost)}", number
                 break
 
@@ -215,7 +220,8 @@ def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue
         last = (sentences(before.content) or [""])[-1]
-        if any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
+        open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
+        if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
             yield "the answer is to another question", number
         asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
         told_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)

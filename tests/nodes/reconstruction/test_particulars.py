@@ -64,6 +64,11 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (15, "PMH: All right.", "no_placeholders"),
         (15, "Oui, ça a commencé il y a trois jours.", "in_the_language"),
         (16, "You're", "not_cut_off"),
+        (7, "No, neither a fever nor night", "not_cut_off"),
+        (9, "Yes.", "answers_fit"),
+        (15, "All <b>right</b>.", "no_placeholders"),
+        (15, "All right. ```json", "no_placeholders"),
+        (15, "【好的】 All right.", "no_placeholders"),
         (15, "Desde hace tres semanas me duele mucho la cabeza y no puedo dormir.", "in_the_language"),
     ],
 )
@@ -77,6 +82,29 @@ def test_an_exchange_with_another_patient_stands_alone() -> None:
     assert "connected_to_the_note" in {problem.gate for problem in check_dialogue(spliced)}
     denied = dialogue(turn_10="How did the accident happen?", turn_11="No accident, nobody slipped on any ice.")
     assert "connected_to_the_note" not in {problem.gate for problem in check_dialogue(denied)}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"turn_4": "How old are you again, forty-five?", "turn_5": "Yes."},
+        {"turn_6": "What about fever, or night sweats?", "turn_7": "No."},
+        {"turn_9": "I take lisinopril, ≤ 40 mg."},
+        {"turn_14": "Thank you. I shall listen to your lungs now -"},
+        {"turn_15": "The nurse just brought me back, two days back."},
+        {"turn_12": "It may be an infection, or even epilepsy. Any of that in the family.", "turn_13": "Yes, gout."},
+    ],
+)
+def test_what_people_say_is_refused_by_no_rule(said: dict[str, str]) -> None:
+    assert check_dialogue(dialogue(**said)) == []
+
+
+def test_a_denial_of_lately_denies_nothing_of_the_past() -> None:
+    note = NOTE.replace("She denies", "She has had anemia. She denies")
+    told = "My mother had gout, and I had anemia once."
+    assert check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia in a while.")) == []
+    problems = check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia."))
+    assert {problem.gate for problem in problems} == {"agrees_with_the_note"}
 
 
 def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:
