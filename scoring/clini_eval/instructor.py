@@ -21,7 +21,7 @@ from scoring.clini_eval.points import (
     Points,
 )
 from scoring.clini_eval.rules import CountedPoints, count_points
-from scoring.metrics.text_overlap import rouge_1, words
+from scoring.metrics.claims import stated_share
 
 
 class CliniEvalState(CliniEvalInput, total=False):
@@ -65,7 +65,7 @@ class SummaryView:
     numbers: list[str]
 
 
-def compare_words(view: ComparisonView) -> Comparison:
+def compare_statements(view: ComparisonView) -> Comparison:
     """Offline: whether the subjects of the plan were asked for by the rules, and whether the findings came up."""
     counted = count_points(view.dialogue).counted
     points = [
@@ -73,13 +73,12 @@ def compare_words(view: ComparisonView) -> Comparison:
         for leaf in LEAVES.values()
         if leaf.key in counted
     ]
-    said = words(view.transcript)
     points += [
-        ComparedPoint(point=finding, done=_degree(rouge_1(said, words(finding)).recall))
+        ComparedPoint(point=finding, done=_degree(stated_share(view.transcript, finding)))
         for finding in view.demonstration.findings
     ]
     done = sum(point.done == "fully" for point in points)
-    return Comparison(points=points, assessment=f"{done}/{len(points)}, by rules that compare words")
+    return Comparison(points=points, assessment=f"{done}/{len(points)}, by rules that read what is asked and stated")
 
 
 def _degree(share: float) -> Literal["fully", "partly", "not"]:
@@ -103,7 +102,7 @@ comparing = Role(
     "clini_eval.comparison",
     "clini_eval/comparison",
     Comparison,
-    offline=compare_words,
+    offline=compare_statements,
     check=lambda view, comparison: None if comparison.points else "points: nothing is compared; compare each point",
     whole=True,
 )

@@ -13,22 +13,19 @@ from typing import NamedTuple
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
-from cases.text.numbers import known_numbers
 from cases.text.sentences import sentences
-from cases.text.statements import Mention, mentions
 from cases.text.words import has_chinese, rules_of, stem
 from cases.vocabulary import Language, normalise
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
+from scoring.metrics.claims import entailed
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, up to which a turn is brief; the paper's mean is 18.5
 MOST_QUESTIONS = 2
 _MOST_THINGS = 4  # that one question can list; a longer list is a question too many
 _SAME = 0.85  # similarity from which two questions are one
-_CAME_UP = 0.6  # share of a finding's content words in one turn from which it came up
 _JUDGEMENT = "needs judgement; a rule cannot count it"
 _COMPLAINT = "chief_complaint"
-_NUMBER = re.compile(r"(?<![A-Za-z\d.])\d+(?:\.\d+)?")
 
 
 class CountedPoints(Points):
@@ -219,30 +216,13 @@ def _urges(interview: Interview) -> float | str:
 
 
 def _came_up(interview: Interview) -> float | str:
-    """The share of the note's findings that the physician told, or was told upon asking for results."""
+    """The share of the note's findings that the physician states, or was told upon asking for results."""
     findings = findings_of(interview.note, interview.language)
     results = _word("results", interview.language)
     said = [turn.text for turn in interview.turns]
     said += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
-    known = [any(_tells(text, finding) for text in said) for finding in findings]
+    known = entailed(findings, "\n".join(said))
     return sum(known) / len(known) if known else "the note tells of no examination that a rule recognises"
-
-
-def _tells(text: str, finding: str) -> bool:
-    """Whether a text has most words of a finding, none turned round or on the other side, and all its numbers."""
-    there: dict[str, list[Mention]] = {}
-    for sentence in sentences(text):
-        for mention in mentions(sentence):
-            there.setdefault(mention.word, []).append(mention)
-    wanted = mentions(finding)
-    shared = [mention for mention in wanted if mention.word in there]
-    agree = all(any(_agrees(mention, one) for one in there[mention.word]) for mention in shared)
-    numbers = {float(number) for number in _NUMBER.findall(finding)}
-    return agree and len(shared) >= _CAME_UP * max(1, len(wanted)) and numbers <= known_numbers(text)
-
-
-def _agrees(one: Mention, other: Mention) -> bool:
-    return one.negated == other.negated and (not (one.sides and other.sides) or bool(one.sides & other.sides))
 
 
 _RULES: Mapping[str, Callable[[Interview], float | str]] = {

@@ -19,7 +19,9 @@ HALF = 0.5  # of the other words where one is
 _GROUPS = ("plain", "findings", "places", "degrees")
 _OPPOSITE = {"larg": "small", "small": "larg"}
 _CLAUSE = re.compile(
-    r"[,，、](?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)|伴(?!随)|(?=[无未])", re.I
+    r"(?:[,，、；]|;(?= ))(?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)"
+    "|伴(?!随)|(?=[无未])",
+    re.IGNORECASE,
 )
 _NORMAL, _ROOT = "normal", 5  # letters that two forms of one English word share
 _GOES_ON = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # of what was said before
@@ -117,12 +119,15 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ]
     told = [mention for sentence in read for mention in sentence]
 
+    def has(claim: str) -> bool:
+        own = {normalise(part) for part in statements(claim)}
+        return bool(own) and own <= stated
+
     def says(claim: str) -> bool:
         return any(_states(window, _read(claim), told) for window in windows)
 
     return [
-        normalise(claim) in stated or says(claim) or (len(parts := _parts(claim)) > 1 and all(map(says, parts)))
-        for claim in claims
+        has(claim) or says(claim) or (len(parts := _parts(claim)) > 1 and all(map(says, parts))) for claim in claims
     ]
 
 
@@ -181,7 +186,9 @@ def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) ->
     findings = _terms()[2]
     named = [mention for mention in claim if mention.word in findings]
     others = [mention for mention in claim if mention.word not in findings and not mention.exact]
-    met = sum(_agreeing(mention, window) != [] for mention in others)
+    met = sum(
+        any(named or each.negated == mention.negated for each in _agreeing(mention, window)) for mention in others
+    )
     if any(mention.exact and not any(mention.word == other.word for other in window) for mention in claim):
         return False
     if {_OPPOSITE.get(mention.word) for mention in claim} & {other.word for other in window}:

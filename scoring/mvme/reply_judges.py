@@ -1,11 +1,10 @@
 """AI Hospital's judges of patient and examiner, reply by reply: relevance, consistency, examination accuracy (Table 4).
 
 The paper had people judge; here each question is a role. The offline rules read the labels of the items (the action,
-the facts that are due), which no prompt shows to a model; they compare words and facts, and know no paraphrase.
+the facts that are due), which no prompt shows to a model; they compare what is stated.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from cases.strict import Strict
 from cases.text.fact_preservation import changes
 from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
+from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
@@ -23,11 +23,11 @@ from prompts import load_words
 from scoring.aie.simulator import Reply, asks_back, denies, focus
 from scoring.aie.simulator_set import Played, SimulatorItem
 from scoring.aie.transcripts import CODES
-from scoring.metrics.claims import stated_share
+from scoring.metrics.claims import entailed, stated_share
 from scoring.metrics.samples import Sample
-from scoring.metrics.text_overlap import rouge_1, words
+from scoring.metrics.text_overlap import words
 
-_CARRIED = 0.5  # share of a fact's words from which on it counts as told
+_CARRIED = 0.5  # share of what a fact states from which on it counts as told
 _SENTENCE = 5  # words that make a sentence of the record long enough not to be met by chance
 # AI Hospital's patient speaks first and is in one room with the doctor; a farewell wants no answer.
 _NOT_ASKED_ABOUT = ("Initialization", "Demand", "Conclusion")
@@ -103,12 +103,11 @@ def judge_relevance_offline(view: ReplyView) -> Relevance:
     instead.
     """
     item, reply = view.played.item, view.reply
-    said = Counter(words(reply))
     if item.expected:
-        return Relevance(relevant=any(stated_share(reply, fact) >= _CARRIED for fact in item.expected))
+        return Relevance(relevant=any(_told(fact, reply) for fact in item.expected))
     if item.action.startswith("Ambiguous"):
         return Relevance(relevant=asks_back(reply))
-    if any(_told(fact, said) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
+    if any(_told(fact, reply) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
         return Relevance(relevant=False)
     denied = denies(reply) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
     return Relevance(relevant=denied or (item.action == "Other Topic" and _leads_back(view)))
@@ -131,13 +130,11 @@ def judge_consistency_offline(view: ReplyView) -> Consistency:
 
 
 def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
-    """Every result that is due is told (half of its words at least), and no other result in the words left over."""
+    """Every result that is due is stated, and no other one by the sentences that state nothing of these."""
     due = view.played.item.expected
-    said = Counter(words(view.reply))
-    rest = said - Counter(words(" ".join(due)))
-    missing = [fact for fact in due if not _told(fact, said)]
-    extra = [fact for fact in view.results if fact not in due and _told(fact, rest)]
-    return ExaminationAccuracy(accurate=not missing and not extra)
+    rest = "\n".join(said for said in statements(view.reply) if not any(_told(said, fact) for fact in due))
+    others = [fact for fact in view.results if fact not in due]
+    return ExaminationAccuracy(accurate=all(entailed(due, view.reply)) and not any(entailed(others, rest)))
 
 
 relevance_judge = Role("relevance_judge", "evaluation", "judges/relevance", Relevance, offline=judge_relevance_offline)
@@ -180,8 +177,8 @@ def examination_accuracy(verdicts: Iterable[tuple[str, ExaminationAccuracy]]) ->
     return [Sample(case, 100.0 * verdict.accurate) for case, verdict in verdicts]
 
 
-def _told(fact: str, said: Counter[str]) -> bool:
-    return rouge_1(list(said.elements()), words(fact)).recall >= _CARRIED
+def _told(fact: str, reply: str) -> bool:
+    return stated_share(reply, fact) >= _CARRIED
 
 
 def _facts(text: str, language: Language) -> set[str]:

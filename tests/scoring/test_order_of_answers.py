@@ -1,7 +1,7 @@
 """The offline judges put answers in the order in which a person would: the same said in other words above half of it.
 
 Copied, paraphrased, partial, fluent but wrong, another patient's, one answer to all, and none. Clini-Eval has its
-findings from the dialogue, the simulator's judge its facts, Med-PMC its report.
+findings from the doctor, the simulator's judges their facts and results, Med-PMC its report.
 """
 
 import tomllib
@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 
+from cases.dialogues import PHYSICIAN, Dialogue, Message
 from cases.text.sentences import sentences
+from prompts import load_words
 from scoring.aie.pairwise_rules import Consultation, PairView, doctor_rule, patient_rule
 from scoring.aie.transcripts import AieTurn
-from scoring.clini_eval.rules import _tells
+from scoring.clini_eval.rules import count_points
 from scoring.medpmc.judges import judge_consultation_offline, judge_patient_offline, judge_persona_offline, view
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.mvme.reply_judges import judge_relevance_offline
+from scoring.metrics.claims import entailed
+from scoring.mvme.reply_judges import judge_consistency_offline, judge_examination_offline, judge_relevance_offline
 
 Answer = dict[str, str]
 FIELDS = ("told", "found", "diagnosis", "treatment")
@@ -34,6 +37,10 @@ CONSTANT: dict[str, tuple[str, ...]] = {
         "Rest, drink plenty and come back if it gets worse.",
     ),
     "zh": ("我这几天有点发热，不舒服。", "查体未见异常。", "上呼吸道感染", "多休息，多喝水，加重时复诊。"),
+}
+NOTE = {
+    "en": "Chief complaint: pain.\nPhysical examination and tests:\n{}",
+    "zh": "主诉：疼痛。\n体格检查和辅助检查：\n{}",
 }
 ASKS = {
     "en": ("What is the trouble?", "Is there anything else?", "Please have an examination."),
@@ -89,18 +96,49 @@ def kept_meaning(case: dict[str, Any], answer: Answer) -> float:
 
 
 def findings_that_came_up(case: dict[str, Any], answer: Answer) -> float:
-    return mean(_tells(answer["found"], finding) for finding in sentences(case["found"]))
+    return mean(entailed(sentences(case["found"]), answer["found"]))
+
+
+def interview(kind: str, case: dict[str, Any], answer: Answer) -> float:
+    """All that Clini-Eval counts: whoever knows all asks for all, whoever knows a part for half of it, others once."""
+    language = case["language"]
+    stock, other = (
+        load_words(name, language)[who]["questions"]
+        for name, who in (("medchain/words", "doctor"), ("clini_eval/words", "physician"))
+    )
+    asked = {"copied": stock, "paraphrase": other, "partial": stock[: len(stock) // 2]}.get(kind, stock[:1])
+    messages = [Message(role=PHYSICIAN, content=words) for words in (*asked, answer["found"])]
+    note = NOTE[language].format(case["found"])
+    return sum(count_points(Dialogue(id="1", messages=messages, note=note, language=language)).counted.values())
+
+
+def played(case: dict[str, Any], expected: list[str], action: str, reply: str, results: list[str] | None = None) -> Any:
+    item = SimpleNamespace(expected=expected, action=action)
+    record = f"{case['told']}\n{case['found']}"
+    return SimpleNamespace(
+        played=SimpleNamespace(item=item),
+        **{"question": "?", "reply": reply, "record": record, "results": results, "language": case["language"]},
+    )
+
+
+def accuracy(case: dict[str, Any], answer: Answer) -> float:
+    """Of an examiner, order by order."""
+    orders = [played(case, [fact], "Effective Advice", answer["found"], [fact]) for fact in sentences(case["found"])]
+    return mean(judge_examination_offline(each).accurate for each in orders)
+
+
+def consistency(case: dict[str, Any], answer: Answer) -> float:
+    said = sentences(f"{answer['told']}\n{answer['found']}") or [""]
+    return mean(judge_consistency_offline(played(case, [], "Effective Inquiry", each)).consistent for each in said)
 
 
 def relevance(case: dict[str, Any], answer: Answer) -> float:
-    def seen(fact: str) -> Any:
-        item = SimpleNamespace(expected=[fact], action="Effective Inquiry")
-        return SimpleNamespace(played=SimpleNamespace(item=item), reply=answer["told"], record=case["told"])
-
-    return mean(judge_relevance_offline(seen(fact)).relevant for fact in sentences(case["told"]))
+    told = sentences(case["told"])
+    seen = [played(case, [fact], "Effective Inquiry", answer["told"]) for fact in told]
+    return mean(judge_relevance_offline(each).relevant for each in seen)
 
 
-JUDGES = (consultation_judge, completeness, kept_meaning, findings_that_came_up, relevance)
+JUDGES = (consultation_judge, completeness, kept_meaning, findings_that_came_up, relevance, accuracy)
 
 
 def means(judge: Callable[[dict[str, Any], Answer], float], part: str, language: str) -> dict[str, float]:
@@ -116,9 +154,36 @@ def test_a_judge_by_rule_keeps_the_order_of_answers(judge: Any, part: str, langu
     given = means(judge, part, language)
     assert given["empty"] == min(given.values()) and given["copied"] == max(given.values())
     others = max(given[kind] for kind in ("wrong", "shuffled", "constant"))
-    assert given["paraphrase"] > others
-    if part == "development" or judge is not findings_that_came_up:  # which compares words, and misses paraphrases
-        assert given["paraphrase"] > given["partial"] > others
+    assert given["paraphrase"] > given["partial"] > others
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("part", ["development", "check"])
+def test_a_whole_interview_has_more_points_the_more_of_it_is_asked_and_told(part: str, language: str) -> None:
+    group = [case for case in CASES if (case["part"], case["language"]) == (part, language)]
+    for place, case in enumerate(group):
+        given = {kind: interview(kind, case, each) for kind, each in answers(case, group[place - 1]).items()}
+        others = max(given[kind] for kind in ("wrong", "shuffled", "constant", "empty"))
+        assert min(given["copied"], given["paraphrase"]) > given["partial"] > others, given
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_examiner_who_tells_another_result_too_is_not_accurate(language: str) -> None:
+    case, other = (case for case in CASES if (case["part"], case["language"]) == ("development", language))
+    both = f"{case['found']} {other['found']}"
+    facts = sentences(case["found"])
+    assert not judge_examination_offline(played(case, facts, "Effective Advice", both, sentences(both))).accurate
+    assert judge_examination_offline(played(case, facts, "Effective Advice", case["found"], sentences(both))).accurate
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("part", ["development", "check"])
+def test_what_is_on_record_is_consistent_in_other_words_and_in_part_more_than_what_is_not(
+    part: str, language: str
+) -> None:
+    given = means(consistency, part, language)
+    assert given["copied"] == given["partial"] == given["empty"] == 1
+    assert given["paraphrase"] > max(given[kind] for kind in ("wrong", "shuffled", "constant"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
