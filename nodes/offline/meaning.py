@@ -49,12 +49,16 @@ class Subject:
         record: the concepts that its sentences name.
         story: whether it is how the complaint is, which nobody who has come for it denies.
         rest: whether it has those sentences of its sections too that are no other subject's.
+        whole_with: concepts with any of which beside it ("habits and work") it is a question for all of its sections.
+        whole_but: concepts whose sentences are not asked for even then.
     """
 
     sections: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     story: bool = False
     rest: bool = False
+    whole_with: tuple[str, ...] = ()
+    whole_but: tuple[str, ...] = ()
 
 
 @cache
@@ -77,6 +81,8 @@ def subjects() -> dict[str, Subject]:
             tuple(about.get("record", ())),
             about.get("story", False),
             about.get("rest", False),
+            tuple(about.get("whole_with", ())),
+            tuple(about.get("whole_but", ())),
         )
         for name, entry in _entries().items()
         if (about := entry.get("about")) is not None

@@ -42,7 +42,14 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     if subject_of(words, language) == "results":
         return []  # of results nothing is told that is not named
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
-    found = {fact for clause in clauses(words, language) for fact in _of_clause(told, clause, language)}
+    parts = clauses(words, language)
+    found = {fact for clause in parts for fact in _of_clause(told, clause, language)}
+    named = {matter.name for matter in topic_of(words, language).matters}
+    for subject in (subjects()[subject_of(clause, language)] for clause in parts):
+        if named & {*subject.whole_with}:
+            of_it = [fact for fact in told if fact.section in subject.sections]
+            other = {*_recorded(of_it, subject.whole_but, language)}
+            found |= {*of_it} - other | {*_recorded(of_it, (*subject.record, *subject.whole_with), language)}
     return [fact for fact in told if fact in found]
 
 

@@ -184,3 +184,24 @@ def test_who_asks_for_anything_else_hears_all_that_is_recorded_before_hearing_th
         histories_told = [fact for fact in histories(case) if fact.section not in ("chief_complaint", "person")]
         for words in in_own_words(histories_told, voice_of(case.patient, language)):
             assert words.rstrip(".。") in heard, case.id
+
+
+@LANGUAGES
+def test_whoever_asks_for_habits_work_and_living_hears_all_of_it_but_periods_and_births(language: Language) -> None:
+    question = next(words for words in DUE[language] if "habits" in words or "习惯" in words)
+    private = {
+        "en": r"period|pregnan|menst|menopause|menarche|birth|born|bore|child|partner",
+        "zh": "月经|经|产|育|孕|出生|性生活|胎",
+    }
+    told = untold = 0
+    for case in CASES[language]:
+        facts = record_sentences(case.patient, ExaminationRecord(), language)
+        asked = [
+            fact
+            for fact in facts
+            if fact.section == "personal_history" and not re.search(private[language], fact.text, re.IGNORECASE)
+        ]
+        heard = answering(facts, question, language)
+        told += sum(fact in heard for fact in asked)
+        untold += sum(fact not in heard for fact in asked)
+    assert told > 60 and untold == 0
