@@ -10,6 +10,7 @@ from llm.replies import find_json
 
 LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # the same six times and more, whatever it is
+_PART = 20  # characters; each row longer than an echo holds such a part of the text whole, and its next copy
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
 _TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "properties", "required", "items")
 # What our prompts set material and schemas apart with, whole or begun.
@@ -126,8 +127,17 @@ def _cut(text: str) -> str:
         said.add(sentence)
     if len(text) - end > LONGEST_ECHO:
         return text[:end].strip()
-    found = _IN_A_ROW.search(text)
+    found = _IN_A_ROW.search(text) if _comes_again(text) else None
     return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
+
+
+def _comes_again(text: str) -> bool:
+    """Whether a part of a text comes again within reach, as in every long row of the same one does.
+
+    The pattern of such rows tries 120 lengths at every sign, a hundred times as long as this.
+    """
+    starts = range(0, len(text), _PART)
+    return any(text.find(text[at : at + _PART], at + 1, at + _PART + 120) >= 0 for at in starts)
 
 
 def _changed(reply: str, change: Callable[[str], str]) -> str:

@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
 
 from cases.text.numbers import NUMBER_WORDS, chinese_number
 from cases.text.statements import mentions, statements
@@ -51,21 +50,20 @@ class Changes:
 
 def changes(plain: str, said: str, language: Language) -> Changes:
     """What words put otherwise lose of the plain ones, and what they add to them."""
-    meant, told = set(_facts_in(plain, language)), set(_facts_in(said, language))
+    meant, told = _facts_in(plain, language), _facts_in(said, language)
     lost = {*(meant - told), *_turned_round(plain, said, language)}
     return Changes(lost=tuple(sorted(lost)), added=tuple(sorted(told - meant)))
 
 
-def _facts_in(text: str, language: Language) -> Iterator[str]:
+@lru_cache(maxsize=1 << 12)
+def _facts_in(text: str, language: Language) -> frozenset[str]:
     text = _normal(text, language)
-    yield from measures(text)
-    denied = False
+    found, denied = set(measures(text)), False
     for sentence in statements(text) or [text]:
         denied = denied or any(mention.negated for mention in mentions(sentence))
-        yield from (f"no {name}" if negated else name for name, negated in _terms_of(sentence, language))
-        yield from (found[0].casefold() for found in _endings(language).finditer(sentence))
-    if denied:
-        yield "a denial"
+        found.update(f"no {name}" if negated else name for name, negated in _terms_of(sentence, language))
+        found.update(ending[0].casefold() for ending in _endings(language).finditer(sentence))
+    return frozenset(found | {"a denial"} if denied else found)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -85,15 +83,16 @@ def _terms_of(sentence: str, language: Language) -> Iterator[tuple[str, bool]]:
 
 def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:
     """Words that one text affirms and the other denies."""
-    one, other = ({(f.word, f.negated) for f in _all_facts(text, language)} for text in (plain, said))
+    one, other = (_words_meant(text, language) for text in (plain, said))
     for word, negated in one - other:
         if (word, not negated) in other - one:
             yield f"no {word}" if negated else word
 
 
-def _all_facts(text: str, language: Language) -> Iterator[Any]:
-    for sentence in statements(_normal(text, language)):
-        yield from mentions(sentence)
+@lru_cache(maxsize=1 << 12)
+def _words_meant(text: str, language: Language) -> frozenset[tuple[str, bool]]:
+    read = (mention for sentence in statements(_normal(text, language)) for mention in mentions(sentence))
+    return frozenset((mention.word, mention.negated) for mention in read)
 
 
 def measures(text: str) -> Iterator[str]:
