@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: looking through it for garbage again and again took a tenth of the time."""
+    """What was imported and collected stays: looking through it for garbage took a tenth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
