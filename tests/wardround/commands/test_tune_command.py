@@ -107,21 +107,43 @@ def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, 
     assert "configuration.epochs: was 4, is 2" in said and "configuration.seed" not in said
 
 
-@pytest.mark.parametrize("method", ["prefix", "lora"])
+# Each line of arguments in a child that is forked after the imports, which take longer than the training.
+KILLED = """
+import json, os, signal, sys
+import wardround.tuning.train
+from wardround.cli import app
+from wardround.commands import tune
+
+def report(step, steps):
+    if step.step == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+tune._report = report
+for line in sys.argv[1:]:
+    if os.fork() == 0:
+        app(json.loads(line))
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+METHODS: dict[str, dict[str, object]] = {"prefix": {"method": "prefix"}, "lora": {"method": "lora", "prefix": None}}
+
+
+@pytest.fixture(scope="module")
+def cut(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a training by each method that was killed at its fifth step."""
+    folder = tmp_path_factory.mktemp("cut")
+    lines = [json.dumps(arguments(work, folder / method, **options)) for method, options in METHODS.items()]
+    told = subprocess.run([sys.executable, "-c", KILLED, *lines], stdout=subprocess.PIPE, text=True, timeout=120)
+    assert told.stdout.split() == ["-9"] * len(METHODS)
+    return folder
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_killed_training_goes_on_and_ends_as_if_it_had_not_been_killed(
-    work: Path, tmp_path: Path, method: str
+    work: Path, cut: Path, tmp_path: Path, method: str
 ) -> None:
-    options = {"method": method, "prefix": 4 if method == "prefix" else None}
+    options = METHODS[method]
     assert tune(work, tmp_path / "whole", **options).exit_code == 0
-    program = (
-        "import os, signal, sys; from wardround.cli import app; from wardround.commands import tune\n"
-        "def report(step, steps):\n"
-        "    if step.step == 5: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "tune._report = report\n"
-        "app(sys.argv[1:])"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, *arguments(work, tmp_path / "cut", **options)], timeout=120)
-    assert killed.returncode == -9
+    (cut / method).rename(tmp_path / "cut")
     assert len(read_table(tmp_path / "cut" / "loss.csv")) == 5
     newest = tmp_path / "cut" / "checkpoints" / "checkpoint-4"
     assert newest.is_dir()
