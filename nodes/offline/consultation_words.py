@@ -13,8 +13,6 @@ from cases.text.words import rules_of, stem
 from cases.text.words import words as cut
 from cases.vocabulary import Language, data_file
 
-_NEVER = re.compile(r"(?!)")
-
 
 @dataclass(frozen=True)
 class Concept:
@@ -38,15 +36,6 @@ class Concept:
     alone: bool
 
 
-@dataclass(frozen=True)
-class Order:
-    """Something that can be examined: an item of the vocabulary as a whole, or one value wherever it stands."""
-
-    item: str | None
-    asked: re.Pattern[str]
-    recorded: re.Pattern[str]
-
-
 @cache
 def concepts(language: Language) -> tuple[Concept, ...]:
     """Everything that a question can be about."""
@@ -62,19 +51,6 @@ def concepts(language: Language) -> tuple[Concept, ...]:
             alone=entry.get("alone", False),
         )
         for entry in _words()["concept"]
-    )
-
-
-@cache
-def orders(language: Language) -> tuple[Order, ...]:
-    """Everything that can be ordered."""
-    return tuple(
-        Order(
-            item=entry.get("item"),
-            asked=_compiled(entry[rules_of(language)], language),
-            recorded=re.compile(entry["record"]) if "record" in entry else _NEVER,
-        )
-        for entry in _words()["order"]
     )
 
 

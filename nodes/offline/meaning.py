@@ -154,7 +154,7 @@ def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
 def heard(text: str) -> str:
     """What is embedded: without a list of examinations ("Please have these done: ..."), which the signs read."""
     said, colon, listed = text.partition(": ")
-    return said if colon and names_examination(listed, "en") else text
+    return said if colon and names_examination(listed) else text
 
 
 def _signs(text: str, language: Language) -> tuple[float, ...]:

@@ -37,7 +37,7 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
 
     Results are given only if the question names the examination.
     """
-    if names_examination(words, language) and (ordered := ordered_results(facts, words, language)):
+    if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
     if subject_of(words, language) == "results":
         return []  # of results nothing is told that is not named

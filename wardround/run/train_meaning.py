@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
-from nodes.offline.consultation_words import concepts, orders, pattern
+from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.meaning import KINDS, WEIGHTS, features, subjects, wordings
 from prompts import mark
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -64,7 +64,6 @@ def fingerprint() -> str:
     for language in _LANGUAGES:
         learned += [kinds_to_learn(language), subjects_to_learn(language)]
         learned += [concept.asked.pattern for concept in concepts(language)]
-        learned += [order.asked.pattern for order in orders(language)]
         learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
 

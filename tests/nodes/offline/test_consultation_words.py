@@ -1,8 +1,8 @@
 import pytest
 
 from cases.text.record_sentences import HISTORIES
-from cases.vocabulary import EXAMINATION_ITEMS, Language
-from nodes.offline.consultation_words import concepts, matters_in, named_in, orders, pattern
+from cases.vocabulary import Language
+from nodes.offline.consultation_words import concepts, matters_in, named_in, pattern
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -14,11 +14,6 @@ def test_every_concept_has_a_name_of_its_own_and_sections_that_exist(language: L
     for concept in concepts(language):
         assert set(concept.sections) <= {*HISTORIES, "person"}
         assert concept.kind != "section" or concept.name in HISTORIES
-
-
-@LANGUAGES
-def test_every_examination_item_can_be_ordered(language: Language) -> None:
-    assert {order.item for order in orders(language) if order.item} == set(EXAMINATION_ITEMS.names)
 
 
 @LANGUAGES
