@@ -5,27 +5,19 @@ from collections.abc import Sequence
 
 from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
-from cases.text.words import rules_of
-from cases.vocabulary import Language, patterns
+from cases.vocabulary import Language
 from nodes.reconstruction.lay_speech import article_of, spoken
-from nodes.reconstruction.voice import Kin, Voice
+from nodes.reconstruction.voice import Voice, whose
 from nodes.state.chart import Turn
 from prompts import load_words
 
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child whose complaint is not told as "I"
-_PATTERNS = patterns("nodes.patients", "patterns")
 
 
 def voice_of(person: PatientRecord, language: Language) -> Voice:
     """Who speaks: whoever tells the complaint, a parent for a child, and for a grown one who is called so."""
-    told = person.chief_complaint
-    another = _PATTERNS[f"of_another_{rules_of(language)}"].match(told)
     young = person.age_years is not None and person.age_years < _ANSWERS_FROM
-    if another is None and not (young and not _PATTERNS["of_oneself"].search(told)):
-        return Voice(language, "self", person.sex)
-    child: Kin = "son" if person.sex == "male" else "daughter" if person.sex == "female" else "child"
-    of_child = young or (another is not None and _PATTERNS["child"].search(another[0]) is not None)
-    return Voice(language, child if of_child else "relative", person.sex)
+    return Voice(language, whose(person.chief_complaint, young, person.sex, language), person.sex)
 
 
 def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:

@@ -36,7 +36,7 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     text = rewritten(_without_opener(text) if section != "person" else text, "patient")
     if not voice.itself:
         text = rewritten(PATTERNS["parent_says"].sub(_parent_says, text), "family")
-        text = rewritten(text, *(("son",) if voice.kin == "son" else ()), "child")
+        text = rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
     if PATTERNS["starts_with_verb"].match(text):
         text = f"@I {text[0].lower()}{text[1:]}"
     if section == "person":

@@ -18,7 +18,7 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.voice import Kin, Voice
+from nodes.reconstruction.voice import Kin, Voice, whose
 
 _ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
@@ -55,7 +55,9 @@ def roles_of(note: Note) -> RoleSetting:
     ):
         kin: Kin = "child" if sex is None else "daughter" if sex == "female" else "son"
     else:
-        kin = "relative" if _PATTERNS["cannot_speak"].search(about) else "self"
+        complaint = " ".join(sections.get("chief_complaint", ()))
+        cannot = _PATTERNS["cannot_speak"].search(about)
+        kin = "relative" if cannot else whose(complaint, False, sex, note.language)
     return RoleSetting(speaker=kin, sex=sex, age_years=stated.age_years)
 
 

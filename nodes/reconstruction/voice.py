@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cases.case import Sex
-from cases.vocabulary import Language
+from cases.text.words import rules_of
+from cases.vocabulary import Language, patterns
 
 Kin = Literal["self", "son", "daughter", "child", "relative"]
+_PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
 @dataclass(frozen=True)
@@ -21,3 +23,20 @@ class Voice:
     def itself(self) -> bool:
         """Whether the patient speaks."""
         return self.kin == "self"
+
+
+def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> Kin:
+    """Whose complaint it is: one's own, or that of the child or relative whom its words name.
+
+    Args:
+        complaint: in the words of whoever tells it.
+        young: whether the patient is too young to tell it, and another does unless it is told as "I".
+        sex: of the patient.
+        language: of the complaint.
+    """
+    another = _PATTERNS[f"of_another_{rules_of(language)}"].match(complaint)
+    if another is None and not (young and not _PATTERNS["tells_of_oneself"].search(complaint)):
+        return "self"
+    if young or (another is not None and _PATTERNS["is_child"].search(another[0])):
+        return "son" if sex == "male" else "daughter" if sex == "female" else "child"
+    return "relative"

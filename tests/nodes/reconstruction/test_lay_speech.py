@@ -8,7 +8,7 @@ from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.voice import Voice
 
 SHE, HE = Voice("en", "self", "female"), Voice("en", "self", "male")
-SON = Voice("en", "son", "male")
+SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,12 @@ SON = Voice("en", "son", "male")
          "I tried a diet but haven't noticed a change."),
         ("present_illness", "The patient appears anxious.", HE, ""),
         ("present_illness", "The child appears ill.", SON, "My son appears ill."),
+        ("present_illness", "The patient's daughter saw a red patch.", MOTHER, "Her daughter saw a red patch."),
+        ("present_illness", "Her daughter saw a red patch.", MOTHER, "Her daughter saw a red patch."),
+        ("past_history", "Tramadol made her dizzy and sick.", SHE, "Tramadol made me dizzy and sick."),
+        ("past_history", "Migraine used to bother her until 45.", SHE, "Migraine used to bother me until 45."),
+        ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家族中无类似皮肤病患者。"),
+        ("present_illness", "患者咳嗽。", Voice("zh"), "我咳嗽。"),
         ("present_illness", "No other system review was mentioned.", HE, ""),
         ("chief_complaint", "Itchy rash on the left arm", HE, "I have an itchy rash on the left arm."),
         ("past_history", "Treated for uveitis last year.", HE, "I was treated for uveitis last year."),

@@ -145,6 +145,8 @@ def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
         ("Patient: 3-year-old female.\nChief complaint: Rash.", "daughter", "female"),
         ("Mother states that he has a fever. His nose runs.", "son", "male"),
         ("She came in obtunded and unable to give any history.", "relative", "female"),
+        ("Patient: 81 years, female.\nChief complaint: My mother hardly leaves her bed.", "relative", "female"),
+        ("Patient: 39 years, female.\nChief complaint: My daughter hears voices.", "daughter", "female"),
         ("Pain.", "self", None),
     ],
 )
