@@ -38,6 +38,7 @@ from wardround.commands.score.transcripts import (
     pairing,
     read_files,
 )
+from wardround.store.manifest import is_run
 
 Judged = Literal["consultation", "patient", "persona"]
 _JUDGES: Mapping[Judged, Role[Any]] = {
@@ -82,7 +83,7 @@ def medpmc(
     if mma != "all" and mode is Mode.PAPER:
         refuse("--mma: paper mode looks where Tables 8 and 9 did; leave it out, or use --mode sound")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
-    if transcripts[0].is_dir() and mode is Mode.SOUND and not options:
+    if is_run(transcripts[0]) and mode is Mode.SOUND and not options:
         return scores_of_run(transcripts[0], "medpmc", mode)
     definition: Definition = mode.value
 

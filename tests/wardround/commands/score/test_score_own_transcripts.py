@@ -126,6 +126,9 @@ def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
     assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
     assert wardround("score", "aie-pairwise", run, run).exit_code == 0
+    (tmp_path / "sweep").mkdir()
+    run.rename(tmp_path / "sweep" / "run")
+    assert metrics(tmp_path / "s.json", "score", "medpmc", tmp_path / "sweep")["Diagnosis"]["n"] == 1
 
 
 def test_a_run_of_imported_cases_pairs_with_the_authors_transcripts_of_the_same_patients(tmp_path: Path) -> None:
