@@ -14,6 +14,14 @@ from wardround.store.provenance import versions, write_whole
 
 CARD = "README.md"
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+# The columns of a dialogue that are no text. They stand in the card: guessed from a split in which nobody has a
+# department or an objection, they would not fit the other split, and the folder would not load.
+_TEXTS = ("diseases", "models")
+_ROWS = {
+    "messages": {"role": "string", "content": "string"},
+    "sections": {"name": "string", "begins": "int64"},
+    "objections": {"turn": "int64", "kind": "string", "reason": "string"},
+}
 
 
 def write_folder(
@@ -93,6 +101,7 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "tags": ["medical", "synthetic", "dialogue", "conversational"],
         "size_categories": [size],
         "configs": configs,
+        "dataset_info": [{"config_name": "dialogues", "features": list(map(_column, Dialogue.model_fields))}],
     }
     template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
     told = {
@@ -108,6 +117,13 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "license": license,
     }
     return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{template.format(**told)}"
+
+
+def _column(name: str) -> dict[str, object]:
+    """A column's type as a card states it."""
+    if name in _ROWS:
+        return {"name": name, "list": [{"name": key, "dtype": kind} for key, kind in _ROWS[name].items()]}
+    return {"name": name, "list": "string"} if name in _TEXTS else {"name": name, "dtype": "string"}
 
 
 def _figures(sheet: DataSheet) -> str:

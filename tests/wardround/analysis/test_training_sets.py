@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from cases.dialogues import Dialogue
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import graded, write_run
-from wardround.analysis.hub_folder import write_folder
+from wardround.analysis.hub_folder import _ROWS, _TEXTS, _share, write_folder
 from wardround.analysis.training_sets import preferences
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
@@ -70,7 +70,9 @@ def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(t
         if "section to write" not in request.text:
             return None
         title = request.text.split("The section to write: ")[1].split(". ")[0]
-        day = days.setdefault(title, TIMES[len(days)])
+        if title not in days:
+            days[title] = TIMES[len(days)]
+        day = days[title]
         asked = f"How was your dry cough on {day}?" if "has to be mended" in request.text else f"How was it on [{day}]?"
         return {"exchanges": [{"physician": asked, "patient": f"On {day} it was dry, for 3 weeks, without fever."}]}
 
@@ -142,6 +144,10 @@ def test_the_folder_has_a_card_that_names_its_files_licence_and_limits(tmp_path:
     assert 4 <= counts["sft/validation.jsonl"] <= 16
     _, front, text = (tmp_path / "hub" / "README.md").read_text("utf-8").split("---\n", 2)
     card = yaml.safe_load(front)
+    columns = {column["name"]: column for column in card["dataset_info"][0]["features"]}
+    shapes = {name: field.annotation for name, field in Dialogue.model_fields.items()}
+    assert {name for name, shape in shapes.items() if "list" in str(shape) or "dict" in str(shape)} == {*_ROWS, *_TEXTS}
+    assert columns.keys() == shapes.keys()
     named = [file["path"] for config in card["configs"] for file in config["data_files"]]
     assert sorted(named) == sorted(counts) and card["license"] == "cc-by-4.0" and card["language"] == ["en"]
     assert "not for care" in text and "notes.jsonl (40)" in text and "{" not in text
@@ -150,6 +156,28 @@ def test_the_folder_has_a_card_that_names_its_files_licence_and_limits(tmp_path:
     again = write_folder(tmp_path / "hub", told[:3], [], "cc-by-4.0", held_out=0.0)
     assert again == {"dialogues/train.jsonl": 3, "sft/train.jsonl": 3}
     assert not (tmp_path / "hub" / "sft" / "validation.jsonl").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judged", [0, 1])
+def test_the_folder_loads_also_if_of_one_split_nothing_is_known(tmp_path: Path, judged: int) -> None:
+    datasets = pytest.importorskip("datasets", reason="the tune extra is not installed")
+    known: dict[str, Any] = {
+        "department": "Surgery",
+        "models": ["m"],
+        "objections": [{"turn": 1, "kind": "invented", "reason": "no cough"}],
+    }
+    told = [dialogue("d0", **known if judged == 0 else {}), dialogue("d1", **known if judged == 1 else {})]
+    shares = sorted(_share(one.id) for one in told)
+    pair = {"prompt": [], "chosen": [], "rejected": [], "by": "gates", "case": "d0"}
+    write_folder(tmp_path / "hub", told, [pair], "mit", held_out=sum(shares) / 2)
+    for name, splits in {"dialogues": 2, "sft": 2, "preference": 1}.items():
+        loaded = datasets.load_dataset(str(tmp_path / "hub"), name, cache_dir=str(tmp_path / "cache"))
+        assert len(loaded) == splits, name
+        if name == "dialogues":
+            rows = {row["id"]: row for split in loaded.values() for row in split}
+            assert rows[f"d{judged}"]["objections"] == known["objections"]
+            assert rows[f"d{1 - judged}"]["department"] is None
 
 
 def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_path: Path) -> None:

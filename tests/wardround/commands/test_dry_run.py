@@ -1,11 +1,19 @@
 """``--dry-run``: what a run will take, before anybody is asked."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import pytest
+from pydantic import BaseModel
 from typer.testing import CliRunner, Result
 
-from tests.support.fake_server import FakeServer
+from llm.answering import Taken
+from llm.question import Question
+from llm.rehearsal import rehearsed
+from llm.role import Role
+from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import call, graded, write_run
 from wardround.cli import app
 
@@ -30,6 +38,36 @@ def test_a_dry_run_prices_each_role_without_a_request_a_key_or_a_file(tmp_path: 
     assert int(rows["dialogue_writer"][1].replace(",", "")) > 1000
     assert not server.requests and [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
     assert "lower bound" in told.stdout
+
+
+def test_where_a_model_answers_as_the_rules_do_a_run_asks_what_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nHistory: A dry cough, worse at night. No fever."}
+    (tmp_path / "notes.jsonl").write_text(json.dumps(note) + "\n", "utf-8")
+    answers: dict[str, dict[str, Any]] = {}
+
+    def kept(role: Role[Any], view: Any, question: Question[Any], taken: Taken) -> BaseModel:
+        answer = rehearsed(role, view, question, taken)
+        answers["".join(str(message.content) for message in question.messages)] = answer.model_dump()
+        return answer
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        return answers["".join(message["content"] for message in request.messages)]
+
+    monkeypatch.setattr(import_module("llm.ask"), "rehearsed", kept)
+    with FakeServer(answer=answer) as server:
+        asked = ["reconstruct", tmp_path / "notes.jsonl", "-o", tmp_path / "d.jsonl"]
+        asked += ["--models", f"openai:m@{server.base_url}"]
+        told = invoke(*asked, "--dry-run")
+        assert invoke(*asked).exit_code == 0
+    rows = {line.split("│")[1].strip(): line.split("│")[3:5] for line in told.stdout.splitlines() if "│" in line}
+    roles = {"ClinicalKnowledge": "clinical_expert", "SectionDialogue": "dialogue_writer"}
+    for name, role in roles.items():
+        calls, read = (int(cell.replace(",", "")) for cell in rows[role])
+        sent = [request for request in server.requests if request.name == name]
+        size = sum(len(f"{one.text}{json.dumps(one.schema, ensure_ascii=False)}".encode()) for one in sent)
+        assert calls == len(sent) and read == pytest.approx(size / 4, rel=0.01), role
 
 
 def test_projected_from_a_smaller_run_it_takes_what_that_took_a_case_and_tells_the_time(tmp_path: Path) -> None:
