@@ -58,7 +58,7 @@ def test_where_a_model_answers_as_the_rules_do_a_run_asks_what_was_told(
     monkeypatch.setattr(import_module("llm.ask"), "rehearsed", kept)
     with FakeServer(answer=answer) as server:
         asked = ["reconstruct", tmp_path / "notes.jsonl", "-o", tmp_path / "d.jsonl"]
-        asked += ["--models", f"openai:m@{server.base_url}"]
+        asked += ["--models", f"openai:fake-model@{server.base_url}"]
         told = invoke(*asked, "--dry-run")
         assert invoke(*asked).exit_code == 0
     rows = {line.split("│")[1].strip(): line.split("│")[3:5] for line in told.stdout.splitlines() if "│" in line}
