@@ -110,7 +110,7 @@ def test_a_parent_speaks_for_a_child_and_the_child_for_itself_where_it_told_the_
 
 
 @LANGUAGES
-def test_each_part_of_the_record_has_wordings_whose_answers_are_neither_denied_nor_more_than_asked_for(
+def test_each_part_of_the_record_has_a_hundred_wordings_whose_answers_are_neither_denied_nor_more_than_asked_for(
     language: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each wording, heard as what it is about, before every sixth case, so that all cases have their turn."""
@@ -129,7 +129,7 @@ def test_each_part_of_the_record_has_wordings_whose_answers_are_neither_denied_n
                     recorded = relevance._recorded(recorded, [*named] or about.record, language)
                 assert told or not recorded or A_PARTICULAR_ILLNESS.search(question), (case_id, question)
     histories_told = ("present_illness", "past_history", "personal_history", "family_history")
-    assert all(written[section] >= 20 for section in histories_told), written
+    assert all(written[section] >= 100 for section in histories_told), written
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
@@ -142,9 +142,9 @@ def test_wordings_that_nothing_was_settled_on_are_heard_right(language: Language
     about = [subject_of(text, language) == name for text, name in said if name in subjects()]
     of = Counter(kind_named(name) for _, name in said)
     right = Counter(kind_named(name) for (_, name), heard in zip(said, kinds, strict=True) if heard)
-    assert all(right[kind] >= 0.8 * n for kind, n in of.items()), right
+    assert all(right[kind] >= 0.85 * n for kind, n in of.items()), right
     assert sum(kinds) / len(kinds) >= 0.93
-    assert sum(about) / len(about) >= 0.9
+    assert sum(about) / len(about) >= 0.92
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,18 @@ def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(langua
 )
 def test_an_order_is_told_from_a_question_about_earlier_examinations(words: str, wanted: bool) -> None:
     assert wants_examination(words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "recorded"),
+    [
+        ("Are you allergic to anything?", "Penicillin led to swelling of the lips and hives ten years ago."),
+        ("Any allergies to medicines, such as penicillin?", "Sulfonamides once caused hives."),
+        ("Have you ever had an operation?", "He had an inguinal hernia repair at the age of 60."),
+        ("Which medicines do you take?", "She injects insulin glargine at night."),
+    ],
+)
+def test_what_is_recorded_in_other_words_is_not_denied(question: str, recorded: str) -> None:
+    person = PatientRecord(chief_complaint="My knee hurts.", past_history=f"Asthma since childhood. {recorded}")
+    answer = answer_from_record(question, person, [], "en")
+    assert recorded.rstrip(".").split(" ", 2)[-1] in answer and "Asthma" not in answer.partition(recorded[-12:])[2]

@@ -57,7 +57,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "Her daughter saw a red patch.", MOTHER, "Her daughter saw a red patch."),
         ("past_history", "Tramadol made her dizzy and sick.", SHE, "Tramadol made me dizzy and sick."),
         ("past_history", "Migraine used to bother her until 45.", SHE, "Migraine used to bother me until 45."),
-        ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家族中无类似皮肤病患者。"),
+        ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家族中无类似皮肤病的人。"),
         ("present_illness", "患者咳嗽。", Voice("zh"), "我咳嗽。"),
         ("present_illness", "No other system review was mentioned.", HE, ""),
         ("chief_complaint", "Itchy rash on the left arm", HE, "I have an itchy rash on the left arm."),
