@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file
@@ -112,7 +113,9 @@ def kind_label(words: str, language: Language) -> str:
     """
     label = kind_named(_best("kind", words, language))
     told = sentences(words)
-    return kind_label(told[-1], language) if label == "conclusion" and len(told) > 1 else label
+    if label == "conclusion" and len(told) > 1:
+        return kind_label(told[-1], language)
+    return "advice" if label == "conclusion" and ordered_tests(words) else label
 
 
 @lru_cache(maxsize=4096)

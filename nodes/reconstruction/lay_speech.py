@@ -149,7 +149,11 @@ def _whole(text: str, section: str) -> str:
 
 
 def _in_chinese(text: str, section: str, voice: Voice) -> str:
-    kin = "孩子" if voice.kin in ("son", "daughter", "child") else "家人"
+    kin = (
+        "孩子"
+        if voice.kin in ("son", "daughter", "child")
+        else {"female": "她", "male": "他"}.get(voice.sex or "", "家人")
+    )
     if section == "person":
         work = re.split(r"[，,]", text.strip("。"))[-1]
         return "" if re.fullmatch(r".*岁|.*月|[男女]性?", work) else f"{'我' if voice.itself else kin}是{work}"

@@ -26,6 +26,7 @@ KINDS: list[tuple[Language, Kind, str]] = [
     ("zh", "demand", "把袖子卷起来，让我看看。"),
     ("zh", "other_topic", "昨天的足球比赛您看了吗？"),
     ("zh", "conclusion", "好的，今天就到这里，再见。"),
+    ("zh", "advice", "明天早上留点大便拿过来化验。"),
 ]
 
 

@@ -195,10 +195,19 @@ def test_an_electrocardiogram_is_no_examination_of_the_chest() -> None:
         "敲键盘的时候手腕疼吗？",
         "以前插管子看过胃吗？",
         "今天不用做心脏彩超。",
+        "I would rather not put you through a blood test today.",
+        "An ultrasound works with sound waves.",
+        "If it should come back one day, we might think about a CT.",
+        "要是以后再疼，我们再考虑做CT。",
     ],
 )
 def test_what_was_or_is_felt_and_what_is_not_to_be_done_is_no_order(words: str) -> None:
     assert ordered_tests(words) == ()
+
+
+@pytest.mark.parametrize("words", ["If it's all right, I'd like a CT of your head.", "如果方便，请做个CT。"])
+def test_a_polite_order_is_one(words: str) -> None:
+    assert [test.item for *_, test in ordered_tests(words)] == ["CT"]
 
 
 def test_the_words_of_one_order_are_not_taken_for_anothers() -> None:

@@ -59,6 +59,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("past_history", "Migraine used to bother her until 45.", SHE, "Migraine used to bother me until 45."),
         ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家族中无类似皮肤病的人。"),
         ("present_illness", "患者咳嗽。", Voice("zh"), "我咳嗽。"),
+        ("present_illness", "患者咳嗽，叫他不应。", Voice("zh", "relative", "male"), "他咳嗽，叫他不应。"),
         ("present_illness", "No other system review was mentioned.", HE, ""),
         ("chief_complaint", "Itchy rash on the left arm", HE, "I have an itchy rash on the left arm."),
         ("past_history", "Treated for uveitis last year.", HE, "I was treated for uveitis last year."),
