@@ -54,9 +54,9 @@ def _person(patient: PatientRecord, language: Language) -> list[str]:
 
 
 def age_in_words(years: float, language: Language) -> str:
-    """An age in years; in months or days where there are not two of the longer."""
+    """An age in years; of a child under three in months, of a newborn in days."""
     units = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
-    for count, unit in ((years, units[0]), (years * 12, units[1])):
-        if count >= 2:
+    for count, least, unit in ((years, 3, units[0]), (years * 12, 2, units[1])):
+        if count >= least:
             return f"{round(count)}{unit}"
     return f"{round(years * 365)}{units[2]}"
