@@ -18,7 +18,7 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.voice import Kin, Voice, whose
+from nodes.reconstruction.voice import Kin, Voice, child_of, whose
 
 _ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
@@ -53,7 +53,7 @@ def roles_of(note: Note) -> RoleSetting:
     if (stated.age_years is not None and stated.age_years < _ANSWERS_FROM) or (
         stated.age_years is None and _PATTERNS["child"].search(about)
     ):
-        kin: Kin = "child" if sex is None else "daughter" if sex == "female" else "son"
+        kin = child_of(sex)
     else:
         complaint = " ".join(sections.get("chief_complaint", ()))
         cannot = _PATTERNS["cannot_speak"].search(about)

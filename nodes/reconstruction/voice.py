@@ -38,5 +38,10 @@ def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> K
     if another is None and not (young and not _PATTERNS["tells_of_oneself"].search(complaint)):
         return "self"
     if young or (another is not None and _PATTERNS["is_child"].search(another[0])):
-        return "son" if sex == "male" else "daughter" if sex == "female" else "child"
+        return child_of(sex)
     return "relative"
+
+
+def child_of(sex: Sex | None) -> Kin:
+    """What a child is called by whoever speaks for it."""
+    return "son" if sex == "male" else "daughter" if sex == "female" else "child"
