@@ -230,7 +230,13 @@ class FakeServer:
 
     def release(self) -> None:
         """Answer what waits, and all that comes."""
+        self.read_all()
         self._held_from = None
+
+    def read_all(self) -> None:
+        """Read what was sent before, also by who has ended since: it lies in the sockets until the loop comes round."""
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(_rounds(), self._loop).result()
 
     async def _serve(self, listening: "Future[int]") -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
@@ -478,6 +484,12 @@ class _Response:
             *(f"{key}: {value}" for key, value in headers.items()),
         ]
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+
+
+async def _rounds() -> None:
+    """More rounds of the loop than a request takes from its socket to the list of requests."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:

@@ -71,20 +71,30 @@ def workers_of_this_process() -> list[int]:
 
 
 def _parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return int(_facts(process)[1])
+
+
+def _facts(process: int) -> list[str]:
+    """What the system knows of a process: its state, its parent and more."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
 def killing_a_worker(server: FakeServer, after: int, out: Path) -> threading.Thread:
     """A thread that kills one worker of a run when a number of questions have been answered and the next one waits.
 
-    The traces as they are then are kept beside the run, and the server forgets what it was asked before.
+    The traces as they are then are kept beside the run, and the server forgets what it was asked before: also what the
+    worker sent last, which is why it is stopped, and heard out, before it is killed.
     """
 
     def kill() -> None:
         wait_for(server.is_holding)
-        os.kill(workers_of_this_process()[0], signal.SIGKILL)
+        worker = workers_of_this_process()[0]
+        os.kill(worker, signal.SIGSTOP)
+        wait_for(lambda: _facts(worker)[0] == "T")
+        server.read_all()
         shutil.copytree(out / "traces", out.with_name("then") / "traces")
         server.requests = []
+        os.kill(worker, signal.SIGKILL)
         server.release()
 
     server.hold_answers(after)
