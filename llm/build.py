@@ -1,6 +1,7 @@
 """The LangChain chat model behind an entry of the model map, with its parameters, its key and nobody else's."""
 
 import logging
+import os
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
@@ -92,6 +93,9 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
             raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
         raise ModelSpecError(f"{block.text} needs the extra `{extra}`: pip install 'wardround[{extra}]'") from error
     except Exception as error:  # each integration raises its own kind when a key is missing
+        if (spec.provider, spec.base_url) == ("openai", None) and not os.environ.get("OPENAI_API_KEY"):
+            wanted = "set OPENAI_API_KEY, in the environment or a file .env here, or name a server of yours"
+            raise ModelSpecError(f"{block.text} needs a key: {wanted}, openai:{spec.name}@URL") from error
         raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
     _check_parameters(name, block, type(model))
     if not hold(spec.provider, model):

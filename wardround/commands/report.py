@@ -30,7 +30,7 @@ def report(
 
     found = find_runs(runs)
     written = [write_report(run, cases) for run in found]
-    if out is None and len(runs) == 1 and found[0].path != runs[0]:
+    if out is None and len(runs) == 1 and len(found) > 1:
         out = runs[0] / REPORT
     if out is not None:
         written.append(write_overview(found, out))

@@ -34,6 +34,7 @@ from wardround.tables.names import TABLE_NAMES
 COMMAND_LINE = "command line"
 _MODEL_MAPS = ("models", "judges", "fixed")
 _BARE = {"name", "graph", "suite", "epochs", "seed", "prompts", "mixed"}  # keys of `--set` that are not the workflow's
+_SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
@@ -413,10 +414,19 @@ def _refusal(error: ValidationError, settings: Settings, file: Path | None, sect
         if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
             place, message = (*place, own[1]), own[2]
         if detail["type"] == "extra_forbidden":
-            message = f"unknown key; {nearest(place[-1], known_keys(place[:-1]))}"
+            message = f"unknown key; {_where(place)}"
         key = "" if message.startswith("models") else ".".join(place)
         told.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
     return ConfigurationError("\n".join(told))
+
+
+def _where(place: Sequence[str]) -> str:
+    """Where an unknown key belongs: in another section that has it, or under the name most like it."""
+    if list(place) == ["context"]:  # what it is called in Python
+        return "the settings of a graph stand in [workflow]"
+    if homes := [section for section in _SECTIONS if section not in place and place[-1] in known_keys([section])]:
+        return f"it belongs in [{homes[0]}]"
+    return nearest(place[-1], known_keys(place[:-1]))
 
 
 def known_keys(section: Sequence[str]) -> list[str]:

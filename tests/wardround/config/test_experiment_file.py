@@ -74,6 +74,9 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "colour = 1",
             "colour: unknown key; known are alternative_plans, data, epochs, extends, fixed, graph, grid, ",
         ),
+        ("[context]\nretrieval = true", "context: unknown key; the settings of a graph stand in [workflow]"),
+        ("retrieval = true", "retrieval: unknown key; it belongs in [workflow]"),
+        ("[data]\nconcurrency = 3", "data.concurrency: unknown key; it belongs in [run]"),
         ("[data]\nlimits = 3", "data.limits: unknown key; did you mean 'limit'?"),
         (
             "[run]\nthreads = 3",
