@@ -1,7 +1,9 @@
 """What a type, or somebody else's function, finds wrong, as whoever said it said it."""
 
 import inspect
+import re
 import traceback
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +17,18 @@ _BEFORE = "Value error, "  # what Pydantic puts before a sentence of ours
 
 def faults(error: ValidationError) -> "list[ErrorDetails]":
     """Each fault: where it is (``loc``), what is said of it (``msg``), and of which kind it is (``type``)."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
+    found = error.errors(include_url=False, include_context=False)
     return [{**each, "msg": _said(each)} for each in found]
 
 
 def _said(fault: "ErrorDetails") -> str:
     """In words that name no class of ours."""
-    return "expected an object" if fault["type"] == "model_type" else fault["msg"].removeprefix(_BEFORE)
+    if fault["type"] == "model_type":
+        return "expected an object"
+    if fault["type"] == "literal_error" and isinstance(fault["input"], str):
+        known = re.findall(r"'([^']*)'", fault["msg"])
+        return fault["msg"] + "".join(f"; did you mean {one!r}?" for one in get_close_matches(fault["input"], known, 1))
+    return fault["msg"].removeprefix(_BEFORE)
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:

@@ -255,10 +255,18 @@ def fence(text: object, label: str) -> str:
     return f'<data name="{label}">\n{inner}\n</data>'
 
 
+def age(years: float, in_years: str, in_months: str, in_days: str) -> str:
+    """An age in words, each with a place for the number: of a child under three in months, of a newborn in days."""
+    for count, least, words in ((years, 3, in_years), (years * 12, 2, in_months)):
+        if count >= least:
+            return words.format(round(count))
+    return in_days.format(round(years * 365))
+
+
 _environment = SandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
 )
-_environment.filters["fence"] = fence
+_environment.filters |= {"fence": fence, "age": age}
 _environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 

@@ -21,7 +21,7 @@ from cases.vocabulary import (
     SubDepartment,
     TreatmentItem,
 )
-from prompts import load_words, mark
+from prompts import age, load_words, mark
 
 
 class RememberedCase(Strict):
@@ -174,9 +174,4 @@ def _unverified(case: RememberedCase, language: Language) -> list[str]:
 
 
 def _age(years: float | None, words: Mapping[str, Any]) -> str:
-    """Years, or months below the age of two (where the years say too little)."""
-    if years is None:
-        return ""
-    if years < 2:
-        return str(words["months"].format(round(years * 12)))
-    return str(words["years"].format(f"{years:g}"))
+    return "" if years is None else age(years, words["years"], words["months"], words["days"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# From the bottom; a floor imports only itself and floors below it. Rooms on one floor: the first may not see the next.
+# From the bottom; a floor imports only itself and floors below it. Rooms on one floor do not see each other.
 FLOORS = (("cases", "prompts"), ("llm", "retrieval"), ("nodes",), ("scoring",), ("graphs",), ("wardround",))
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 BY_NAME = {"wardround/plugins.py"}  # the one place that imports by name: other people's code

@@ -548,7 +548,7 @@ async def test_a_key_that_the_server_quotes_in_its_error_is_not_recorded(
 
 
 def test_a_missing_key_or_package_is_an_error_that_names_it() -> None:
-    with pytest.raises(ModelSpecError, match=r"openai:gpt-4o-mini needs a key: set OPENAI_API_KEY, .* openai:gpt-4o-mini@URL"):
+    with pytest.raises(ModelSpecError, match=r"gpt-4o-mini needs a key: set OPENAI_API_KEY, .* openai:gpt-4o-mini@URL"):
         build_model("openai:gpt-4o-mini", ModelSettings())
     with pytest.raises(ModelSpecError, match=r"upstage:solar cannot be used: .*langchain-upstage"):
         build_model("upstage:solar", ModelSettings())

@@ -37,6 +37,8 @@ OURS = {
     "roles.speaker",
     "kin[roles.speaker]",
     "record.sex",
+    'record.age_years | age("{} years", "{} months", "{} days")',
+    'record.age_years | age("{}岁", "{}个月", "{}天")',
     '{"male": "男", "female": "女"}[record.sex]',
     'parts | join(", ")',
     'parts | join("、")',

@@ -14,7 +14,7 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Presentation, Turn
-from prompts import load_words
+from prompts import age, load_words
 
 
 class ProfileState(TypedDict, total=False):
@@ -45,10 +45,8 @@ def plain_profile(view: ProfileView) -> Profile:
     """Offline: age, sex and occupation as recorded, a plain way of speaking, and the complaint as the first words."""
     record, words = view.record, load_words("ai_hospital/words", view.language)["profile"]
     years = record.age_years
-    age = ""
-    if years is not None:
-        age = words["years"].format(f"{years:.0f}") if years >= 2 else words["months"].format(f"{years * 12:.0f}")
-    person = words["joint"].join(part for part in (age, words[record.sex] if record.sex else "") if part)
+    old = "" if years is None else age(years, words["years"], words["months"], words["days"])
+    person = words["joint"].join(part for part in (old, words[record.sex] if record.sex else "") if part)
     personality = words["personality"].format(
         about=words["about"].format(person) if person else "",
         work=words["work"].format(record.occupation) if record.occupation else "",

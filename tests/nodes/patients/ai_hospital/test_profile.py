@@ -20,6 +20,9 @@ def test_offline_a_person_of_whom_nothing_is_known_has_a_profile_too(language: L
     assert profile.personality and unknown not in profile.personality
 
 
-def test_offline_a_baby_is_counted_in_months() -> None:
-    record = PatientRecord(chief_complaint="A cough.", age_years=0.5)
-    assert "6-month-old" in plain_profile(ProfileView(record=record, language="en")).personality
+@pytest.mark.parametrize(
+    ("years", "told"), [(0.03, "11-day-old"), (0.5, "6-month-old"), (2.5, "30-month-old"), (3.2, "3-year-old")]
+)
+def test_offline_a_baby_is_counted_in_days_and_a_small_child_in_months(years: float, told: str) -> None:
+    record = PatientRecord(chief_complaint="A cough.", age_years=years)
+    assert told in plain_profile(ProfileView(record=record, language="en")).personality
