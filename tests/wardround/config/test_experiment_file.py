@@ -90,7 +90,11 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
-        ("graph = 'reconstructio'", "or 'reconstruction'; did you mean 'reconstruction'?"),
+        (
+            "graph = 'reconstructio'",
+            "graph: Input should be 'clinical_workflow', 'consultation', 'one_step', 'dispute_resolution' or "
+            "'reconstruction'; did you mean 'reconstruction'?",
+        ),
         ("graph = 'mdagents'", "graph: Input should be 'clinical_workflow'"),
         (
             "published_reference = true",
