@@ -288,9 +288,9 @@ class DialogueSettings(TurnSettings, PatientSettings):
 
     doctor_knows: Literal["nothing", "complaint"] | None = Field(
         None,
-        description="What the doctor knows before the first question: nothing, so that the dialogue is all, as in AIE "
-        "and CliniChat, or age, sex, occupation and the complaint. If not set, as CliniChat has it with its patient, "
-        "else the complaint.",
+        description="What the doctor knows before the first question: nothing, so that the dialogue is all, for "
+        "the report too, as in AIE, Med-PMC and CliniChat, or age, sex, occupation and the complaint. If not set, as "
+        "CliniChat has it with its patient, else the complaint.",
         json_schema_extra=_at("history_taking", "interview"),
     )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(

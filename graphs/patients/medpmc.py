@@ -110,6 +110,7 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
         "tracker_context",
         "extraction",
         "history_sentences",
+        "doctor_knows",
     ),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:

@@ -6,7 +6,7 @@ for a consultation, where the doctor asks for them in the dialogue and hears the
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -24,7 +24,7 @@ from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import orders, weights
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Presentation, Turn
+from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
 from prompts import load_words, mark
@@ -209,8 +209,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
     if (context.doctor_knows or ("nothing" if stage == clinichat_doctor.stage else "complaint")) == "nothing":
-        told = next((turn.text for turn in dialogue if turn.speaker == "patient"), "")
-        chart = replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
+        chart = of_the_dialogue(chart)
     view = InterviewView(
         chart=chart,
         questions_left=context.max_turns - asked,

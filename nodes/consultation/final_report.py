@@ -17,7 +17,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import sorted_replies, with_findings
-from nodes.state.chart import Chart, Findings
+from nodes.state.chart import Chart, Findings, of_the_dialogue
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
@@ -120,6 +120,8 @@ reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The doctor's final report on what the consultation brought to light."""
     chart = read_chart(state, TREATMENT.name, runtime.context.language)
+    if runtime.context.doctor_knows == "nothing":
+        chart = of_the_dialogue(chart)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
     return {
         "report": await ask(

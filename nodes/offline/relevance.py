@@ -7,15 +7,18 @@ with the question, taken apart by the lists (`topics.topic_of`).
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
+from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import Concept, concepts, pattern
 from nodes.offline.meaning import Subject, clauses, subject_of, subjects, words_of
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.topics import Topic, topic_of, words_in
 
+_PATTERNS = patterns("nodes.offline", "patterns")
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
 _NONE = {
     "en": re.compile(r"\b(?:no|not|never|nor|none|nobody|healthy)\b", re.IGNORECASE),
@@ -42,8 +45,10 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     if subject_of(words, language) == "results":
         return []  # of results nothing is told that is not named
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
-    parts = clauses(words, language)
+    asked = [clause for clause in clauses(words, language) if _PATTERNS["asks_sex"].search(clause)]
+    parts = [clause for clause in clauses(words, language) if clause not in asked or topic_of(clause, language).matters]
     found = {fact for clause in parts for fact in _of_clause(told, clause, language)}
+    found |= {fact for fact in told if asked and fact.section == "person" and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
     for subject in (subjects()[subject_of(clause, language)] for clause in parts):
         if named & {*subject.whole_with}:
@@ -147,7 +152,7 @@ def _common(fact: RecordSentence, topic: Topic, within: bool, known: bool) -> fl
     more = 3 * (alone + (words_in(fact.text, topic.frame_words) if alone else 0)) * of_the_illness
     if not (topic.matters or topic.places or topic.words):
         return frames * of_the_illness
-    words = 0 if fact.section == "person" else words_in(fact.text, topic.words)
+    words = 0 if fact.section == "person" else words_in(_heard(fact.text), topic.words)
     matters = [matter for matter in topic.matters if _has(matter, fact)]
     places = [place for place in topic.places if _has(place, fact)]
     if not (matters or places or words):
@@ -169,6 +174,13 @@ def _common(fact: RecordSentence, topic: Topic, within: bool, known: bool) -> fl
     if not (topic.matters or topic.places) and 3 * words <= len(topic.words):
         return 0  # one word of many is chance
     return 2 * len(matters) + len(places) + words + 0.5 * frames + more
+
+
+@lru_cache(maxsize=4096)
+def _heard(text: str) -> str:
+    """A sentence, its jargon in everyday words beside it: who asks for high blood pressure means hypertension."""
+    lay = in_lay_words(text, "en") if text.isascii() else text
+    return text if lay == text else f"{text} {lay}"
 
 
 def _has(concept: Concept, fact: RecordSentence) -> bool:

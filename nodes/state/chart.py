@@ -197,3 +197,9 @@ class Chart:
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
         )
+
+
+def of_the_dialogue(chart: Chart) -> Chart:
+    """The chart of a doctor who knows nothing but what was said: no age, sex or occupation, the complaint as told."""
+    told = next((turn.text for turn in chart.dialogue if turn.speaker == "patient"), "")
+    return replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))

@@ -70,9 +70,12 @@ def test_offline_nobody_knows_the_answer_either(note: Any) -> None:
     assert not any(ANSWER in message.content for message in dialogue.messages)
 
 
-@pytest.mark.parametrize("system", ["clinichat", "saps"])
+NAMES = ("DoctorTurn", "FinalReport")
+
+
+@pytest.mark.parametrize("system", ["clinichat", "saps", "medpmc"])
 @pytest.mark.parametrize(("knows", "told"), [("nothing", False), ("complaint", True)])
-def test_the_first_request_of_the_interviewing_doctor_holds_no_fact_of_the_patient(
+def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_holds_a_fact_of_the_patient(
     knows: str, told: bool, system: str
 ) -> None:
     case = builtin("surgery-01")
@@ -84,11 +87,12 @@ def test_the_first_request_of_the_interviewing_doctor_holds_no_fact_of_the_patie
     with FakeServer(answer=answer) as server:
         settings = {"patient": system, "retrieval": False, "models": spec(server), "doctor_knows": knows}
         GRAPHS["consultation"].invoke({"case": case.model_copy(update={"patient": patient})}, context=settings)
-        first = next(request.text for request in server.requests if request.name == "DoctorTurn")
+        asked = {name: next(request.text for request in server.requests if request.name == name) for name in NAMES}
     facts = ["ropedancer", f"{patient.age_years:g} years", f", {patient.sex}"]
-    facts += ["Qualmschmerz"] if system == "clinichat" else []  # SAPS has told the complaint by then
-    assert [fact in first for fact in facts] == [told] * len(facts)
-    assert not any(disease in first for disease in case.key.diagnosis)
+    facts += ["Qualmschmerz"] if system == "clinichat" else []  # the others have told the complaint by then
+    for text in asked.values():
+        assert [fact in text for fact in facts] == [told] * len(facts)
+        assert not any(disease in text for disease in case.key.diagnosis)
 
 
 def test_a_department_of_its_own_stays_with_the_note_and_a_model_files_under_the_list_that_is_set(note: Any) -> None:

@@ -20,6 +20,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
+from nodes.offline.record_answers import wants_examination
 from nodes.offline.relevance import released_for
 from nodes.state.chart import Turn
 from nodes.state.patient_side import HeardState, turn_number
@@ -78,6 +79,7 @@ class WordsView:
     words: str
     dialogue: list[Turn]
     language: Language
+    in_one_room: bool = False  # with the patient: what is to be done on the spot is done, and results are at hand
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,10 @@ class RecordView(KindView):
 
 
 def kind_by_rule(view: WordsView) -> ActionKind:
-    """Offline: by the meaning of the words."""
-    return ActionKind(kind=kind_of(view.words, view.language))
+    """Offline: by the meaning of the words; in one room, who asks for a result asks for the examination."""
+    kind = kind_of(view.words, view.language)
+    asks = view.in_one_room and kind == "inquiry" and wants_examination(view.words)
+    return ActionKind(kind="advice" if asks else kind)
 
 
 def specificity_by_rule(view: KindView) -> Specificity:
@@ -132,7 +136,8 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
 
     Before the doctor has said anything the patient is greeted in the doctor's name, as in the published dialogues.
-    Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice.
+    Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice, and so is a
+    question for a result: the patient knows none.
     """
     dialogue, language = state.get("dialogue", []), state["presentation"].language
     if not dialogue:
@@ -146,6 +151,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
             words=dialogue[-1].text,
             dialogue=_before(dialogue, runtime.context),
             language=language,
+            in_one_room=not demands,
         ),
         state,
         runtime.context,

@@ -58,6 +58,10 @@ def found(record: ExaminationRecord, said: str) -> list[str]:
         ("Please have a neck examination.", "Effective Advice", "lymph node of 8 mm"),
         ("Please have an endoscopy.", "Ineffective Advice", "Everything is normal."),
         ("Please have some tests done.", "Ambiguous Advice", "Which examination"),
+        ("What did the neck examination show?", "Effective Advice", "lymph node of 8 mm"),
+        ("What is your blood pressure?", "Effective Advice", "124/78"),
+        ("Do you have high blood pressure?", "Ineffective Inquiry", "I do not know"),
+        ("May I know your age and gender?", "Effective Inquiry", "I am male."),
         ("What is your favourite film?", "Other Topic", "my illness"),
     ],
 )
@@ -85,6 +89,9 @@ def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_rec
     [
         ("您抽烟吗？", "Effective Inquiry", "烟"),
         ("请做一下胃镜。", "Ineffective Advice", "一切正常。"),
+        ("B超显示什么？", "Effective Advice", "盲管状结构"),
+        ("您有高血压吗？", "Effective Inquiry", "身体一直不错"),
+        ("您是男是女？", "Effective Inquiry", "男"),
         ("请做腹部检查。", "Effective Advice", ZH.examinations.physical["Abdominal Examination"][:12]),
         ("您哪里不舒服？", "Ambiguous Inquiry", "具体"),
     ],

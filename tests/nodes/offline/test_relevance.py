@@ -33,6 +33,7 @@ def texts(facts: list[RecordSentence]) -> str:
         ("en", "Do you smoke?", "does not smoke"),
         ("en", "Are you allergic to anything?", "drug allergy"),
         ("en", "How old are you?", "Age: 46 years."),
+        ("en", "Are you male or female?", "Sex: female."),
         ("zh", "吐过吗？", "呕吐胃内容物1次"),
         ("zh", "平时喝酒吗？", "偶尔饮酒"),
         ("zh", "家里人有类似的病吗？", "家族中无类似疾病"),
@@ -141,3 +142,8 @@ def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
         assert {fact for fact in found if fact.is_result} <= set(open_results(facts, said, case.language))
     if not {"CT", "ultrasound", "blood", "超声", "血", "检查"} & set(words):
         assert not any(fact.is_result for fact in found)
+
+
+def test_what_is_asked_for_in_everyday_words_is_heard_in_jargon() -> None:
+    facts = [RecordSentence("past_history", "Hypertension for ten years."), RecordSentence("past_history", "No gout.")]
+    assert answering(facts, "Do you have high blood pressure?", "en") == facts[:1]
