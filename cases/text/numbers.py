@@ -34,11 +34,12 @@ _COUNTED = re.compile(
 )
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
-_LASTS = {"hour": 1 / 24, "小时": 1 / 24, **_DAYS}  # days
+_LASTS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade": 3650, **_DAYS}  # days
+_LASTS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
     r"(?P<amount>\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
-    r"[\s-]*个?(?P<unit>hour|day|week|month|year|小时|天|日|周|星期|月|年)",
+    rf"[\s-]*个?(?P<unit>{'|'.join(_LASTS)})",
     re.IGNORECASE,
 )
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")

@@ -18,7 +18,7 @@ from cases.text.jargon import in_lay_words
 from cases.text.numbers import NUMBER_WORDS, known_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
-from cases.text.words import rules_of, stem, words
+from cases.text.words import has_chinese, rules_of, stem, words
 from cases.vocabulary import Language, data_file, patterns, word_list
 
 _PATTERNS = patterns("nodes.reconstruction", "content")
@@ -32,6 +32,8 @@ INVENTED = 3  # complaints that the note does not know; one is enough if it is a
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
 KNOWN = 0.2  # of a turn's words, at least, are common, the note's or said elsewhere, if it has enough of them
 FEWEST = 5
+MISPLACED = 0.05  # of the words of a turn: more is no order; it takes two
+SIGNS, SINGLE = 12, 0.7  # Chinese signs of a turn, at least, and their share that is a word by itself
 FOREIGN = 3  # words of another script in a turn
 
 
@@ -92,7 +94,7 @@ class Told:
             if len(asked) <= 2 and not any(negated for _, negated in asked):
                 if denies(message.content):
                     found |= {(name, True) for name, _ in asked}
-                elif _PATTERNS["yes"].match(message.content):
+                elif affirms(message.content):
                     found |= {(name, False) for name, _ in asked}
             for name, negated in found:
                 (denied if negated else affirmed).setdefault(name, number)
@@ -231,21 +233,33 @@ def no_language(told: Told) -> Iterator[tuple[str, int | None]]:
     text = " ".join(message.content for message in told.dialogue.spoken)
     found, english = words(text), told.language == "en"
     if english:
-        share = sum(word in _common() for word in found) / max(1, len(found))
+        share = sum(word in common_words() for word in found) / max(1, len(found))
     else:
         share = len(re.findall(r"[\u4e00-\u9fff]", text)) / max(1, len(re.findall(r"\w", text)))
     if len(found) >= 8 and share < 0.2:
         yield "is not written in the language of the note", None
     turns = [{stem(word) for word in words(message.content)} for message in told.dialogue.spoken]
     said_in = Counter(itertools.chain.from_iterable(turns))
-    known = {stem(word) for word in (*words(told.note), *_common(), *_ENGLISH)} | {
+    known = {stem(word) for word in (*words(told.note), *common_words(), *_ENGLISH)} | {
         word for word, n in said_in.items() if n > 1
     }
     for number, (turn, message) in enumerate(zip(turns, told.dialogue.spoken, strict=True), 1):
         foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
         unlike = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
+        if scrambled(message.content, told.language):
+            yield "the words are in no order", number
         if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unlike):
             yield "is not written in the language of the note", number
+
+
+def scrambled(text: str, language: Language) -> bool:
+    """Whether the words of a text stand as if drawn by lot; Chinese then has hardly a word of two signs."""
+    if language == "en":
+        found = len(_PATTERNS["scrambled"].findall(text))
+        return found >= 2 and found > MISPLACED * len(text.split())
+    cut = [word for word in words(text) if has_chinese(word)]
+    signs = sum(map(len, cut))
+    return signs >= SIGNS and sum(len(word) == 1 for word in cut) > SINGLE * signs
 
 
 def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
@@ -287,7 +301,7 @@ def content_words(text: str, language: Language) -> set[str]:
     if language == "zh":
         signs = re.findall(r"[\u4e00-\u9fff]|\d+", text)
         return {one + other for one, other in itertools.pairwise(signs)}
-    found = (word for word in words(text) if word not in _common() and (len(word) > 2 or word.isdigit()))
+    found = (word for word in words(text) if word not in common_words() and (len(word) > 2 or word.isdigit()))
     return {stem(word) for word in found}
 
 
@@ -296,8 +310,14 @@ def denies(reply: str) -> bool:
     return _PATTERNS["no"].match(reply) is not None
 
 
+def affirms(reply: str) -> bool:
+    """Whether a reply begins with a yes."""
+    return _PATTERNS["yes"].match(reply) is not None
+
+
 @cache
-def _common() -> frozenset[str]:
+def common_words() -> frozenset[str]:
+    """The words of every conversation."""
     return frozenset(_LISTS["common"].split())
 
 

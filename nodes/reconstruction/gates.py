@@ -14,7 +14,7 @@ from itertools import pairwise
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import content, particulars
+from nodes.reconstruction import collation, content, kinds, particulars
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
@@ -180,7 +180,10 @@ GATES: dict[str, Gate] = {
         plain_words,
         entailed_by_the_note,
     )
-} | {name: _by_rule(name, rule) for name, rule in {**content.RULES, **particulars.RULES}.items()}
+} | {
+    name: _by_rule(name, rule)
+    for name, rule in {**content.RULES, **particulars.RULES, **kinds.RULES, **collation.RULES}.items()
+}
 
 
 def questions_in(text: str) -> int:

@@ -6,7 +6,6 @@ Times, medicines, allergies, treatments, whose illness it is, and whether what i
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from itertools import chain, pairwise
 
 from cases.case import Sex
@@ -18,22 +17,13 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Rule, Told, complaints, content_words, denies
+from nodes.reconstruction.content import Rule, Told, affirms, complaints, content_words, denies
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in data_file("nodes.reconstruction", "particulars")["fits"])
 _ASKED_OF_ALL = frozenset(data_file("nodes.reconstruction", "particulars")["asked_of_all"])
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
-_KINDS = re.compile(
-    r"(?i)(?<![\w-])(?:"
-    + "|".join(
-        f"(?P<{kind}_{place}>{words})"
-        for kind, values in data_file("nodes.reconstruction", "particulars")["kinds"].items()
-        for place, words in enumerate(values)
-    )
-    + r")(?![\w-])"
-)
-SAME = 2  # words shared with the sentence of the note that is meant
+ORDERED, SUPPORTED = 3, 1 / 3  # words of an order, at least, and their share that the note has
 AT_ONCE = 2  # complaints that the note does not know, in one reply
 OPENING = 3  # turns
 TELLS = 3  # words of an answer that tells something, at least
@@ -64,44 +54,6 @@ def _with_units(text: str) -> dict[str, set[str]]:
         if unit in _PHYSICAL:
             found.setdefault(value, set()).add(unit)
     return found
-
-
-def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
-    """Another part of the body, relative, degree, ...: the note has of the same matter one that the statement lacks."""
-    if told.language != "en":
-        return
-    known = _of_kinds(told.note)
-    of_note = [
-        (found, _about(one), bool(_PATTERNS["denies"].search(one)))
-        for one in sentences(told.note)
-        if (found := _of_kinds(one))
-    ]
-    for number, role, sentence in told.statements:
-        if not (new := _of_kinds(sentence).keys() - known.keys()):
-            continue
-        turn = _of_kinds(told.dialogue.spoken[number - 1].content)
-        kinds = {_kind(one) for one in new}
-        asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
-        denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
-        for found, about, negated in of_note:
-            lost = [word for one, word in found.items() if _kind(one) in kinds and one not in turn]
-            if lost and (denied or not negated) and len(about & (_about(sentence) | _about(asked))) >= SAME:
-                yield f"{sentence!r}: the note has {', '.join(lost)}", number
-                break
-
-
-def _of_kinds(text: str) -> dict[str, str]:
-    return {str(found.lastgroup): found[0] for found in _KINDS.finditer(text)}
-
-
-def _kind(name: str) -> str:
-    return name.rpartition("_")[0]
-
-
-@cache
-def _about(text: str) -> frozenset[str]:
-    """What a sentence is about but for its words of a kind."""
-    return frozenset(content_words(_KINDS.sub(" ", text), "en"))
 
 
 def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
@@ -135,20 +87,26 @@ def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
             _PATTERNS["denies_allergy"].search(message.content)
             or (asked and _PATTERNS["none_at_all"].search(message.content))
         )
-        if none and _PATTERNS["has_allergy"].search(message.content) and (said or asked) and not denied:
+        has = affirms(message.content) if asked else _PATTERNS["has_allergy"].search(message.content)
+        if none and has and (said or asked) and not denied:
             yield "an allergy is told, and the note records none", number
         elif about and not none and denied:
             yield "an allergy is denied, and the note records one", number
 
 
 def other_treatment(told: Told) -> Iterator[tuple[str, int | None]]:
-    """The physician begins a treatment of which the note knows nothing."""
-    known = {stem(word) for word in words(told.note)}
+    """The physician begins or orders a treatment of which the note knows nothing."""
+    known, matter = {stem(word) for word in words(told.note)}, content_words(told.note, told.language)
     for number, role, sentence in told.statements:
-        if role == PHYSICIAN:
-            for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):
-                if stem(found.casefold()) not in known:
-                    yield f"{found!r} is begun, and the note knows nothing of it", number
+        if role != PHYSICIAN:
+            continue
+        for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):
+            if stem(found.casefold()) not in known:
+                yield f"{found!r} is begun, and the note knows nothing of it", number
+        if _PATTERNS["orders"].search(sentence) and _PATTERNS["of_treatment"].search(sentence):
+            ordered = content_words(sentence, told.language)
+            if len(ordered) >= ORDERED and len(ordered & matter) < SUPPORTED * len(ordered):
+                yield f"{sentence!r} is ordered, and the note knows nothing of it", number
 
 
 def of_a_relative(told: Told) -> Iterator[tuple[str, int | None]]:
@@ -203,15 +161,22 @@ def stands_alone(told: Told) -> Iterator[tuple[str, int | None]]:
 
 def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
     """The patient affirms in the note's own words what it denies."""
-    if told.language != "en":
-        return
     read = {(one.word, one.negated) for sentence in sentences(told.note) for one in mentions(sentence)}
     denied = {word for word, negated in read if negated and (word, False) not in read}
     for number, role, sentence in told.statements:
-        if role == PATIENT and _PATTERNS["had"].search(sentence) and not _PATTERNS["denies"].search(sentence):
-            said = {one.word for one in mentions(sentence)}
-            if len(said & denied) >= max(TURNED, len(said) // 3):
+        if role == PATIENT and not _PATTERNS["denies"].search(sentence):
+            said = {one.word for one in mentions(sentence) if not one.negated}
+            own = told.language == "zh" or _PATTERNS["had"].search(sentence)
+            if own and len(said & denied) >= max(TURNED, len(said) // 3):
                 yield f"{', '.join(sorted(said & denied))}: affirmed, and the note denies it", number
+            if _PATTERNS["left_of_denial"].search(sentence):
+                yield f"{sentence!r} is a denial that denies nothing", number
+    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
+        last = (sentences(before.content) or [""])[-1]
+        if message.role == PATIENT and last.endswith(("?", "？")) and affirms(message.content):
+            asked = {one.word for one in mentions(last) if not one.sides}
+            if asked & denied and not any((word, False) in read for word in asked):
+                yield f"{', '.join(sorted(asked & denied))}: affirmed, and the note denies it", number
 
 
 def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
@@ -254,7 +219,6 @@ def _by_pronouns(note: str) -> Sex | None:
 RULES: Mapping[str, Rule] = {
     "times_of_the_note": other_time,
     "units_of_the_note": other_unit,
-    "kinds_of_the_note": other_of_its_kind,
     "medicines_of_the_note": other_medicine,
     "allergies_of_the_note": other_allergy,
     "treatment_of_the_note": other_treatment,
