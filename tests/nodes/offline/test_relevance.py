@@ -25,6 +25,38 @@ def texts(facts: list[RecordSentence]) -> str:
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "subject", "told"),
+    [
+        ("en", "Do you drink alcohol?", "alcohol", RecordSentence("personal_history", "She does not smoke or drink.")),
+        ("en", "Do you drink?", "alcohol", RecordSentence("personal_history", "A small brandy is all that he drinks.")),
+        ("en", "What soothes it?", "modifiers", RecordSentence("present_illness", "Two tablets did not help.")),
+        ("en", "What is it like?", "character", RecordSentence("present_illness", "It throbs, and the arm aches.")),
+        ("en", "What did you take?", "treatment", RecordSentence("present_illness", "The gel was of no benefit.")),
+        ("zh", "怎么做会好一点？", "modifiers", RecordSentence("present_illness", "曾服谷维素2周，无效。")),
+        ("zh", "到现在怎么处理的？", "treatment", RecordSentence("present_illness", "含人参片一个月，不见好。")),
+    ],
+)
+def test_of_a_subject_is_told_what_the_record_says_of_it_in_other_words(
+    language: Language, question: str, subject: str, told: RecordSentence
+) -> None:
+    beside = {
+        "en": ["She drinks two cups of coffee a day.", "It began on a Sunday.", "She asks for the help of a nurse."],
+        "zh": ["口味偏咸。", "周日开始。", "去年体检。"],
+    }[language]
+    facts = [*(RecordSentence(told.section, text) for text in beside), told]
+    with patch.object(relevance, "subject_of", return_value=subject):
+        assert answering(facts, question, language) == [told]
+
+
+def test_an_illness_is_told_as_one_where_its_medicine_stands_beside_it() -> None:
+    facts = [
+        RecordSentence("past_history", text) for text in ("She has migraine and takes 50 mg.", "She takes tablets.")
+    ]
+    with patch.object(relevance, "subject_of", return_value="past_illness"):
+        assert answering(facts, "What illnesses have you had?", "en") == facts[:1]
+
+
+@pytest.mark.parametrize(
     ("language", "question", "part"),
     [
         ("en", "Where does the pain spread to?", "right shoulder blade"),
