@@ -24,7 +24,7 @@ _EDGE = ""  # of a clause
 # Words (signs of Chinese) before and after a gap, and in it, least and most; beside words of one kind one is enough.
 _SHAPES: Mapping[Language, tuple[tuple[int, int, int, int], ...]] = {
     "en": ((2, 2, 0, 2), (1, 3, 0, 2), (3, 1, 0, 2), (2, 3, 1, 1), (3, 2, 1, 1), (0, 1, 1, 1), (1, 0, 1, 1)),
-    "zh": ((2, 2, 0, 3), (1, 3, 0, 3), (3, 1, 0, 3)),
+    "zh": ((2, 2, 0, 5), (1, 3, 0, 5), (3, 1, 0, 5)),
 }
 TELLING = 2  # words around a gap, at least, that mean something
 SURE: Mapping[Language, int] = {"en": 5, "zh": 4}  # words around one that is no denial: people put things otherwise

@@ -3,7 +3,6 @@
 Times, medicines, allergies, treatments, whose illness it is, and whether what is said answers what was asked.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, pairwise
@@ -12,7 +11,7 @@ from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
 from cases.text.fact_preservation import measures, terms_in
-from cases.text.numbers import spans_of_time, stated_numbers
+from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
@@ -20,7 +19,6 @@ from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.content import Rule, Told, affirms, complaints, content_words, denies
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-_FITS = tuple(tuple(map(re.compile, pair)) for pair in data_file("nodes.reconstruction", "particulars")["fits"])
 _ASKED_OF_ALL = frozenset(data_file("nodes.reconstruction", "particulars")["asked_of_all"])
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
 ORDERED, SUPPORTED = 3, 1 / 3  # words of an order, at least, and their share that the note has
@@ -179,24 +177,6 @@ def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{', '.join(sorted(asked & denied))}: affirmed, and the note denies it", number
 
 
-def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
-    """The answer is to another question, or stands before it in the physician's mouth."""
-    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        if (before.role, message.role) != (PHYSICIAN, PATIENT):
-            continue
-        last = (sentences(before.content) or [""])[-1]
-        open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
-        if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
-            yield "the answer is to another question", number
-        asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
-        told_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
-        if told_before and (
-            _PATTERNS["takes_history"].search(message.content)
-            or (asks and _PATTERNS["tells_history"].search(before.content))
-        ):
-            yield "the patient asks what the physician has answered", number
-
-
 def other_address(told: Told) -> Iterator[tuple[str, int | None]]:
     """The patient is addressed as, or has the organs of, the other sex."""
     sex = demographics(told.dialogue.note, brief=True).sex or _by_pronouns(told.dialogue.note)
@@ -226,6 +206,5 @@ RULES: Mapping[str, Rule] = {
     "one_history": all_at_once,
     "connected_to_the_note": stands_alone,
     "denials_kept": turned_round,
-    "answers_fit": no_answer,
     "address_of_the_note": other_address,
 }

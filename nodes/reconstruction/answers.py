@@ -1,0 +1,68 @@
+"""Whether what is said answers what was asked: by its form, and by the part of the note that it is from."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise
+
+from cases.dialogues import PATIENT, PHYSICIAN
+from cases.text.note_sections import read_sections
+from cases.text.numbers import stated_numbers
+from cases.text.sentences import sentences
+from cases.vocabulary import Language, data_file, patterns
+from nodes.reconstruction.content import Rule, Told, content_words, denies
+
+_WORDS = data_file("nodes.reconstruction", "answers")
+_FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
+_PARTS = {part["name"]: (re.compile(part["asked"]), part["sections"]) for part in _WORDS["part"]}
+_PATTERNS = patterns("nodes.reconstruction", "particulars")
+OF_ANOTHER = 3  # words of an answer, at least, that only another part of the note has
+
+
+def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
+    """The answer is to another question, or stands before it in the physician's mouth."""
+    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
+        if (before.role, message.role) != (PHYSICIAN, PATIENT):
+            continue
+        last = (sentences(before.content) or [""])[-1]
+        open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
+        if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
+            yield "the answer is to another question", number
+        asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
+        told_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
+        if told_before and (
+            _PATTERNS["takes_history"].search(message.content)
+            or (asks and _PATTERNS["tells_history"].search(before.content))
+        ):
+            yield "the patient asks what the physician has answered", number
+        elif (found := _of_other_section(told, last, message.content)) is not None:
+            yield f"the answer tells of the {found}, and was not asked for it", number
+
+
+def _of_other_section(told: Told, question: str, answer: str) -> str | None:
+    """The part of the note that an answer is from, if the question is for another part, of which it has no word."""
+    asked = [name for name, (pattern, _) in _PARTS.items() if pattern.search(question)]
+    own = _own_words(told.note, told.language)
+    if not any(own[name] for name in asked):
+        return None
+    said = content_words(answer, told.language)
+    shared = {name: len(said & words) for name, words in own.items()}
+    most = max(shared, key=lambda name: shared[name])
+    return most if shared[most] >= OF_ANOTHER and not any(shared[name] for name in asked) else None
+
+
+@lru_cache(maxsize=8)
+def _own_words(note: str, language: Language) -> Mapping[str, set[str]]:
+    """The words of each part of the note that no other part has."""
+    sections = read_sections(note, language)
+    every = {
+        name: content_words(" ".join(line for section in of for line in sections.get(section, ())), language)
+        for name, (_, of) in _PARTS.items()
+    }
+    return {
+        name: words - set[str]().union(*(others for other, others in every.items() if other != name))
+        for name, words in every.items()
+    }
+
+
+RULES: Mapping[str, Rule] = {"answers_fit": no_answer}
