@@ -49,12 +49,15 @@ def with_sex(case: Case, sex: Sex) -> Case:
     told = {name: change(getattr(patient, name), name) for name in (*HISTORIES, "occupation")}
     seen = {name: {item: change(text) for item, text in getattr(examinations, name).items()} for name in _EXAMINED}
     known = {name: change(getattr(key, name)) for name in ("diagnosis_basis", "treatment_course")}
-    reports = {item: change(text) for item, text in key.imaging_reports.items()}
+    reports = {
+        name: {item: change(text) for item, text in getattr(key, name).items()}
+        for name in ("imaging_reports", "picture_reports")
+    }
     return case.model_copy(
         update={
             "patient": patient.model_copy(update={**told, "sex": sex}),
             "examinations": examinations.model_copy(update=seen),
-            "key": key.model_copy(update={**known, "imaging_reports": reports}),
+            "key": key.model_copy(update={**known, **reports}),
         }
     )
 
@@ -94,7 +97,7 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
     yield from ((name, getattr(patient, name)) for name in HISTORIES if name != "family_history")
     yield "occupation", patient.occupation
     yield from case.examinations.results.items()
-    yield from ((f"report of {item}", text) for item, text in key.imaging_reports.items())
+    yield from ((f"report of {item}", text) for item, text in {**key.imaging_reports, **key.picture_reports}.items())
     yield from ((name, getattr(key, name)) for name in ("diagnosis_basis", "treatment_course"))
     yield "diagnosis", "; ".join(key.diagnosis)
     yield "department", "; ".join([key.department or "", *key.sub_departments])

@@ -23,6 +23,7 @@ Samples = Mapping[str, Sequence[Sample]]
 
 
 PERCENT: Ends = (0.0, 100.0)
+EPOCH = "/epoch"  # before the number of a later epoch, in the id of a run's consultation
 
 
 def estimates(
@@ -40,7 +41,7 @@ def estimates(
     return {
         name: estimate(
             (sample.value for sample in values),
-            [sample.case for sample in values] if clustered else None,
+            [sample.case.partition(EPOCH)[0] for sample in values] if clustered else None,
             ends=None if name in neither else ends,
         )
         for name, values in samples.items()

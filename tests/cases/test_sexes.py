@@ -180,3 +180,10 @@ def test_most_built_in_men_can_be_played_as_women_and_a_third_of_the_women_as_me
 
     assert possible("female") > 0.8
     assert 0.25 < possible("male") < 0.4
+
+
+def test_the_reports_of_pictures_follow_the_sex_too() -> None:
+    reports = {name: {"CT": "He has a clear lung."} for name in ("imaging_reports", "picture_reports")}
+    made = case("male").model_copy(update={"key": AnswerKey.model_validate(reports)})
+    changed = with_sex(made, "female").key
+    assert changed.imaging_reports == changed.picture_reports == {"CT": "She has a clear lung."}

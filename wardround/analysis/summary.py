@@ -111,6 +111,7 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
     without a worst score (lengths, metrics of one's own) have none. Nothing if nothing failed.
     """
     ends = {name: found for name in suite.columns if (found := suite.ends_of(name))}
+    results = [result for result in results if result.termination != "sex_bound"]  # refused, and put before nobody
 
     def score(result: Result, name: str) -> float | None:
         failed = not result.scored or result.unscored.get(name, "").startswith(JUDGE_FAILED)

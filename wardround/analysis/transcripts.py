@@ -11,6 +11,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.metrics.samples import EPOCH
 from scoring.records import ForeignModel, Reading
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import find_runs
@@ -43,9 +44,9 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
             if not (result.scored and isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
                 continue
             record = _WRITERS[format](run.cases[result.case_id], result.answers, context)
-            names = [run.name] * (len(runs) > 1) + [str(record["id"])] + [f"epoch{result.epoch}"] * (result.epoch > 1)
+            name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             found += 1
-            yield {**record, "id": "/".join(names)}
+            yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}
     if not found:
         raise ConfigurationError(f"{path}: holds no finished consultation (graph = 'consultation')")
 

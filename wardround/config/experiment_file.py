@@ -121,7 +121,11 @@ def read_sweep(
         base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
     if hits := [place for place in given if place in swept]:
-        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; take it out of there")
+        named = sorted({place[1] for place in base if place[0] == "model"}) if hits[0][0] == "models" else []
+        remedy = f"point its models elsewhere, --set model.{named[0]}.spec=SPEC and so on" if named else ""
+        raise ConfigurationError(
+            f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; {remedy or 'take it out of there'}"
+        )
     for place in swept:
         if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in _MODEL_MAPS:
             raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")

@@ -29,3 +29,13 @@ def test_heavy_libraries_are_not_loaded_before_something_is_scored() -> None:
     program += f"; print({heavy!r} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_the_epochs_of_a_case_vary_together() -> None:
+    def interval(*names: str) -> object:
+        samples = {
+            "x": [Sample(name, value) for name, value in zip(names, (0.0, 0.0, 1.0, 1.0, 0.5, 0.5), strict=True)]
+        }
+        return estimates(samples, clustered=True)["x"]
+
+    assert interval("a", "a/epoch1", "b", "b/epoch1", "c", "c/epoch1") == interval("a", "a", "b", "b", "c", "c")

@@ -67,7 +67,8 @@ def test_what_failed_counts_as_wrong_beside_the_mean_over_what_was_scored() -> N
     assert bound["examination"]["n"] == 3 and bound["treatment"]["mean"] == 0.25
     assert bound["average"]["mean"] == pytest.approx((0.125 + 0.5 / 3 + 4 * 0.25) / 6)
     assert "0.1250" in printed(summary) and "Failed as wrong" in printed(summary)
-    unfailing = summarise_results(results[:1], SUITE)
+    refused = Result(case_id="e", epoch=0, termination="sex_bound", error="pregnant")  # put before nobody
+    unfailing = summarise_results([results[0], refused], SUITE)
     assert unfailing["failed_as_wrong"] == {} and "ailed as wrong" not in printed(unfailing)
 
 

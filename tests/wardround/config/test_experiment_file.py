@@ -383,6 +383,10 @@ def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file
         read_sweep(file, {}, {"doctor": "offline"})
     with pytest.raises(ConfigurationError, match=r"workflow\.feedback: .* sweeps over it"):
         read_sweep(file, {"workflow.feedback": "same_stage"})
+    with pytest.raises(
+        ConfigurationError, match=r"models\.default: .* sweeps over it; .* --set model\.baichuan\.spec="
+    ):
+        read_sweep(find_file(Path("aie_figure_4")), {}, {"default": "offline"})
 
 
 def test_what_stands_in_a_file_alone_is_refused_of_the_command_line_with_the_other_way(file: Path) -> None:

@@ -39,6 +39,7 @@ from wardround.commands.score.transcripts import (
     read_files,
 )
 from wardround.store.manifest import is_run
+from wardround.store.recorded_run import find_runs
 
 Judged = Literal["consultation", "patient", "persona"]
 _JUDGES: Mapping[Judged, Role[Any]] = {
@@ -85,6 +86,9 @@ def medpmc(
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode is Mode.SOUND and not options:
         return scores_of_run(transcripts[0], "medpmc", mode)
+    transcripts = [
+        each for path in transcripts for each in ([run.path for run in find_runs([path])] if path.is_dir() else [path])
+    ]
     definition: Definition = mode.value
 
     def scored(paths: list[Path]) -> tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]:
