@@ -1,0 +1,141 @@
+"""A dialogue in its note's own words, held against it sentence by sentence.
+
+Whoever takes the words from the note says in each sentence what one sentence of the note says: a word that is not
+there, another side, another number, or a denial too many or too few is a change. Dialogues that people had, and those
+that a model words freely, have other words throughout, of which no rule can tell what they mean: they are left to the
+reader (``entailment``).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+from cases.text.jargon import in_lay_words
+from cases.text.numbers import known_numbers, stated_numbers
+from cases.text.sentences import sentences
+from cases.text.words import stem, words
+from cases.vocabulary import Language, data_file, patterns
+from nodes.reconstruction.content import Rule, Told, content_words
+from prompts import load_words
+
+_PATTERNS = patterns("nodes.reconstruction", "verbatim")
+_NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
+_LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
+_BETWEEN = frozenset(_LISTS["between"])
+_ADDED = frozenset(map(stem, _LISTS["added"].split()))
+_SIDES = frozenset({"left", "right"})
+LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (pairs of signs) that do not come together by chance
+COPIED, SHARE = 3, 0.3  # long statements that stand in the note, at least, and their share of all long ones
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A sentence or clause: what it is about, and whether it denies (None: that is not sure)."""
+
+    text: str
+    language: Language
+    after_denial: bool = False
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        return _matter(self.text, self.language)
+
+    @cached_property
+    def matter(self) -> frozenset[str]:
+        """Of the note: with its terms in everyday words too."""
+        return _matter(f"{self.text} {in_lay_words(self.text, self.language)}", self.language)
+
+    @cached_property
+    def numbers(self) -> set[float]:
+        return set(known_numbers(f"{self.text} {in_lay_words(self.text, self.language)}"))
+
+    @cached_property
+    def denies(self) -> bool | None:
+        found = {bool(_PATTERNS["denies"].search(text)) for text in (self.text, in_lay_words(self.text, self.language))}
+        return None if len(found) > 1 or (found == {False} and self.after_denial) else found.pop()
+
+    @cached_property
+    def clauses(self) -> "list[_Part]":
+        found, denied = [], False
+        for text in _PATTERNS["clause"].split(self.text):
+            found.append(_Part(text, self.language, denied))
+            denied = self.language != "zh" and (
+                denied or found[-1].denies is True
+            )  # a Chinese clause denies for itself
+        return found
+
+
+def changed(told: Told) -> Iterator[tuple[str, int | None]]:
+    """Of a dialogue in the note's own words, each sentence that no sentence of the note says."""
+    note = [_Part(text, told.language) for text in sentences(told.dialogue.note)]
+    clauses = [clause for sentence in note for clause in sentence.clauses]
+    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).said]
+    meant = [[one for one in note if part.said <= one.matter] for _, part in stated]
+    of_note = [
+        bool(found) for (_, part), found in zip(stated, meant, strict=True) if len(part.said) >= LONG[told.language]
+    ]
+    if sum(of_note) < max(COPIED, SHARE * len(of_note)):
+        return
+    for (number, part), found in zip(stated, meant, strict=True):
+        if not found:
+            nearest = max(note, key=lambda one: len(one.matter & part.said))
+            yield _beyond(part, sorted(part.said - nearest.matter)), number
+        elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
+            yield (
+                f"{part.text!r}: the note does not say {', '.join(f'{value:g}' for value in sorted(new))} there",
+                number,
+            )
+        elif turned := next((one for one in part.clauses if _is_turned(one, clauses)), None):
+            yield f"{turned.text.strip()!r}: the note has {found[0].text!r}", number
+
+
+def _beyond(said: _Part, new: list[str]) -> str:
+    return f"{said.text!r}: no sentence of the note says that with {', '.join(new)}"
+
+
+def _is_turned(said: _Part, clauses: list[_Part]) -> bool:
+    """Whether a clause denies what all clauses of the note with its words affirm, or affirms what they deny."""
+    found = [one for one in clauses if said.said <= one.matter] if said.said else []
+    return bool(found) and all(one.denies is (not said.denies) for one in found) and said.denies is not None
+
+
+def _matter(text: str, language: Language) -> frozenset[str]:
+    """What a text is about, but for what everybody says in an interview.
+
+    Stems, and sides with the word after them; of Chinese the pairs of signs.
+    """
+    if language == "zh":
+        return frozenset(pair for pair in _pairs(text) - _stock(language) if _BETWEEN.isdisjoint(pair))
+    text = _PATTERNS["owner"].sub("", text)
+    own = {one for one in content_words(text, language) - _stock(language) - _SIDES if not one[0].isdigit()}
+    row = [stem(word) for word in words(_NO_SIDE.sub(" ", text))]
+    sides = {side for one, other in pairwise([*row, ""]) if one in _SIDES for side in (one, f"{one} {other}")}
+    return frozenset(own | {side for side in sides if side in _SIDES or side.split()[-1] in own})
+
+
+def _pairs(text: str) -> set[str]:
+    runs = re.findall(r"[\u4e00-\u9fff]+", text)
+    return {one + other for run in runs for one, other in pairwise(run)}
+
+
+@cache
+def _stock(language: Language) -> frozenset[str]:
+    """What the offline interview says by itself, but for its questions."""
+    said = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
+    if language == "zh":  # where the patient's own words too are no words of the list of common ones
+        said.append(data_file("nodes.reconstruction", "lay_speech"))
+        return frozenset(_pairs(" ".join(_texts(said))))
+    return frozenset(content_words(" ".join(_texts(said)), language)) | _ADDED
+
+
+def _texts(said: Any) -> Iterator[str]:
+    if isinstance(said, str):
+        yield from (text for text in sentences(said) if not text.endswith(("?", "？")))
+    elif isinstance(said, Mapping | list):
+        yield from chain.from_iterable(map(_texts, said.values() if isinstance(said, Mapping) else said))
+
+
+RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed}

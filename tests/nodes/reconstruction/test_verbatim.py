@@ -1,0 +1,101 @@
+"""A dialogue in its note's own words says in each sentence what one sentence of the note says."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.vocabulary import Language
+from nodes.reconstruction.content import Told
+from nodes.reconstruction.verbatim import changed
+
+NOTE: dict[Language, str] = {
+    "en": "The woman has had a dull ache in the left knee for 3 weeks after kneeling on a tiled floor. She denies "
+    "fever, locking of the joint and swelling of the ankle. Her mother had gout and her father a hip fracture. On "
+    "examination the left knee is warm with a small effusion, and bending stops at 110 degrees. Plan: rest, cold packs "
+    "and ibuprofen 400 mg three times a day.",
+    "zh": "患者3周前跪地擦瓷砖后左膝部持续隐隐作痛，上下楼梯时明显加重。无发热、寒战，无关节交锁，睡眠正常。"
+    "母亲患痛风多年，父亲曾有髋部骨折。查体：左膝皮温略高，少量积液，屈曲至110度受限。"
+    "建议休息，局部冷敷，布洛芬400毫克每日三次。",
+}
+SAID: dict[Language, list[str]] = {
+    "en": [
+        "Hello, what brings you here?",
+        "I have had a dull ache in the left knee for 3 weeks, after kneeling on a tiled floor.",
+        "What else have you noticed?",
+        "I have had no fever, no locking of the joint and no swelling of the ankle.",
+        "Which illnesses run in the family?",
+        "My mother had gout, and my father a hip fracture.",
+        "The left knee is warm with a small effusion, and bending stops at 110 degrees.",
+        "I see.",
+        "Rest, cold packs and ibuprofen 400 mg three times a day.",
+        "Thank you, doctor.",
+    ],
+    "zh": [
+        "您好，请坐。您哪里不舒服？",
+        "我3周前跪地擦瓷砖后左膝部持续隐隐作痛，上下楼梯时明显加重。",
+        "还有别的吗？",
+        "我没有发热、寒战，没有关节交锁，睡眠正常。",
+        "家里人有什么病吗？",
+        "母亲患痛风多年，父亲曾有髋部骨折。",
+        "左膝皮温略高，少量积液，屈曲至110度受限。",
+        "好的。",
+        "建议休息，局部冷敷，布洛芬400毫克每日三次。",
+        "谢谢医生。",
+    ],
+}
+
+
+def found(language: Language, said: Sequence[str]) -> list[int | None]:
+    """The numbers of the turns that say something else than the note."""
+    roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(len(said))]
+    messages = [Message(role=role, content=text) for role, text in zip(roles, said, strict=True)]
+    told = Told(Dialogue(id="1", note=NOTE[language], messages=messages, language=language))
+    return [turn for _, turn in changed(told)]
+
+
+@pytest.mark.parametrize("language", NOTE)
+def test_the_notes_sentences_spoken_are_no_change(language: Language) -> None:
+    assert found(language, SAID[language]) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "turn", "was", "becomes"),
+    [
+        ("en", 2, "the left knee", "the right knee"),
+        ("en", 2, "a dull ache", "a dull ache and a rash"),
+        ("en", 2, "3 weeks", "8 weeks"),
+        ("en", 4, "I have had no fever", "I have had a fever"),
+        ("en", 6, "my father a hip fracture", "my uncle a hip fracture"),
+        ("en", 6, "My mother had gout", "My mother never had gout"),
+        ("en", 7, "a small effusion", "a small effusion and a torn meniscus"),
+        ("en", 8, "I see.", "I want morphine."),
+        ("en", 9, "ibuprofen", "prednisolone"),
+        ("en", 9, "Rest,", "Stop your insulin and eat nothing for a week. Rest,"),
+        ("zh", 2, "左膝部", "右膝部"),
+        ("zh", 2, "隐隐作痛", "隐隐作痛，大腿起水疱"),
+        ("zh", 2, "3周前", "8周前"),
+        ("zh", 4, "没有关节交锁", "有关节交锁"),
+        ("zh", 6, "父亲曾有髋部骨折", "祖父曾有髋部骨折"),
+        ("zh", 7, "少量积液", "少量积液，半月板撕裂"),
+        ("zh", 9, "布洛芬", "泼尼松"),
+        ("zh", 9, "建议休息", "先停用胰岛素，建议休息"),
+    ],
+)
+def test_each_change_is_found_where_it_stands(language: Language, turn: int, was: str, becomes: str) -> None:
+    said = list(SAID[language])
+    assert was in said[turn - 1]
+    said[turn - 1] = said[turn - 1].replace(was, becomes)
+    assert found(language, said) == [turn]
+
+
+def test_a_dialogue_in_words_of_its_own_is_left_to_the_reader() -> None:
+    said = [
+        "Hi there, how can I help?",
+        "My knee has been playing up ever since I redid the bathroom.",
+        "Is it swollen, or do you feel hot?",
+        "A bit puffy maybe. No temperature. My cousin has arthritis.",
+        "Let me have a feel. There's some fluid in there.",
+        "Is that bad?",
+    ]
+    assert found("en", said) == []
