@@ -68,6 +68,13 @@ def wordings(language: Language) -> dict[str, list[str]]:
     return {name: entry[rules_of(language)].split("\n")[:-1] for name, entry in _entries().items()}
 
 
+@cache
+def idioms(language: Language) -> dict[str, list[str]]:
+    """Idioms for what a question is about, by subject; they teach no kind of action, which is heard worse with them."""
+    key = f"{rules_of(language)}_idioms"
+    return {name: entry.get(key, "").split("\n")[:-1] for name, entry in _entries().items()}
+
+
 def kind_named(name: str) -> str:
     """The kind of action that a table of the wordings is of; a question for the whole is an ambiguous one."""
     return name if name in KINDS else "ambiguous" if name in ("opening", "other_symptoms") else "inquiry"
@@ -93,7 +100,7 @@ def subjects() -> dict[str, Subject]:
 @cache
 def words_of(subject: str, language: Language) -> frozenset[str]:
     """The words of its wordings, and the names of the concepts in them: they name nothing in particular of it."""
-    asked = wordings(language)[subject]
+    asked = [*wordings(language)[subject], *idioms(language)[subject]]
     topics = [topic_of(text, language) for text in asked]
     named = (about.name for topic in topics for about in (*topic.sections, *topic.matters, *topic.places))
     return frozenset((*named, *(stem(word) for text in asked for word in matters_in(text, language))))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import concepts, pattern
-from nodes.offline.meaning import KINDS, WEIGHTS, features, subjects, wordings
+from nodes.offline.meaning import KINDS, WEIGHTS, features, idioms, subjects, wordings
 from prompts import mark
 from scoring.aie.simulator_set import read_items, shipped_files
 
@@ -54,8 +54,13 @@ def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list
 
 
 def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Questions with what they are about."""
-    return [(text, name) for name, texts in wordings(language).items() if name in subjects() for text in texts]
+    """Questions, idioms among them, with what they are about."""
+    return [
+        (text, name)
+        for name, texts in wordings(language).items()
+        if name in subjects()
+        for text in (*texts, *idioms(language)[name])
+    ]
 
 
 def fingerprint() -> str:

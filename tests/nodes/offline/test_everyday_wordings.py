@@ -17,7 +17,7 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline import relevance
 from nodes.offline.doctor_actions import kind_of
-from nodes.offline.meaning import clauses, kind_label, kind_named, subject_of, subjects, wordings
+from nodes.offline.meaning import clauses, idioms, kind_label, kind_named, subject_of, subjects, wordings
 from nodes.offline.record_answers import answer_from_record
 from nodes.offline.relevance import answering
 from nodes.offline.topics import topic_of
@@ -118,7 +118,8 @@ def test_each_part_of_the_record_has_a_hundred_wordings_whose_answers_are_neithe
     written: Counter[str] = Counter()
     for name, about in subjects().items():
         monkeypatch.setattr(relevance, "subject_of", lambda *_, name=name: name)
-        for number, question in enumerate(wordings(language)[name] if about.sections else []):
+        asked = [*wordings(language)[name], *idioms(language)[name]] if about.sections else []
+        for number, question in enumerate(asked):
             written.update(about.sections)
             for case_id, facts in records[number % _EVERY :: _EVERY]:
                 told = answering(facts, question, language)
