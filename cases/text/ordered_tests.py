@@ -29,7 +29,7 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
     """
     folded = normalise(words)
     named, none = placed_tests(words), denied(words)
-    found = [place for place in (*named, *_described(folded, named)) if not is_within(place[:2], none)]
+    found = [place for place in (*named, *_described(words, folded, named)) if not is_within(place[:2], none)]
     cuts = phrases(folded)
     narrowed = [
         whole
@@ -60,6 +60,11 @@ def left_of(words: str) -> str:
     return folded
 
 
+def order_sentences(folded: str) -> list[Span]:
+    """The places of the sentences of an order."""
+    return [match.span() for match in _SENTENCE.finditer(folded)]
+
+
 def phrases(folded: str) -> list[Span]:
     """The places of the phrases of an order, one for each thing that is ordered."""
     return [*pairwise([0, *(match.end() for match in _JOINED.finditer(folded)), len(folded) + 1])]
@@ -72,7 +77,7 @@ def picture_of(picture: str) -> re.Pattern[str]:
     return re.compile(f"(?:[a-z]+ |[一-鿿]{{0,4}})?(?<![a-z]){re.escape(picture)}(?![a-z]){after}")
 
 
-def _described(folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
+def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
     """The tests that are described, each where its last word stands.
 
     The words of a test's name, and of what a picture is of, belong to it, and what stands on both sides of it is no
@@ -82,7 +87,8 @@ def _described(folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
     taken = [((start, end), name.item) for start, end, name in named]
     taken += [(match.span(), item) for name, item in pictures.items() for match in picture_of(name).finditer(folded)]
     for sentence in _SENTENCE.finditer(folded):
-        if _patterns()["of_what_was"].search(sentence.group()):
+        asked = "?" if words.rstrip().endswith(("?", "？")) and sentence.end() == len(folded) else ""
+        if _patterns()["of_what_was"].search(sentence.group() + asked):
             continue
         for test, kinds in _descriptions():
             others = [span for span, item in taken if item != test.item]

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from cases.vocabulary import Language
+from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import kind_label
 from nodes.offline.orders import is_specific
 
@@ -31,4 +32,4 @@ def is_vague(words: str, language: Language) -> bool:
 
 def names_nothing(words: str, language: Language) -> bool:
     """Whether advice names neither an examination nor a treatment."""
-    return kind_label(words, language) != "advice" and not is_specific(words, language)
+    return kind_label(words, language) != "advice" and not (is_specific(words, language) or heard_tests(words))

@@ -9,24 +9,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file
 from nodes.offline.consultation_words import concepts, matters_in, pattern
+from nodes.offline.hearing import WEIGHTS, heard_tests, is_for_the_patient_to_do, is_order
 from nodes.offline.orders import is_specific, names_examination
 from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
-WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 _PHRASE = 6  # characters; what is shorter and names nothing ("Hello") is no question of its own
 _BETWEEN = {
     "en": re.compile(
@@ -122,7 +119,11 @@ def kind_label(words: str, language: Language) -> str:
     told = sentences(words)
     if label == "conclusion" and len(told) > 1:
         return kind_label(told[-1], language)
-    return "advice" if label == "conclusion" and ordered_tests(words) else label
+    if label == "advice" or not heard_tests(words):
+        return label
+    if label == "demand":
+        return "demand" if is_for_the_patient_to_do(words) else "advice"
+    return "advice" if label == "conclusion" or is_order(words) else label  # a name may stand in a question
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,7 @@ from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, normalise, spelled
 from nodes.offline.consultation_words import concepts, named_in, pattern
+from nodes.offline.hearing import heard_tests
 from nodes.offline.topics import topic_of, words_in
 
 
@@ -21,7 +22,7 @@ def open_results(facts: Sequence[RecordSentence], words: str, language: Language
 def ordered_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The results of all that the doctor names; where nothing is known by name, of a rare word that one has too."""
     results = [fact for fact in facts if fact.is_result]
-    if ordered_tests(words):
+    if heard_tests(words):
         return open_results(facts, words, language)
     ordered = left_of(words)
     unknown = {*named_in(ordered, language)} & {*topic_of(ordered, language).words}  # no complaint, no part of the body
@@ -62,7 +63,7 @@ def _parted(words: str) -> Iterator[tuple[Sequence[NamedTest], str]]:
     """What each phrase of an order names, and the phrase itself."""
     folded = normalise(words)
     parts = [
-        (start, end, [place for place in ordered_tests(words) if start <= place[0] < end])
+        (start, end, [place for place in heard_tests(words) if start <= place[0] < end])
         for start, end in phrases(folded)
     ]
     for number, (start, end, tests) in enumerate(parts):
@@ -104,7 +105,7 @@ def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> li
     """What the history says of a treatment that the doctor names."""
     named = {match.group().casefold() for match in pattern("treatment", "", language).finditer(words)}
     told = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
-    words_named = [] if ordered_tests(words) else named_in(words, language)
+    words_named = [] if heard_tests(words) else named_in(words, language)
     treated = [concept for concept in concepts(language) if concept.name in ("medicines", "treatment so far")]
     return [
         fact

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 
 from cases.case import ExaminationRecord, PatientRecord
-from cases.text.ordered_tests import ordered_tests
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
 from nodes.offline.doctor_actions import is_vague
+from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import subject_of
 from nodes.offline.relevance import answering
 from nodes.patients.own_words import said_of, unsaid
@@ -24,7 +24,7 @@ def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
     for sentence in sentences(words):
         asked = _PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
-        if not asked and (ordered_tests(sentence) or _PATTERNS["examination"].search(sentence)):
+        if not asked and (heard_tests(sentence) or _PATTERNS["examination"].search(sentence)):
             return True
     return False
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs, told_of
-from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import IMAGE_CLASSES, normalise, patterns
+from nodes.offline.hearing import heard_tests
 from nodes.offline.orders import is_of_the_part
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
@@ -81,7 +81,7 @@ def asked_for(name: str, words: str) -> list[str]:
         return [part for part in spoken if _is_test(part)]
     allowed = []
     for test in tests:
-        named = [each for *_, each in ordered_tests(words) if each.item == test.item]
+        named = [each for *_, each in heard_tests(words) if each.item == test.item]
         if any(not each.spellings or set(each.spellings) & set(test.spellings) for each in named):
             allowed.append(test.spelling)
         elif not test.spellings:

@@ -9,11 +9,12 @@ from pydantic import Field
 
 from cases.case import PatientRecord
 from cases.strict import Strict
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, Language
+from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.hearing import heard_items
 from nodes.offline.record_answers import answer_from_record
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -46,8 +47,8 @@ class PatientView:
 
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: results that were told and are asked for, else what of the record answers the question."""
-    examined = [*PHYSICAL_ITEMS.mentioned_in(view.question), *AUXILIARY_ITEMS.mentioned_in(view.question)]
-    if found := [view.results[item] for item in examined if item in view.results]:
+    examined = {*EXAMINATION_ITEMS.mentioned_in(view.question), *heard_items(view.question)} if view.results else ()
+    if found := [result for item, result in view.results.items() if item in examined]:
         return PatientReply(text=mark("space", view.language).join(found))
     return PatientReply(text=answer_from_record(view.question, view.record, view.dialogue, view.language))
 

@@ -11,6 +11,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, GivenAuxiliaryItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.hearing import heard_items
 from nodes.state.chart import Findings, Turn
 from nodes.state.stage import Options
 
@@ -32,9 +33,12 @@ class DialogueView:
 
 
 def items_by_name(view: DialogueView) -> ExtractedOrders:
-    """Offline: the items that the doctor calls by a name of the vocabulary."""
-    spoken = "\n".join(turn.text for turn in view.dialogue if turn.speaker == "doctor")
-    return ExtractedOrders(physical=PHYSICAL_ITEMS.mentioned_in(spoken), auxiliary=AUXILIARY_ITEMS.mentioned_in(spoken))
+    """Offline: the items that the doctor orders, as the patients hear them."""
+    items = {item for turn in view.dialogue if turn.speaker == "doctor" for item in heard_items(turn.text)}
+    return ExtractedOrders(
+        physical=[item for item in PHYSICAL_ITEMS.names if item in items],
+        auxiliary=[item for item in AUXILIARY_ITEMS.names if item in items],
+    )
 
 
 extraction_agent = Role("extraction", "history_taking", "medchain/extraction", ExtractedOrders, offline=items_by_name)

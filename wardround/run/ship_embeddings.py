@@ -10,6 +10,7 @@ from cases import load_cases
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from graphs import clinical_workflow
+from nodes.offline.hearing import weighed_texts
 from nodes.offline.meaning import clauses, heard
 from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
@@ -29,7 +30,8 @@ def stock_words(language: Language) -> list[str]:
         load_words("saps/words", language)["greeting"],
     ]
     whole = [part for text in said for part in (text, text.partition(": ")[0])]
-    return [heard(part) for text in whole for part in (text, *sentences(text), *clauses(text, language))]
+    read = [heard(part) for text in whole for part in (text, *sentences(text), *clauses(text, language))]
+    return [*read, *(weighed for text in said for weighed in weighed_texts(text))]
 
 
 def remembered_texts() -> list[str]:

@@ -5,18 +5,28 @@ the tracker's test set; run this again when one of them, or a list that the feat
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.vocabulary import Language
+from cases.text.ordered_tests import ordered_tests
+from cases.vocabulary import Language, normalise
 from nodes.offline.consultation_words import concepts, pattern
-from nodes.offline.meaning import KINDS, WEIGHTS, features, idioms, subjects, wordings
+from nodes.offline.hearing import NO_ORDER, WEIGHTS, order_wordings, weighed_sentences
+from nodes.offline.meaning import KINDS, features, idioms, subjects, wordings
 from prompts import mark
+from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
 
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
+# What is said only once of two orders: "I'd like to draw some blood and dip your water".
+_SUBJECT = re.compile(
+    r"(?:(?:I'd|I would|we'd) like to|I want to|I need to|I'm going to|(?:I|we|they|you)'ll(?: need to)?|we need to"
+    r"|we should|let's|please|could you|would you mind|can you) ",
+    re.IGNORECASE,
+)
 _OF_ACTIONS = {
     "Effective Inquiry": "inquiry",
     "Ineffective Inquiry": "inquiry",
@@ -63,18 +73,31 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
     ]
 
 
+def orders_to_learn(language: Language) -> list[tuple[str, str]]:
+    """Folded words with the test that they order, or with ``NO_ORDER``: all else that may be weighed and names none."""
+    ordered = [(text, test) for text, test in order_wordings(language)]
+    others = [
+        (text, NO_ORDER)
+        for name, texts in wordings(language).items()
+        for text in texts
+        if name != "demand" and not (name == "advice" and ordered_tests(text)) and [*weighed_sentences(text)]
+    ]
+    beside = [(_SUBJECT.sub("", text), test) for text, test in ordered if _SUBJECT.match(text)]
+    return [(normalise(text), test) for text, test in (*ordered, *beside, *others)]
+
+
 def fingerprint() -> str:
     """SHA-256 of all that is learned from: the texts with their labels, and the lists that the signs are read from."""
     learned: list[object] = []
     for language in _LANGUAGES:
-        learned += [kinds_to_learn(language), subjects_to_learn(language)]
+        learned += [kinds_to_learn(language), subjects_to_learn(language), orders_to_learn(language)]
         learned += [concept.asked.pattern for concept in concepts(language)]
         learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """The weights of both tasks, in half precision; both languages are learned together."""
+    """The weights of all tasks, in half precision; both languages are learned together."""
     stored: dict[str, NDArray[np.generic]] = {"fingerprint": np.array(fingerprint())}
     asked: dict[str, dict[Language, list[tuple[str, str]]]] = {
         "kind": {language: kinds_to_learn(language) for language in _LANGUAGES},
@@ -85,16 +108,31 @@ def train() -> dict[str, NDArray[np.generic]]:
         named = [label for pairs in asked[task].values() for _, label in pairs]
         stored[f"{task}_labels"] = np.array(labels)
         stored[task] = _fitted(np.vstack(rows), named, labels, task == "subject").astype(np.float16)
+    pairs = [pair for language in _LANGUAGES for pair in orders_to_learn(language)]
+    heard = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
+    tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
+    of_orders = [test != NO_ORDER for _, test in pairs]
+    stored["order"] = _fitted(heard, of_orders, [False, True]).astype(np.float16)
+    stored["test_labels"] = np.array(tests)
+    named = [test for _, test in pairs if test != NO_ORDER]
+    stored["test"] = _fitted(heard[np.array(of_orders)], named, tests, strength=30).astype(np.float16)
     return stored
 
 
 def _fitted(
-    rows: NDArray[np.float32], named: Sequence[str], labels: Sequence[str], balanced: bool
+    rows: NDArray[np.float32],
+    named: Sequence[object],
+    labels: Sequence[object],
+    balanced: bool = False,
+    strength: float = 10,
 ) -> NDArray[np.float64]:
-    """The weights (d + 1, labels) of a logistic regression, ``balanced`` if each label counts alike."""
+    """The weights (d + 1, labels; of two labels the second's alone) of a logistic regression.
+
+    Each label counts alike if ``balanced``; the greater the ``strength``, the closer to what is learned from.
+    """
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
 
-    model = LogisticRegression(C=10, max_iter=1000, class_weight="balanced" if balanced else None)
+    model = LogisticRegression(C=strength, max_iter=1000, class_weight="balanced" if balanced else None)
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights

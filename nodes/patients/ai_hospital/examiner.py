@@ -13,12 +13,12 @@ from pydantic import Field
 
 from cases.case import ExaminationRecord
 from cases.strict import Strict
-from cases.text.ordered_tests import ordered_tests
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from llm import Role
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.hearing import heard_tests
 from nodes.patients.filed_results import asked_for, look_up
 from nodes.state.chart import Picture, Turn
 from nodes.state.decisions import NonEmpty
@@ -63,8 +63,8 @@ class OutcomesView:
 
 
 def items_by_name(view: RequestView) -> ParsedRequest:
-    """Offline: the examinations that the request calls by a name of their own."""
-    items = [label(_known(test.spelling), view.language) for *_, test in ordered_tests(view.request)]
+    """Offline: the examinations that the request orders, by name, description or meaning."""
+    items = [label(_known(test.spelling), view.language) for *_, test in heard_tests(view.request)]
     return ParsedRequest(items=list(dict.fromkeys(items)))
 
 

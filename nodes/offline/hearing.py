@@ -1,0 +1,151 @@
+"""Which tests a doctor's words order: by name or description (`ordered_tests`), and by meaning where no rule finds one.
+
+Of what nobody names ("a needle in your arm, we'll fill a tube") the embedding decides, by two small classifiers learned
+from `order_wordings.toml`: whether it is an order, and for what. What was done, is not to be done, or is asked of the
+patient is never weighed, so that most of what doctors say is never embedded.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.text.named_tests import NamedTest, test_called
+from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases
+from cases.vocabulary import PHYSICAL_ITEMS, Language, data_file, normalise, patterns
+from retrieval import MULTILINGUAL_MODEL, embed
+
+WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
+NO_ORDER = "none"
+# How likely it must be that words are an order at all, for this test and no other, and so to count beside a named one.
+_AN_ORDER, _OF_A_TEST, _SURELY = 0.6, 0.4, 0.6
+_SHORTEST = {True: 8, False: 3}  # characters of what is weighed, by whether it is Latin
+
+
+@cache
+def order_wordings(language: Language) -> list[tuple[str, str]]:
+    """Orders in everyday words, with the test or ``NO_ORDER``."""
+    told = data_file("nodes.offline", "order_wordings")
+    entries = [*told["order"], {"test": NO_ORDER, **told["none"]}]
+    return [(words, entry["test"]) for entry in entries for words in entry[language].split("\n")[:-1]]
+
+
+@lru_cache(maxsize=4096)
+def heard_tests(words: str) -> tuple[Placed, ...]:
+    """The tests that words order, each with its place in the folded words; of a test by meaning, its phrase's."""
+    named, folded = ordered_tests(words), normalise(words)
+    found = [place for sentence, places in weighed(words) for place in _by_meaning(folded, sentence, places, named)]
+    return tuple(sorted((*named, *found), key=lambda place: (place[0], -place[1])))
+
+
+def heard_items(words: str) -> set[str]:
+    """The closed examination items that the ordered tests are filed under."""
+    return {test.item for *_, test in heard_tests(words)}
+
+
+def is_order(words: str) -> bool:
+    """Whether a sentence that is no question has the meaning of an order, named or not."""
+    folded = normalise(words)
+    said = [folded[start:end].strip() for start, end in weighed_sentences(words)]
+    return bool(said) and bool((_weigh(said)[0] >= _AN_ORDER).any())
+
+
+def is_for_the_patient_to_do(words: str) -> bool:
+    """Whether what is ordered is a thing that the patient does on the spot: no sample, and no act of the doctor's."""
+    own_act = _patterns()["doctors_own_act"].search(words) is not None
+    return not own_act and all(is_by_hand(test) for *_, test in heard_tests(words))
+
+
+def is_by_hand(test: NamedTest) -> bool:
+    """Whether a test is an examination by the doctor's own hands; what is only filed there (`apart`) is none."""
+    return test.item in PHYSICAL_ITEMS.names and not test.apart
+
+
+def weighed_sentences(words: str) -> Iterator[Span]:
+    """The places of the sentences that may be orders: no questions, and nothing past or put off."""
+    folded = normalise(words)
+    asked = folded + ("?" if words.rstrip().endswith(("?", "？")) else "")  # the mark is folded away
+    nothing = denied(words)
+    for start, end in order_sentences(asked):
+        said = asked[start:end]
+        unproposed = said.rstrip().endswith("?") and not _patterns()["proposes"].search(said)
+        if not (unproposed or any(_patterns()[name].search(said) for name in ("of_what_was", "not_now"))):
+            start += said.rfind(":") + 1  # whose words they are, and what a list is of
+            if not is_within((start, end), nothing):
+                yield start, min(end, len(folded))
+
+
+def weighed(words: str) -> Iterator[tuple[Span, list[Span]]]:
+    """The places of the sentences that may be orders, each with what is weighed: it, and its phrases without a name."""
+    folded, named = normalise(words), [place[:2] for place in ordered_tests(words)]
+    for first, last in weighed_sentences(words):
+        cuts = [(max(start, first), min(end, last)) for start, end in phrases(folded)]
+        parts = [
+            (start, end)
+            for start, end in cuts
+            if len(folded[start:end].strip()) >= _SHORTEST[folded[start:end].isascii()]
+            and not is_within((start, end), named)
+        ]
+        if parts and not _patterns()["on_file"].search(folded[first:last]):
+            yield (first, last), [*dict.fromkeys([(first, last), *parts])]
+
+
+def weighed_texts(words: str) -> list[str]:
+    """What is embedded of words, folded."""
+    folded = normalise(words)
+    return [folded[start:end].strip() for _, places in weighed(words) for start, end in places]
+
+
+def _by_meaning(folded: str, sentence: Span, places: Sequence[Span], named: Sequence[Placed]) -> list[Placed]:
+    """What an unnamed order is for: what each of its phrases is for, or the surest reading of it or of one of them.
+
+    Beside a test that is named only what else is surely to be sent for, and of two examinations by hand one.
+    """
+    named = [place for place in named if is_within(place[:2], [sentence])]
+    orders, tests, likely = _weigh([folded[start:end].strip() for start, end in places])
+    if orders[0] < _AN_ORDER:
+        return []
+    known = {test.item for *_, test in named}
+    passed = [
+        (float(likely[at]), (*place, test))
+        for at, (place, test) in enumerate(zip(places, tests, strict=True))
+        if orders[at] >= _AN_ORDER and likely[at] >= (_SURELY if named else _OF_A_TEST)
+    ]
+    if not _patterns()["examines"].search(folded[slice(*sentence)]):
+        passed = [each for each in passed if not is_by_hand(each[1][2])]
+    parts = [place for _, place in passed if place[:2] != sentence]
+    if named:
+        return [place for place in parts if place[2].item not in known and not is_by_hand(place[2])]
+    several = len({test.item for *_, test in parts}) > 1 and not all(is_by_hand(test) for *_, test in parts)
+    return parts if several else [place for _, place in sorted(passed, key=lambda each: -each[0])[:1]]
+
+
+def _weigh(texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NamedTest], NDArray[np.float32]]:
+    """Of each of n texts how likely it is an order (n), for which test most likely, and how likely that is (n)."""
+    weights = _weights()
+    rows = np.hstack([embed(texts, MULTILINGUAL_MODEL), np.ones((len(texts), 1), np.float32)])
+    orders = 1 / (1 + np.exp(-rows @ weights["order"][:, 0]))
+    scores = rows @ weights["test"]
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    tests = [test_called(weights["test_labels"][at], "en") for at in shares.argmax(axis=1)]
+    return np.round(orders, 3), tests, np.round(shares.max(axis=1), 3)
+
+
+@cache
+def _weights() -> dict[str, Any]:
+    """The weights (d + 1, 1) and (d + 1, tests), the last row the constant, and the tests' names."""
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return {
+            "order": stored["order"].astype(np.float32),
+            "test": stored["test"].astype(np.float32),
+            "test_labels": stored["test_labels"].tolist(),
+        }
+
+
+def _patterns() -> Any:
+    return patterns("cases", "vocabularies/patterns")

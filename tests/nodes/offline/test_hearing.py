@@ -1,0 +1,149 @@
+"""Orders heard by meaning: what nobody names opens what it is for, before every desk; all else opens nothing."""
+
+from typing import Any
+
+import pytest
+
+from cases import load_cases
+from cases.case import Case
+from cases.text.ordered_tests import ordered_tests
+from cases.vocabulary import Language
+from graphs.patient_turn import patient_turn_of
+from nodes.offline.doctor_actions import kind_of
+from nodes.offline.hearing import NO_ORDER, heard_items, heard_tests, order_wordings, weighed_texts
+from nodes.offline.meaning import subjects, wordings
+from nodes.state.chart import Turn
+from nodes.workflow.order_extraction import DialogueView, items_by_name
+from wardround.run.ship_embeddings import stock_words
+
+LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
+# In words that nothing was learned from.
+UNSEEN = {
+    "en": [
+        ("We'll fill a couple of tubes from your vein.", "Blood Test"),
+        ("Would you go and pee in this pot for us?", "Urine Test"),
+        ("I need a bit of your poo in this box.", "Stool Test"),
+        ("We'd better get a picture of that broken wrist.", "X-ray"),
+        ("You'll be slid into a narrow tube with a big magnet that makes a racket.", "MRI"),
+        ("Some cold gel on your tummy, and then I'll slide the probe around.", "Ultrasound"),
+        ("They'll pass a bendy tube with a light down your gullet.", "Endoscopy"),
+        ("You'll get a radioactive jab, and then a special camera looks at your bones.", "Nuclear Medicine Imaging"),
+        ("I'll nip off a bit of this growth for the microscope.", "Pathological Examination"),
+        ("May I see those red patches on your arms?", "Skin Examination"),
+        ("I'd like to have a feel of your belly.", "Abdominal Examination"),
+    ],
+    "zh": [
+        ("在胳膊上扎一针，抽两小管送去化验。", "Blood Test"),
+        ("拿着杯子去厕所尿一点。", "Urine Test"),
+        ("留点大便装这个小盒子里。", "Stool Test"),
+        ("手腕这儿拍一张，看看骨头裂没裂。", "X-ray"),
+        ("进那个带磁场的长筒子里躺一会儿，声音很吵。", "MRI"),
+        ("抹点凉凉的胶，我拿探头在肚子上照照。", "Ultrasound"),
+        ("从嘴里下一根软管子，看看胃里面。", "Endoscopy"),
+        ("打一针带放射性的药，再给骨头照相。", "Nuclear Medicine Imaging"),
+        ("切一点组织下来送去做切片。", "Pathological Examination"),
+        ("让我看看您胳膊上的红疙瘩。", "Skin Examination"),
+        ("我给您摸一摸肚子。", "Abdominal Examination"),
+    ],
+}
+NO_ORDERS = {
+    "en": [
+        "They filled three tubes from my arm last week, you said.",
+        "We won't put a tube down your throat today.",
+        "Blood comes from a vein, not from an artery.",
+        "Did your aunt have a tube passed down her gullet?",
+        "Does your belly hurt when you lie down?",
+        "Did they look into your ears with a lamp?",
+        "Rub this gel on your knee twice a day.",
+        "What would you like to drink?",
+        "Give me everything that stands in your record.",
+    ],
+    "zh": [
+        "上个月给您抽过两管血了。",
+        "今天就不下管子了。",
+        "那个机器吵是因为里面有线圈。",
+        "您姨妈下过胃管吗？",
+        "躺下的时候肚子疼吗？",
+        "这个胶抹在膝盖上，一天两次。",
+        "您想喝点什么？",
+        "把病历上写的都告诉我。",
+    ],
+}
+DESKS: dict[str, dict[str, Any]] = {"saps": {}, "medpmc": {"actor": False}, "ai_hospital": {}}
+
+
+@LANGUAGES
+def test_an_order_that_names_nothing_is_heard_by_its_meaning(language: Language) -> None:
+    known = {words for words, _ in order_wordings(language)}
+    assert not known & {words for words, _ in UNSEEN[language]}
+    missed = [(words, heard_items(words)) for words, item in UNSEEN[language] if heard_items(words) != {item}]
+    assert len(missed) <= 1, missed
+
+
+@LANGUAGES
+def test_what_is_no_order_is_heard_as_none(language: Language) -> None:
+    assert [words for words in NO_ORDERS[language] if heard_tests(words)] == []
+    taught = [words for words, test in order_wordings(language) if test == NO_ORDER]
+    heard = [words for words in taught if heard_tests(words) != ordered_tests(words)]
+    assert len(heard) <= len(taught) // 50, heard
+
+
+@LANGUAGES
+def test_of_the_offline_doctors_words_meaning_opens_nothing_more(language: Language) -> None:
+    assert [words for words in stock_words(language) if heard_tests(words) != ordered_tests(words)] == []
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@LANGUAGES
+def test_no_question_is_heard_as_an_order(language: Language) -> None:
+    asked = [words for name in subjects() for words in wordings(language)[name]]
+    assert [words for words in asked if heard_tests(words) != ordered_tests(words)] == []
+
+
+def test_a_question_for_what_is_felt_is_not_even_weighed() -> None:
+    assert weighed_texts("Does your belly hurt when you lie down?") == weighed_texts("躺下的时候肚子疼吗？") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("We'll fill a couple of tubes from your vein.", "advice"),
+        ("Would you go and pee in this pot for us?", "advice"),
+        ("I want to listen to your lungs.", "advice"),
+        ("Lie on your left side and pull up your knees.", "demand"),
+        ("让我听听您的肺。", "advice"),
+        ("请侧过身，把膝盖蜷起来。", "demand"),
+    ],
+)
+def test_what_the_doctor_does_is_advice_and_what_the_patient_is_to_do_on_the_spot_is_none(
+    words: str, kind: str
+) -> None:
+    assert kind_of(words, "en" if words.isascii() else "zh") == kind
+
+
+def with_results(language: Language) -> Case:
+    case = next(case for case in load_cases() if case.language == language)
+    told = case.model_dump(exclude={"folder"})
+    results = {item: f"0{number}0 of {number}." for number, (_, item) in enumerate(UNSEEN[language])}
+    hands = {item: text for item, text in results.items() if item.endswith("Examination") and item[0] in "SA"}
+    others = {item: text for item, text in results.items() if item not in hands}
+    told["examinations"] = {"physical": hands, "auxiliary": others, "images": []}
+    told["key"]["imaging_reports"] = {}
+    return Case.model_validate(told)
+
+
+@LANGUAGES
+def test_every_desk_hears_an_order_as_the_others_do(language: Language) -> None:
+    case = with_results(language)
+    before = [Turn(speaker="doctor", text="?"), Turn(speaker="patient", text=case.patient.chief_complaint)]
+    for number, (words, _) in [*enumerate(UNSEEN[language])][:3]:
+        for patient, settings in DESKS.items():
+            state = patient_turn_of(patient).invoke(
+                {"case": case, "words": words, "dialogue": before},
+                context={"patient": patient, "models": {"default": "offline"}, **settings},
+            )
+            told = " ".join(turn.text for turn in state["dialogue"][3:])
+            assert f"0{number}0 of {number}" in told, (patient, words)
+    doctor = [Turn(speaker="doctor", text=words) for words, _ in UNSEEN[language][:3]]
+    found = items_by_name(DialogueView(dialogue=doctor, physical_options=None, auxiliary_options=None))  # type: ignore[arg-type]
+    assert {*found.auxiliary} == {item for _, item in UNSEEN[language][:3]} and not found.physical
