@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from cases.text.named_tests import COLLECTIVE, NamedTest, occurs, told_of
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
@@ -61,11 +61,9 @@ def is_of_the_part(item: str, report: str, words: str, language: Language) -> bo
 
 def _parted(words: str) -> Iterator[tuple[Sequence[NamedTest], str]]:
     """What each phrase of an order names, and the phrase itself."""
-    folded = normalise(words)
-    parts = [
-        (start, end, [place for place in heard_tests(words) if start <= place[0] < end])
-        for start, end in phrases(folded)
-    ]
+    folded, heard = normalise(words), heard_tests(words)
+    ends = [end for _, end in phrases(folded) if not any(first < end < last for first, last, _ in heard)]  # of no name
+    parts = [(start, end, [place for place in heard if start <= place[0] < end]) for start, end in pairwise([0, *ends])]
     for number, (start, end, tests) in enumerate(parts):
         # "Chest and abdominal CT": a phrase that names nothing says more of its neighbours.
         before = takewhile(lambda phrase: not phrase[2], reversed(parts[:number]))

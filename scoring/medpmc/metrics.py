@@ -70,22 +70,20 @@ def imaging_pair(
     """What MMA (multi-modal analysis) recalls: the reports of the images, in the doctor's words.
 
     Sound: the reports of all images of the case, in what the doctor says after the first was shown, final report
-    included, or only in the doctor's turns right after those that show one (``window = "next"``); a case without images
-    is unscored (None). Source: Med-PMC, equation 8. Published, punctuation removed:
+    included, or only in the doctor's turns right after those that show one (``window = "next"``). Source: Med-PMC,
+    equation 8. Published, punctuation removed:
 
     - Table 8: the reports of the images in the first message that shows one, in the very next doctor turn. A case whose
       first image comes with its last turn is dropped (None), as is one that shows an image without a report.
     - Table 9: the reports of all images, in the final report.
 
     In both definitions a doctor who was shown no image scores 0 (an empty text), and is unscored where none could be
-    shown (``withheld``).
+    shown: the case has none, or the settings withhold them (``withheld``).
     """
-    if case.withheld:
+    if case.withheld or not case.images:
         return None
     shown = next((place for place, turn in enumerate(case.history) if turn.images and not turn.ends), None)
     if definition == "sound":
-        if not case.images:
-            return None
         if window == "next":
             said = [after.doctor for turn, after in pairwise(case.history) if turn.images and not turn.ends]
         else:

@@ -199,13 +199,25 @@ def test_an_electrocardiogram_is_no_examination_of_the_chest() -> None:
         "An ultrasound works with sound waves.",
         "If it should come back one day, we might think about a CT.",
         "要是以后再疼，我们再考虑做CT。",
+        "Let's postpone the colonoscopy until the swelling is down.",
+        "A urine test looks for sugar and protein.",
+        "Was any X-ray taken after the fall?",
+        "刚怀上，CT咱们不做了。",
+        "为这点事犯不上抽血。",
+        "肠镜先放一放，吃完药再看。",
+        "便常规主要看有没有寄生虫。",
+        "那回体检，B超有没有说什么？",
+        "您抽血的时候晕不晕？",
     ],
 )
 def test_what_was_or_is_felt_and_what_is_not_to_be_done_is_no_order(words: str) -> None:
     assert ordered_tests(words) == ()
 
 
-@pytest.mark.parametrize("words", ["If it's all right, I'd like a CT of your head.", "如果方便，请做个CT。"])
+@pytest.mark.parametrize(
+    "words",
+    ["If it's all right, I'd like a CT of your head.", "如果方便，请做个CT。", "做个CT，主要看看有没有出血。"],
+)
 def test_a_polite_order_is_one(words: str) -> None:
     assert [test.item for *_, test in ordered_tests(words)] == ["CT"]
 
