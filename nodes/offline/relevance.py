@@ -70,7 +70,7 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     if subject.story and not (named and "onset" in subject.record):  # "Since when do you smoke?" is about the habit
         story = [fact for fact in told if fact.section in subject.sections]
         if own - elsewhere - usual:
-            return _best(story, topic)
+            return _best(story, topic) or _recorded(story, subject.record, language)
         return _best(story, topic)[:_STORY] or _recorded(story, subject.record, language) or story[:_STORY]
     heard = [] if subject.story or not subject.sections else [subject]
     listed = _LISTED.search(words) is not None

@@ -14,7 +14,7 @@ from itertools import pairwise
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import answers, collation, content, kinds, particulars, verbatim
+from nodes.reconstruction import answers, content, kinds, particulars, verbatim
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
@@ -168,7 +168,7 @@ def _by_rule(name: str, rule: content.Rule) -> Gate:
     return gate
 
 
-_RULES = {**content.RULES, **particulars.RULES, **kinds.RULES, **collation.RULES, **answers.RULES, **verbatim.RULES}
+_RULES = {**content.RULES, **particulars.RULES, **kinds.RULES, **answers.RULES, **verbatim.RULES}
 GATES: dict[str, Gate] = {
     gate.__name__: _by_itself(gate)
     for gate in (

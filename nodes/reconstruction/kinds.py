@@ -69,10 +69,4 @@ def _about(text: str, language: Language) -> frozenset[str]:
     return frozenset(content_words(_KINDS.sub(" ", text), language))
 
 
-def contrast(one: str, other: str) -> bool:
-    """Whether two phrases have words of one kind, and none of the same meaning."""
-    here, there = _of_kinds(one).keys(), _of_kinds(other).keys()
-    return here.isdisjoint(there) and not {_kind(name) for name in here}.isdisjoint(_kind(name) for name in there)
-
-
 RULES: Mapping[str, Rule] = {"kinds_of_the_note": other_of_its_kind}
