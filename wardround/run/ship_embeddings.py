@@ -30,8 +30,8 @@ def stock_words(language: Language) -> list[str]:
         load_words("saps/words", language)["greeting"],
     ]
     whole = [part for text in said for part in (text, text.partition(": ")[0])]
-    read = [heard(part) for text in whole for part in (text, *sentences(text), *clauses(text, language))]
-    return [*read, *(weighed for text in said for weighed in weighed_texts(text))]
+    parts = [part for text in whole for part in (text, *sentences(text), *clauses(text, language))]
+    return [*map(heard, parts), *(weighed for part in parts for weighed in weighed_texts(part))]
 
 
 def remembered_texts() -> list[str]:
