@@ -34,7 +34,8 @@ def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
         if not (new := _of_kinds(sentence).keys() - known.keys()):
             continue
         turn = _of_kinds(told.dialogue.spoken[number - 1].content)
-        kinds, parts = ({part(one) for one in new} for part in (_kind, _part))
+        # A mother who tells of "my son" has not put a son in place of herself.
+        kinds, parts = {_kind(one) for one in new if _part(one) != "relative_child"}, {_part(one) for one in new}
         asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
         denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
         about = _about(sentence, told.language) | _about(asked, told.language)

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
-from llm import Event, Role
+from llm import Event, Role, Speech
 from llm.trace import entry_id, file_event
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -59,7 +59,9 @@ class _Found:
 
 
 order_desk = Role("technician", "medpmc.order", "medpmc/order", ParsedRequest, offline=items_by_name)
-technician = Role("technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out)
+technician = Role(
+    "technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out, speech=Speech.of_text(Outcomes)
+)
 
 
 @node
