@@ -48,8 +48,13 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 
 def denied(words: str) -> list[Span]:
     """The places, in the folded words, of what is said not to be done and of questions for what was done before."""
-    folded = normalise(words) + ("?" if words.rstrip().endswith(("?", "？")) else "")  # the mark is folded away
+    folded = with_mark(words)
     return [match.span() for name in ("not_to_be_done", "done_before") for match in _patterns()[name].finditer(folded)]
+
+
+def with_mark(words: str) -> str:
+    """The folded words with the question mark at their end, which is folded away."""
+    return normalise(words) + ("?" if words.rstrip().endswith(("?", "？")) else "")
 
 
 def left_of(words: str) -> str:
@@ -87,8 +92,8 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
     taken = [((start, end), name.item) for start, end, name in named]
     taken += [(match.span(), item) for name, item in pictures.items() for match in picture_of(name).finditer(folded)]
     for sentence in _SENTENCE.finditer(folded):
-        asked = "?" if words.rstrip().endswith(("?", "？")) and sentence.end() == len(folded) else ""
-        if _patterns()["of_what_was"].search(sentence.group() + asked):
+        mark = with_mark(words)[len(folded) :] if sentence.end() == len(folded) else ""
+        if _patterns()["of_what_was"].search(sentence.group() + mark):
             continue
         for test, kinds in _descriptions():
             others = [span for span, item in taken if item != test.item]

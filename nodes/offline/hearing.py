@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.text.named_tests import NamedTest, test_called
-from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases
+from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases, with_mark
 from cases.vocabulary import PHYSICAL_ITEMS, Language, data_file, normalise, patterns
 from retrieval import MULTILINGUAL_MODEL, embed
 
@@ -68,8 +68,7 @@ def is_by_hand(test: NamedTest) -> bool:
 def weighed_sentences(words: str) -> Iterator[Span]:
     """The places of the sentences that may be orders: no questions, and nothing past or put off."""
     folded = normalise(words)
-    asked = folded + ("?" if words.rstrip().endswith(("?", "？")) else "")  # the mark is folded away
-    nothing = denied(words)
+    asked, nothing = with_mark(words), denied(words)
     for start, end in order_sentences(asked):
         said = asked[start:end]
         unproposed = said.rstrip().endswith("?") and not _patterns()["proposes"].search(said)

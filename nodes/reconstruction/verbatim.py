@@ -40,31 +40,36 @@ class _Part:
     after_denial: bool = False
 
     @cached_property
+    def lay(self) -> str:
+        """With its terms in everyday words."""
+        return in_lay_words(self.text, self.language)
+
+    @cached_property
     def said(self) -> frozenset[str]:
         return _matter(self.text, self.language)
 
     @cached_property
     def matter(self) -> frozenset[str]:
         """Of the note: with its terms in everyday words too."""
-        return _matter(f"{self.text} {in_lay_words(self.text, self.language)}", self.language)
+        return _matter(f"{self.text} {self.lay}", self.language)
 
     @cached_property
     def numbers(self) -> set[float]:
-        return set(known_numbers(f"{self.text} {in_lay_words(self.text, self.language)}"))
+        return set(known_numbers(f"{self.text} {self.lay}"))
 
     @cached_property
     def denies(self) -> bool | None:
-        found = {bool(_PATTERNS["denies"].search(text)) for text in (self.text, in_lay_words(self.text, self.language))}
+        found = {bool(_PATTERNS["denies"].search(text)) for text in (self.text, self.lay)}
         return None if len(found) > 1 or (found == {False} and self.after_denial) else found.pop()
 
     @cached_property
     def clauses(self) -> "list[_Part]":
         found, denied = [], False
         for text in _PATTERNS["clause"].split(self.text):
-            found.append(_Part(text, self.language, denied))
-            denied = self.language != "zh" and (
+            found.append(_Part(text, self.language, after_denial=denied and self.language != "zh"))
+            denied = (
                 denied or found[-1].denies is True
-            )  # a Chinese clause denies for itself
+            )  # what follows may be denied too; a Chinese clause says so itself
         return found
 
 
@@ -82,24 +87,21 @@ def changed(told: Told) -> Iterator[tuple[str, int | None]]:
     for (number, part), found in zip(stated, meant, strict=True):
         if not found:
             nearest = max(note, key=lambda one: len(one.matter & part.said))
-            yield _beyond(part, sorted(part.said - nearest.matter)), number
+            new_words = ", ".join(sorted(part.said - nearest.matter))
+            yield f"{part.text!r}: no sentence of the note says that with {new_words}", number
         elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
-            yield (
-                f"{part.text!r}: the note does not say {', '.join(f'{value:g}' for value in sorted(new))} there",
-                number,
-            )
+            numbers = ", ".join(f"{value:g}" for value in sorted(new))
+            yield f"{part.text!r}: the note does not say {numbers} there", number
         elif turned := next((one for one in part.clauses if _is_turned(one, clauses)), None):
             yield f"{turned.text.strip()!r}: the note has {found[0].text!r}", number
 
 
-def _beyond(said: _Part, new: list[str]) -> str:
-    return f"{said.text!r}: no sentence of the note says that with {', '.join(new)}"
-
-
 def _is_turned(said: _Part, clauses: list[_Part]) -> bool:
     """Whether a clause denies what all clauses of the note with its words affirm, or affirms what they deny."""
-    found = [one for one in clauses if said.said <= one.matter] if said.said else []
-    return bool(found) and all(one.denies is (not said.denies) for one in found) and said.denies is not None
+    if said.denies is None or not said.said:
+        return False
+    found = [one.denies for one in clauses if said.said <= one.matter]
+    return bool(found) and set(found) == {not said.denies}
 
 
 def _matter(text: str, language: Language) -> frozenset[str]:
