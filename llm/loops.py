@@ -94,7 +94,7 @@ def _sentences(text: str) -> Iterator[str]:
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
     """Whether a reply holds a description of the schema, or one of its keywords, as one of its texts."""
     try:
-        texts = set(_texts(find_json(reply)))
+        texts = set(texts_in(find_json(reply)))
     except ValueError:
         return False
     return not texts.isdisjoint({*_descriptions(schema), *_KEYWORDS})
@@ -158,12 +158,13 @@ def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     return [_each_text(part, change) for part in value] if isinstance(value, list) else value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text of nested lists and mappings, in their order."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
+            yield from texts_in(part)
 
 
 def _descriptions(schema: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 from cases.text.jargon import in_lay_words
@@ -18,6 +18,7 @@ from cases.text.numbers import known_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
+from llm.loops import texts_in
 from nodes.reconstruction.content import Rule, Told, content_words
 from prompts import load_words
 
@@ -67,9 +68,8 @@ class _Part:
         found, denied = [], False
         for text in _PATTERNS["clause"].split(self.text):
             found.append(_Part(text, self.language, after_denial=denied and self.language != "zh"))
-            denied = (
-                denied or found[-1].denies is True
-            )  # what follows may be denied too; a Chinese clause says so itself
+            # What follows may be denied too; a Chinese clause says so itself.
+            denied = denied or found[-1].denies is True
         return found
 
 
@@ -126,18 +126,11 @@ def _pairs(text: str) -> set[str]:
 @cache
 def _stock(language: Language) -> frozenset[str]:
     """What the offline interview says by itself, but for its questions."""
-    said = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
+    said: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
     if language == "zh":  # where the patient's own words too are no words of the list of common ones
         said.append(data_file("nodes.reconstruction", "lay_speech"))
-        return frozenset(_pairs(" ".join(_texts(said))))
-    return frozenset(content_words(" ".join(_texts(said)), language)) | _ADDED
-
-
-def _texts(said: Any) -> Iterator[str]:
-    if isinstance(said, str):
-        yield from (text for text in sentences(said) if not text.endswith(("?", "？")))
-    elif isinstance(said, Mapping | list):
-        yield from chain.from_iterable(map(_texts, said.values() if isinstance(said, Mapping) else said))
+    stated = " ".join(text for part in texts_in(said) for text in sentences(part) if not text.endswith(("?", "？")))
+    return frozenset(_pairs(stated)) if language == "zh" else frozenset(content_words(stated, language)) | _ADDED
 
 
 RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed}
