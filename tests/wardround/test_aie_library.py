@@ -43,7 +43,7 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
     save_cases(import_cases("aie", tmp_path / "cases.json").cases, tmp_path / "cases.jsonl")
     with FakeServer(answer=_answer) as server:
         spec = f"openai:fake-model@{server.base_url}"
-        roles = dict.fromkeys(("state_tracker", "memory_bank", "response_generator"), spec)
+        roles = {"patient": spec}
         doctors: dict[str, Any] = {f"model.{each}.spec": spec for each in SEVEN if runs == len(SEVEN)}
         overrides = {**doctors, "data.cases": str(tmp_path / "cases.jsonl"), "judges.default": spec}
         overrides |= {"workflow.max_turns": turns} if turns < 10 else {}

@@ -9,6 +9,7 @@ from nodes.patients.systems import PATIENTS
 from wardround.config.experiment import ConfigurationError, Experiment
 
 JUDGES = "judges"  # all who judge, among those who are fixed
+PATIENT = "patient"  # all who answer for the patient, where none of them is called so
 
 
 def keys_of(experiment: Experiment) -> set[str]:
@@ -41,7 +42,8 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
     seen: dict[str, str] = {}
     for name, run in runs.items():
         for role, spec in {**patients_side(run), JUDGES: _judge(run)}.items():
-            on_purpose = any(place[0] == JUDGES if role == JUDGES else place == ("models", role) for place in swept)
+            named = {("models", role), ("models", PATIENT)}
+            on_purpose = any(place[0] == JUDGES if role == JUDGES else place in named for place in swept)
             if seen.setdefault(role, spec) != spec and not on_purpose:
                 raise ConfigurationError(
                     f"{where}: tables: {role} would change with the doctors' model (in run {name!r}: {spec}); "

@@ -4,7 +4,7 @@ import difflib
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
 from nodes.context import Context
-from wardround.config.cast import JUDGES, check_rows, keys_of
+from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
 from wardround.config.experiment import (
     NAME,
     NOT_OF_THE_WORKFLOW,
@@ -378,26 +378,38 @@ def _checked(settings: Settings, file: Path | None) -> Experiment:
 
 def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
     """The settings with those who are fixed, where anybody is a model; a model goes to the runs that ask its role."""
-    if len(runs) == 1 and not fixed:
+    if not fixed and len(runs) == 1 and not any(("models", PATIENT) in laid for laid in runs.values()):
         return dict(runs)
     bare = {name: {at: kept for at, kept in laid.items() if at[0] not in _MODEL_MAPS} for name, laid in runs.items()}
-    asked = {name: {*keys_of(_checked(laid, file)), *judging_roles()} for name, laid in bare.items()}
+    plain = {name: _checked(laid, file) for name, laid in bare.items()}
+    asked = {name: {*keys_of(run), *judging_roles()} for name, run in plain.items()}
     by_anybody = set().union(*asked.values())
+    of_file: Settings = {
+        (JUDGES, "default") if role == JUDGES else ("models", role): (spec, f"{file}: fixed")
+        for role, spec in fixed.items()
+    }
     found: dict[str, Settings] = {}
     for name, laid in runs.items():
         keys = asked[name] | {"default"}
+        side = patients_side(plain[name])
         own = {
-            at: kept for at, kept in laid.items() if at[0] != "models" or {at[-1]} & keys or at[-1] not in by_anybody
+            at: kept
+            for at, kept in _of_each(laid, side).items()
+            if at[0] != "models" or {at[-1]} & keys or at[-1] not in by_anybody
         }
         if any(value != OFFLINE for (section, *_), (value, _) in own.items() if section == "models"):
-            own = {**_fixed(fixed, keys, file), **own}
+            same = _of_each(of_file, side)
+            own = {**{at: kept for at, kept in same.items() if at[0] == JUDGES or at[-1] in keys}, **own}
         found[name] = own
     return found
 
 
-def _fixed(fixed: Mapping[str, str], asked: set[str], file: Path | None) -> Settings:
-    places = {(JUDGES, "default") if role == JUDGES else ("models", role): spec for role, spec in fixed.items()}
-    return {at: (spec, f"{file}: fixed") for at, spec in places.items() if at[0] == JUDGES or at[-1] in asked}
+def _of_each(laid: Settings, side: Collection[str]) -> Settings:
+    """The settings; a model for `patient` is one for each role of its side, where none of them is called so."""
+    if not side or PATIENT in side or ("models", PATIENT) not in laid:
+        return laid
+    rest = {at: kept for at, kept in laid.items() if at != ("models", PATIENT)}
+    return {**{("models", role): laid["models", PATIENT] for role in sorted(side)}, **rest}
 
 
 def _toml_value(text: str) -> Any:

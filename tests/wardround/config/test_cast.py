@@ -135,6 +135,27 @@ def test_who_is_fixed_cannot_be_swept_over(swept: str, tmp_path: Path) -> None:
         written(tmp_path, f"extends = 'medchain_table_3'\n[grid]\n'{swept}' = ['{DOCTOR}', '{OTHER}']")
 
 
+@pytest.mark.parametrize(
+    ("name", "side"), [("aie_table_2", SIMULATOR), ("medpmc_table_4", SIMULATOR | {"technician", "actor"})]
+)
+def test_one_model_for_the_patient_is_that_of_each_role_that_answers_for_it(name: str, side: set[str]) -> None:
+    def models(**given: str) -> dict[str, str]:
+        return next(iter(ready(name, {"default": DOCTOR, **given}).runs.values())).models
+
+    assert {role for role, spec in models().items() if spec != DOCTOR} == side, "those of [fixed]"
+    assert models(patient=OTHER) == {"default": DOCTOR} | dict.fromkeys(side, OTHER)
+    assert models(patient=OTHER, state_tracker="openai:own")["state_tracker"] == "openai:own", "who is named goes first"
+
+
+def test_a_grid_over_the_patients_model_is_one_over_all_that_answer_for_it(tmp_path: Path) -> None:
+    head = f"graph = 'consultation'\ntables = ['scores']\njudges.default = '{OTHER}'\nmodels.default = '{DOCTOR}'\n"
+    swept = f"workflow.patient = 'saps'\n[grid]\n'models.patient' = ['{DOCTOR}', '{OTHER}']"
+    runs = written(tmp_path, head + swept).runs.values()
+    assert [{run.models[role] for role in SIMULATOR} for run in runs] == [{DOCTOR}, {OTHER}]
+    with pytest.raises(ConfigurationError, match=r"models\.patient is never asked in the graph 'one_step'"):
+        written(tmp_path, f"graph = 'one_step'\nmodels.patient = '{OTHER}'")
+
+
 def test_a_seat_that_only_some_rows_ask_is_given_to_those_and_the_bound_row_has_its_doctor() -> None:
     found = ready("mvme_table_2", {"default": DOCTOR, "intern2": OTHER}).runs
     assert found["three_doctors"].models["intern2"] == OTHER
