@@ -71,7 +71,8 @@ def _data(record: Record) -> dict[str, Any] | None:
             record.warn(f"Text.{name}", "is no part that is known, and is left out")
     findings = Findings()
     seen, illness = _condition(told["Physical Condition"])
-    findings.add_physical({"General Examination": seen} if seen else {})
+    for line in seen:
+        findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
     rest, leads = _leads(str(text.get("Examinations") or ""), [str(name) for name in images])
     shown, classes = _pictures(record, leads, images)
     _sort(findings, rest)
@@ -217,10 +218,11 @@ def _person(about: str) -> tuple[str, str]:
     return "", about if rest else ""
 
 
-def _condition(text: str) -> tuple[str, str]:
-    """What of the physical condition was measured, and what the patient tells of it."""
-    seen = [line for line in sentences(text) if any(test.item in PHYSICAL_ITEMS.names for test in named_tests(line))]
-    return " ".join(seen), " ".join(line for line in sentences(text) if line not in seen)
+def _condition(text: str) -> tuple[list[str], str]:
+    """What of the physical condition was found by examining, and what the patient tells of it."""
+    lines = [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
+    seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line)]
+    return seen, " ".join(re.sub(";$", ".", line) for line in lines if line not in seen)
 
 
 def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:
