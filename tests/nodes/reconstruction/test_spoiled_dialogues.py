@@ -15,8 +15,8 @@ from nodes.reconstruction.filing import assemble
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.role_setting import roles_of
 from nodes.reconstruction.script import script
-from nodes.reconstruction.spoiling import SPOILED, Spoil
-from nodes.reconstruction.spoiling_by_words import BY_WORDS
+from tests.nodes.reconstruction.spoiling import SPOILED, Spoil
+from tests.nodes.reconstruction.spoiling_by_words import BY_WORDS
 
 MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 SETTLED, HELD_OUT = 0, 1  # the rules were settled on the even half of MTS-Dialog

@@ -9,9 +9,9 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.text.fact_preservation import terms_in
 from cases.text.sentences import sentences
 from cases.vocabulary import data_file
-from nodes.reconstruction.spoiling import Spoil, added, said, turns, with_messages
+from tests.nodes.reconstruction.spoiling import Spoil, added, said, turns, with_messages
 
-_WORDS: dict[str, Any] = data_file("nodes", "reconstruction/spoiling")
+_WORDS: dict[str, Any] = data_file("tests.nodes.reconstruction", "spoiling")
 
 
 def _any_of(words: Sequence[str]) -> str:
