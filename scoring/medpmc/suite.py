@@ -21,8 +21,8 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     found = score_medpmc([MedPmcTranscript.model_validate(made)])
     values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
     unscored = {name: _NO_REFERENCE for name, value in values.items() if value is None}
-    if withheld and case.examinations.images:
-        unscored["MMA"] = _NOT_SHOWN
+    if "MMA" in unscored:
+        unscored["MMA"] = _NOT_SHOWN if case.examinations.images else "the case has no picture"
     return CaseScores(values, unscored)
 
 

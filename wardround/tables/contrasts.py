@@ -9,7 +9,7 @@ from typing import Any
 from scoring.metrics.statistics import estimate
 from wardround.analysis.paired import differences, paired_scores, unlike
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.scores import score_form
+from wardround.tables.scores import score_form, unscored_notes
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 # Where scores should go without one of the three characteristics: the arrows beside MedChain's settings (Table 4).
@@ -49,6 +49,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             if setting in EXPECTED:
                 rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
         notes += [each for each in unlike([first, run]) if each not in notes]
+    for suite in {run.suite.name: run.suite for run in runs}.values():
+        notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
     if not rows:
         raise DoesNotFitError("no two runs of one suite differ in one setting alone")
     columns = [

@@ -47,7 +47,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         "Shares known after a round: ROUGE-1 recall of the record in all that was told so far, and of the pictures "
-        "those handed over. A consultation that has ended keeps what it knows; the paper averages over those going on.",
+        "those handed over (none where no case has a picture that may be). A consultation that has ended keeps what it "
+        "knows; the paper averages over those going on.",
         *_correlated(runs),
     ]
     return [Table("information", "Information gathered by round", columns, rows, notes, "Information by round.")]

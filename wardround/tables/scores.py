@@ -136,17 +136,20 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         )
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
-    return [*notes, *_unscored_notes(runs, suite), *unfinished_notes(runs), *offline_notes(runs)]
+    notes += unscored_notes(runs, suite)
+    if any(run.scored and not run.estimates[name].n for run in runs for name in suite.means):
+        notes.append("An average has no value where one of its columns has none.")
+    return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
 
 
-def _unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
-    """Why a run has no value in a column, the most frequent reason; said once for all runs that share it."""
+def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
+    """Why a run has no value in a column, the most frequent reason first; said once for all runs that share it."""
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for name, reasons in count_unscored(run.scored, suite).items():
             if not run.estimates[name].n:
-                reason = max(reasons, key=lambda reason: reasons[reason])
-                sharing.setdefault((suite.titles[name], reason), []).append(run.name)
+                said = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
+                sharing.setdefault((suite.titles[name], said), []).append(run.name)
     everywhere = [run.name for run in runs]
     return [
         f"{title}: not scored{'' if names == everywhere else ' in ' + ', '.join(names)} ({reason})."

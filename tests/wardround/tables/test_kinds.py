@@ -71,15 +71,16 @@ def test_the_second_of_three_is_underlined_and_neither_the_lower_of_two_nor_a_bo
 
 
 def test_a_column_without_a_value_says_why(tmp_path: Path) -> None:
-    def bare(name: str) -> Result:
+    def bare(name: str, reason: str = "no reference in the key") -> Result:
         one = graded(name)
-        reasons = {"unscored": {"diagnosis": "no reference in the key"}}
+        reasons = {"unscored": {"diagnosis": reason}}
         return one.model_copy(update={"scores": {**one.scores, "diagnosis": None}, **reasons})
 
-    runs = runs_of(tmp_path, all=[graded("a"), graded("b")], none=[bare("a"), bare("b")], some=[graded("a"), bare("b")])
+    none = [bare("a", "no text"), bare("b"), bare("c")]
+    runs = runs_of(tmp_path, all=[graded("a"), graded("b")], none=none, some=[graded("a"), bare("b")])
     (table,) = scores.build(runs)
     assert [note for note in table.notes if "not scored" in note] == [
-        "Diagnosis: not scored in none (no reference in the key)."
+        "Diagnosis: not scored in none (no reference in the key; no text)."
     ]
 
 

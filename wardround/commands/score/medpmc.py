@@ -1,7 +1,7 @@
 """``wardround score medpmc``."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -117,7 +117,10 @@ def medpmc(
         for aspect in role.answer.model_fields:
             given = [(case.case, verdict.mean(aspect)) for case, verdict in verdicts]
             samples[f"Judge: {aspect}"] = [Sample(case, value) for case, value in given if value is not None]
-        tables.append(_each_judge(role, [verdict for _, verdict in verdicts]))
+        if verdicts:
+            tables.append(_each_judge(role, [verdict for _, verdict in verdicts]))
+        if left := len(cases) - len(verdicts):
+            notes.append(f"{left} of {len(cases)} not judged: no reply is a persona's (none was put before an actor).")
         notes += [
             f"Case {case.case}: no judgement by {seat}: {reason}"
             for case, verdict in verdicts
@@ -129,7 +132,8 @@ def medpmc(
         samples, clustered=definition == "sound", ends=PERCENT, neither=[*suite.neither, *judged_columns]
     )
     tables.insert(0, _averages(metrics, definition))
-    tables.append(_rounds(cases))
+    tables += _rounds(dict(zip(transcripts, files, strict=True)))
+    notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     return Scores("medpmc", mode, len(cases), metrics, tables, notes)
@@ -158,8 +162,9 @@ def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> ExtraTable:
     for aspect in role.answer.model_fields:
         votes = [verdict.votes(aspect) for verdict in given]
         own = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
-        rows.append([aspect, *map(cell, own), cell(agreement(given, aspect))])
-    return ExtraTable("Each judge's means, and Krippendorff's alpha", ["", *seats, "alpha"], rows)
+        rows.append([aspect, *map(cell, own), *([cell(agreement(given, aspect))] if seats[1:] else [])])
+    agreed = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
+    return ExtraTable(f"Each judge's means{agreed[0]}", ["", *seats, *agreed[1]], rows)
 
 
 def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraTable:
@@ -176,14 +181,27 @@ def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraT
 
 def _printed(value: float | None, definition: Definition) -> str:
     if value is None:
-        return ""
+        return "-"
     # The hundredth that the binary number falls short of by rounding alone is not cut off.
     return f"{math.floor(value * 100 + 1e-9) / 100:.2f}" if definition == "paper" else f"{value:.2f}"
 
 
-def _rounds(cases: Sequence[MedPmcTranscript]) -> ExtraTable:
-    rows = [
-        [str(row.round), cell(row.general), cell(row.examination), cell(row.image)]
-        for row in information_by_round(cases)
-    ]
-    return ExtraTable("Information gathered by round (ROUGE-1)", ["round", "general", "examination", "image"], rows)
+def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraTable]:
+    """What is gathered in each file; the same case is in several."""
+    for path, cases in files.items():
+        title = "Information gathered by round (ROUGE-1)" + (f", {path.name}" if len(files) > 1 else "")
+        rows = [[str(number), *map(cell, shares)] for number, *shares in information_by_round(cases)]
+        yield ExtraTable(title, ["round", "general", "examination", "image"], rows)
+
+
+def _unscored(
+    cases: Sequence[MedPmcTranscript], metrics: Mapping[str, Estimate], judged: Sequence[str]
+) -> Iterator[str]:
+    """Why a column has no value, or fewer than there are consultations."""
+    bare = sum(not case.images for case in cases)
+    withheld = sum(case.withheld and bool(case.images) for case in cases)
+    why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures may not be shown"] * bool(withheld)
+    if why:
+        yield f"MMA and image: nothing of {' and '.join(why)}, of {len(cases)}; an average takes all of its columns."
+    if empty := [name for name, one in metrics.items() if one.mean is None and name not in {"MMA", *judged}]:
+        yield f"{', '.join(empty)}: unscored, as there is no text on one side or no consultation."

@@ -226,8 +226,8 @@ def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = 
 
 
 def cell(value: float | None) -> str:
-    """A number of a table, or nothing."""
-    return "" if value is None else f"{value:.3f}"
+    """A number of a table, or a dash."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 def p_cell(p: float | None) -> str:

@@ -42,7 +42,7 @@ def test_the_columns_are_written_with_their_estimates(file: Path, tmp_path: Path
 )
 def test_published_numbers_are_cut_and_ours_are_rounded(value: float, cut: str, rounded: str) -> None:
     assert (_printed(value, "paper"), _printed(value, "sound")) == (cut, rounded)
-    assert _printed(None, "paper") == ""
+    assert _printed(None, "paper") == "-"
 
 
 def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Path) -> None:
@@ -57,6 +57,20 @@ def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Pat
     assert json.loads(out.read_text("utf-8"))["metrics"]["Judge: character_features"]["n"] == 1
     misspelt = run(file, "--judge", "gpt")
     assert misspelt.exit_code == 2 and "not a model" in misspelt.stderr
+
+
+def test_what_has_no_value_says_why_and_each_file_has_its_own_rounds(tmp_path: Path) -> None:
+    plain = [{name: told for name, told in each.items() if name != "standard_patient"} for each in MEDPMC_HISTORY]
+    shown = write(tmp_path / "shown.json", [medpmc_data(*plain)])
+    other = [medpmc_data(*plain, withheld=True), medpmc_data(*plain, id=2, Image={}, diagnosis_self="")]
+    told = run(shown, write(tmp_path / "hidden.json", other), "--judge", "offline", "--judged", "persona").stdout
+    told = " ".join(told.split())
+    assert "3 of 3 not judged: no reply is a persona's" in told
+    assert "nothing of 1 without a picture and 1 whose pictures may not be shown, of 3" in told
+    rounds = told.partition("by round (ROUGE-1), shown.json")[2].partition("by round (ROUGE-1), hidden.json")
+    assert "0.500 │" in rounds[0] and "- │" in rounds[2] and "alpha" not in told
+    empty = run(write(tmp_path / "empty.json", [medpmc_data()])).stdout
+    assert "Info, Lens: unscored, as there is no text on one side or no consultation" in " ".join(empty.split())
 
 
 def test_a_missing_backend_is_one_error_with_its_remedy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
