@@ -14,7 +14,7 @@ from pydantic import Field
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, record_sentences
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from llm import Role
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -25,6 +25,8 @@ from nodes.offline.relevance import released_for
 from nodes.state.chart import Turn
 from nodes.state.patient_side import HeardState, turn_number
 from prompts import load_words
+
+_PATTERNS = patterns("nodes.patients", "patterns")
 
 Action = Literal[
     "Initialization",
@@ -100,10 +102,16 @@ class RecordView(KindView):
 
 
 def kind_by_rule(view: WordsView) -> ActionKind:
-    """Offline: by the meaning of the words; in one room, who asks for a result asks for the examination."""
+    """Offline: by the meaning of the words; in one room, who asks for a result asks for the examination.
+
+    Online, who wants to see what hurts wants it shown on the spot.
+    """
     kind = kind_of(view.words, view.language)
-    asks = view.in_one_room and kind == "inquiry" and wants_examination(view.words)
-    return ActionKind(kind="advice" if asks else kind)
+    if kind != "inquiry":
+        return ActionKind(kind=kind)
+    if view.in_one_room:
+        return ActionKind(kind="advice" if wants_examination(view.words) else kind)
+    return ActionKind(kind="demand" if _PATTERNS["to_be_shown"].search(view.words) else kind)
 
 
 def specificity_by_rule(view: KindView) -> Specificity:

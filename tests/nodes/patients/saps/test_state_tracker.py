@@ -4,6 +4,7 @@ import pytest
 
 from cases import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import record_sentences
+from cases.text.words import language_of
 from cases.vocabulary import Language
 from llm.schema import answer_schema
 from nodes.patients.saps import state_tracker
@@ -67,6 +68,22 @@ def test_the_steps_by_rule_read_words_kind_and_record() -> None:
     assert specificity_by_rule(KindView("An X-ray is needed.", [], "advice", "en")).specificity == "specific"
     assert coverage_by_rule(RecordView("Is there blood?", [], "inquiry", "en", FACTS)).coverage == "on_record"
     assert coverage_by_rule(RecordView("An MRI, please.", [], "advice", "en", FACTS)).coverage == "not_on_record"
+
+
+@pytest.mark.parametrize(
+    ("words", "online", "in_one_room"),
+    [
+        ("May I have a look at that rash of yours?", "demand", "advice"),
+        ("Would you mind showing me the rash?", "demand", "inquiry"),
+        ("我能看看您的皮疹吗？", "demand", "advice"),
+        ("Can I have a look at your test results?", "inquiry", "advice"),
+        ("Where does it hurt, can you show me?", "inquiry", "inquiry"),
+        ("When can I see you again?", "inquiry", "inquiry"),
+    ],
+)
+def test_who_is_to_be_shown_something_on_the_spot_demands_it_online(words: str, online: str, in_one_room: str) -> None:
+    kinds = [kind_by_rule(WordsView(words, [], language_of(words), room)).kind for room in (False, True)]
+    assert kinds == [online, in_one_room]
 
 
 def test_no_step_but_the_last_shows_the_record_to_a_model() -> None:
