@@ -87,6 +87,7 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for path in _paths(source):
+        folder = str(path.parent.resolve())
         for place, case in parsed_lines(path, Case):
             if isinstance(case, list):
                 problems.extend(case)
@@ -95,7 +96,7 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
                 problems.append(Problem(str(path), place, "id", f"{case.id!r} is already used at {seen[case.id]}"))
                 continue
             seen[case.id] = f"{path.name}, {place}"
-            case = case.model_copy(update={"folder": str(path.parent.resolve())})
+            case = case.model_copy(update={"folder": folder})
             problems.extend(Problem(str(path), f"{place} ({case.id})", *fault) for fault in picture_faults(case))
             cases.append(case)
     if not cases and not problems:

@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.naive_bayes import ComplementNB
-from sklearn.pipeline import make_pipeline
 
 from cases import Case, load_cases
 from cases.text.sentences import first_sentence
@@ -53,6 +50,10 @@ def test_no_complaint_names_a_department_its_staff_or_what_it_is_known_for(case:
 
 def guessed(kept: str, learned_from: Sequence[Case], asked: Sequence[Case]) -> int:
     """Of how many cases a classifier of the first sentence's words names the department, language by language."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # not for every process that collects
+    from sklearn.naive_bayes import ComplementNB
+    from sklearn.pipeline import make_pipeline
+
     right = 0
     for language in ("en", "zh"):
         known, new = ([case for case in some if case.language == language] for some in (learned_from, asked))

@@ -1,6 +1,7 @@
 """Scripted members of the cast, for offline runs and over the fake server, and what is read off their calls."""
 
 import dataclasses
+import functools
 import json
 import threading
 from collections import Counter
@@ -69,8 +70,13 @@ class Verdicts:
         return Verdict(accepted=accepted, reason="fine" if accepted else f"objection {turn} of {view.judge}")
 
 
+@functools.cache
+def _builtin() -> dict[str, Case]:
+    return {case.id: case for case in load_cases()}
+
+
 def builtin(case_id: str) -> Case:
-    return next(case for case in load_cases() if case.id == case_id)
+    return _builtin()[case_id].model_copy(deep=True)
 
 
 def findings(**more: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import torch
 
 from wardround.tuning.checks import frozen_faults, loss_faults, reload_faults
 from wardround.tuning.curve import Step
@@ -29,12 +28,16 @@ def test_the_loss_must_be_on_record_a_number_and_falling(
 
 
 def test_a_base_weight_that_moved_or_is_missing_is_named() -> None:
+    import torch  # not for every process that collects
+
     before = {"a": torch.zeros(2), "b": torch.ones(2)}
     assert frozen_faults(before, {name: weight.clone() for name, weight in before.items()}) == []
     assert frozen_faults(before, {"a": torch.tensor([0.0, 1e-7])}) == ["b stands only in one of them", "a has changed"]
 
 
 def test_a_reload_must_give_the_very_same_logits_and_others_than_the_base() -> None:
+    import torch
+
     base, tuned = torch.zeros(3), torch.ones(3)
     assert reload_faults(base, tuned, tuned.clone()) == []
     assert "differ" in reload_faults(base, tuned, tuned + 1e-6)[0]

@@ -11,7 +11,6 @@ from nodes.consultation.doctor import consulting_doctor, in_plain_words
 from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer
 from wardround.tuning.smoke import make_base, smoke_dialogues, smoke_tuning
-from wardround.tuning.train import train
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +20,8 @@ GRAPH: Any = consultation
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> str:
+    from wardround.tuning.train import train  # seconds of imports, not for every process that collects
+
     folder = tmp_path_factory.mktemp("tuned")
     make_base(folder / "base")
     tuning = smoke_tuning(folder / "base", "prefix").model_copy(update={"epochs": 2})

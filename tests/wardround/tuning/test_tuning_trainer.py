@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from wardround.tuning.examples import UNLABELLED, Example, examples_of
 from wardround.tuning.smoke import make_base, smoke_dialogues, smoke_tuning
@@ -47,6 +46,8 @@ def read_apart(batch: dict[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
 def test_every_example_is_read_whole_once_and_apart_and_its_loss_is_that_of_the_physicians_words(
     base: Path, tmp_path: Path, method: str, packing: bool, example: str
 ) -> None:
+    import torch  # not for every process that collects
+
     made, examples = trainer(base, tmp_path, method, packing=packing, example=example)
     read, losses, rows = [], 0.0, 0
     made.model.eval()
