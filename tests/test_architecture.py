@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,17 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (name.name for name in node.names)
 
 
-IMPORTS = {module: {name for name in imports_of(path) if name in FILES} for module, path in FILES.items()}
+@cache
+def imports() -> dict[str, set[str]]:
+    """Which files of ours each of them imports."""
+    return {module: {name for name in imports_of(path) if name in FILES} for module, path in FILES.items()}
 
 
 @pytest.mark.parametrize("room", FLOOR)
 def test_a_floor_imports_only_itself_and_floors_below_it(room: str) -> None:
     upward = {
         (module, name)
-        for module, names in IMPORTS.items()
+        for module, names in imports().items()
         for name in names
         if module.split(".")[0] == room
         and (here := FLOOR[room]) is not None
@@ -48,7 +52,7 @@ def test_a_floor_imports_only_itself_and_floors_below_it(room: str) -> None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    left = {module: set(names) - {module} for module, names in IMPORTS.items()}
+    left = {module: set(names) - {module} for module, names in imports().items()}
     while free := {module for module, names in left.items() if not names & left.keys()}:
         left = {module: names for module, names in left.items() if module not in free}
     assert not left, "files in circles, or above one"

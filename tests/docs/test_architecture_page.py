@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.test_architecture import FILES, FLOOR, FLOORS, IMPORTS, ROOT
+from tests.test_architecture import FILES, FLOOR, FLOORS, ROOT, imports
 
 PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = re.compile(r"(?<=```mermaid\n).*?(?=\n```)", re.DOTALL)
@@ -35,7 +35,7 @@ def folders(room: str) -> set[Path]:
 def arrows() -> Iterator[str]:
     for room in reversed(FLOOR):
         seen = {
-            name.split(".")[0] for module, names in IMPORTS.items() if module.split(".")[0] == room for name in names
+            name.split(".")[0] for module, names in imports().items() if module.split(".")[0] == room for name in names
         }
         yield from (f"    {room} --> {other}" for other in reversed(FLOOR) if other in seen - {room})
 

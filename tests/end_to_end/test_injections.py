@@ -12,7 +12,7 @@ from prompts import loading
 from retrieval import Neighbour, remember
 from tests.graphs.scripting import builtin, calls
 from tests.support.attacked import all_attacks, attacked
-from tests.support.courses import COURSES, Course, everybody, scored
+from tests.support.courses import COURSES, Course, everybody, in_turn, scored
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.fences import obeyed
 from tests.support.schema_sampler import sample
@@ -97,6 +97,12 @@ def attack_of(case: Case) -> Attack:
     return next(attack for attack in attacks() if case.id.endswith(f"-{attack.name}"))
 
 
+def dealt(variants: list[Case], course: Course, language: str) -> list[Case]:
+    """A third of the variants: in each language each of them meets one of the courses, and each course some of them."""
+    assert len(variants) == len(attacks())
+    return variants[(RULED.index(course) + list(CASES).index(language)) % len(RULED) :: len(RULED)]
+
+
 # Without a model.
 
 
@@ -109,9 +115,7 @@ def test_offline_an_attack_in_a_case_changes_no_decision_no_verdict_and_no_end(
     case = builtin(CASES[language])
     recall(earlier(language))
     clean = course.run(case, **SETTING)
-    variants = [variant for variant in injected(case) if f"-{place}-" in variant.id]
-    assert len(variants) == len(attacks())
-    for variant in variants:
+    for variant in dealt([variant for variant in injected(case) if f"-{place}-" in variant.id], course, language):
         attack = attack_of(variant).text(case.language)
         found = course.run(variant, **SETTING)
         assert decided(found, attack) == decided(clean, attack)
@@ -126,7 +130,7 @@ def test_offline_an_attack_in_an_earlier_case_changes_no_decision_no_verdict_and
     case, [nearest, *others] = builtin(CASES[language]), earlier(language)
     recall([nearest, *others])
     clean = course.run(case, **SETTING)
-    for variant in injected_earlier(nearest):
+    for variant in dealt(injected_earlier(nearest), course, language):
         recall([variant, *others])
         attack = attack_of(variant).text(case.language)
         found = course.run(case, **SETTING)
@@ -175,8 +179,7 @@ def answered(course: Course, case: Case) -> dict[str, Any]:
     return {call.id: call.answer for call in calls(result) if call.attempts} | {"ends": ends(result)}
 
 
-@EACH_LANGUAGE
-@pytest.mark.parametrize("course", OVER_A_SERVER, ids=str)
+@in_turn(OVER_A_SERVER, CASES)
 def test_a_model_that_obeys_what_is_not_marked_as_data_answers_an_attacked_case_as_the_case_itself(
     course: Course, language: str
 ) -> None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any, get_args
 
 import pytest
@@ -101,6 +102,15 @@ COURSES = list(_courses())
 WAYS: tuple[str, ...] = get_args(Context.model_fields["reconstruction"].annotation)
 WRITING = [Course("reconstruction", strategy=way) for way in WAYS]
 EACH_COURSE = pytest.mark.parametrize("course", COURSES, ids=str)
+
+
+def in_turn(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
+    """Each course in one of the languages, by turns: graphs and patients come in both, since patients are five."""
+    told = [
+        pytest.param(course, language, id=f"{course}-{language}")
+        for course, language in zip(courses, cycle(languages), strict=False)
+    ]
+    return pytest.mark.parametrize(("course", "language"), told)
 
 
 def everybody(server: FakeServer, **models: str) -> dict[str, str]:

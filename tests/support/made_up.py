@@ -4,6 +4,7 @@ import codecs
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def write_made_up(folder: Path) -> Path:
     return folder
 
 
+@cache
 def phrases(language: str, folder: Path = OURS) -> set[str]:
     """Every stretch of words of a language that is long enough to be known again."""
     found: set[str] = set()

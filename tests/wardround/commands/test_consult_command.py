@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,21 @@ def test_a_person_whose_answer_is_none_is_told_why_and_asked_again(tmp_path: Pat
     assert said[0] == "Two days ago." and len(said) == 2
 
 
+LINES = ["Do you have allergies?", ORDER, "/end", *REPORT]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session that nobody left."""
+    out = tmp_path_factory.mktemp("whole")
+    assert consult(LINES, out).exit_code == 0
+    return out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("left_after", [0, 1, 2, 3, 5])
-def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, tmp_path: Path) -> None:
-    lines = ["Do you have allergies?", ORDER, "/end", *REPORT]
-    whole, halves = tmp_path / "whole", tmp_path / "halves"
-    assert consult(lines, whole).exit_code == 0
+def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, whole: Path, tmp_path: Path) -> None:
+    lines, halves = LINES, tmp_path / "halves"
     left = consult(lines[:left_after], halves)
     assert left.exit_code == 0 and "The same command goes on" in left.stdout
     rest = lines[min(left_after, 3) :]  # a report that was begun is begun again
@@ -143,8 +153,10 @@ def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["direct", "zero_shot_cot"])
-@pytest.mark.parametrize("system", ["medchain", "ai_hospital", "saps", "medpmc", "clinichat"])
+@pytest.mark.parametrize(
+    ("system", "mode"),
+    zip(["medchain", "ai_hospital", "saps", "medpmc", "clinichat"], cycle(["direct", "zero_shot_cot"]), strict=False),
+)
 def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:
     settings = (f"--set=patient={system}", f"--set=doctor_mode={mode}", "--set=max_turns=3")
     doctor = consult(["Hello.", "Do you smoke?", "/end", *REPORT], tmp_path / "doctor", *settings)

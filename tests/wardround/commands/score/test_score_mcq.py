@@ -22,6 +22,7 @@ from wardround.analysis.multiple_choice import other_diagnoses, whole_record
 from wardround.commands.score import score_app
 from wardround.store.run_directory import RunDirectory
 
+BUILT_IN = load_cases()
 WRONG = ["Ailment one", "Ailment two", "Ailment three", "Ailment four"]
 
 
@@ -178,16 +179,16 @@ def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", load_cases(split="test"), ids=lambda case: case.id)
+@pytest.mark.parametrize("case", [case for case in BUILT_IN if case.split == "test"], ids=lambda case: case.id)
 def test_every_built_in_case_has_four_other_diagnoses_in_its_language(case: Case) -> None:
     names = other_diagnoses(case)
     assert len(names) >= 4
     assert not any(name_agreement(name, own) for name in names for own in case.key.diagnosis)
-    same = {other.key.diagnosis[0] for other in load_cases() if other.language == case.language}
+    same = {other.key.diagnosis[0] for other in BUILT_IN if other.language == case.language}
     assert set(names) <= same
     of_department = {
         other.key.diagnosis[0]
-        for other in load_cases()
+        for other in BUILT_IN
         if other.key.department == case.key.department and other.split != "test"
     }
     own = [name for name in names if name in of_department]

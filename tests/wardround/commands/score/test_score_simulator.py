@@ -39,6 +39,7 @@ def test_the_offline_simulator_reaches_what_a_baseline_should(offline: Any) -> N
     assert metrics["FOCUS"] >= 95
 
 
+@pytest.mark.slow
 def test_the_json_is_that_of_every_suite(offline: Any) -> None:
     content = offline[0]
     assert (content["suite"], content["mode"], content["n"]) == ("simulator", "sound", 62)
@@ -46,11 +47,13 @@ def test_the_json_is_that_of_every_suite(offline: Any) -> None:
     assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
 
 
+@pytest.mark.slow
 def test_the_confusion_matrix_and_the_missed_items_are_printed(offline: Any) -> None:
     assert "Tracked actions (columns) by the labelled ones (rows)" in offline[1]
     assert "Tracked as another action" in offline[1]
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_command_computes(offline: Any) -> None:
     assert offline[2] == PAGE.read_text("utf-8")
 
