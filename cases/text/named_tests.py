@@ -146,7 +146,12 @@ def test_called(test: str, language: Language) -> NamedTest:
     """A test, or an item as a whole, by its English name, as it is called in a language."""
     entry = next((entry for entry in word_list("tests")["test"] if entry["en"] == test), None)
     spelling = normalise(label(test, language) if entry is None else entry[language])
-    return next(name for name in (*_tests(), *_items()) if name.spelling == spelling)
+    return _by_spelling()[spelling]
+
+
+@cache
+def _by_spelling() -> dict[str, NamedTest]:
+    return {name.spelling: name for name in reversed((*_tests(), *_items()))}  # a test before an item
 
 
 @cache

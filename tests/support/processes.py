@@ -15,8 +15,9 @@ from wardround.cli import main
 
 _FORKS = multiprocessing.get_context("forkserver")
 _OURS = ["wardround.cli", "wardround.run.runner", "wardround.commands.run", "graphs", "scoring"]
-_THEIRS = ["chromadb", "scipy.stats"]  # what nearly every command comes to import, half a second each
-_FORKS.set_forkserver_preload([*_OURS, *_THEIRS, "tests.support.processes"])
+# What nearly every command comes to import, half a second each.
+_THEIRS = ["chromadb", "scipy.stats", "openai.resources.chat", "langchain_openai", "pandas", "PIL.PngImagePlugin"]
+_FORKS.set_forkserver_preload([*_OURS, *_THEIRS, "tests.support.processes", "tests.support.warm"])
 
 SECONDS = 120.0  # longer than anything takes that a test starts
 
