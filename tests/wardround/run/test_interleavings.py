@@ -58,7 +58,7 @@ def in_order(graph: str) -> list[dict[str, Any]]:
     return outcome(graph, 1, lambda request: 0.0)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32), concurrency=st.integers(1, 8))
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_no_order_of_answers_and_no_concurrency_changes_a_result(graph: str, seed: int, concurrency: int) -> None:
