@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from cases.dialogues import PATIENT
 from cases.text.sentences import sentences
@@ -52,7 +52,8 @@ def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
                 break
 
 
-def _of_kinds(text: str) -> dict[str, str]:
+@lru_cache(maxsize=4096)
+def _of_kinds(text: str) -> Mapping[str, str]:
     return {str(found.lastgroup): found[0] for found in _KINDS.finditer(text)}
 
 

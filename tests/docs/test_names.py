@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import re
 import textwrap
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,14 @@ def test_every_command_named_is_one_of_ours(page: Path) -> None:
             assert is_command(words.split(" ")), f"wardround {words}"
 
 
+@cache
+def whole() -> Any:
+    return typer.main.get_command(app)
+
+
 def is_command(words: list[str], of: Any = None) -> bool:
     """Whether the words begin with a command; what follows a command that has no others is its own."""
-    command = of if of is not None else typer.main.get_command(app)
+    command = of if of is not None else whole()
     inner = getattr(command, "commands", None)
     if not inner or not words:
         return True

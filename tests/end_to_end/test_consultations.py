@@ -120,7 +120,9 @@ def test_the_same_consultation_is_the_same_every_time() -> None:
         assert one["dialogue"] == other["dialogue"] and one["report"] == other["report"]
 
 
-@pytest.mark.parametrize(("patient", "name"), zip(SYSTEMS, itertools.cycle(["surgery-01", "surgery-06"]), strict=False))
+@pytest.mark.parametrize(
+    ("patient", "name"), list(zip(SYSTEMS, itertools.cycle(["surgery-01", "surgery-06"]), strict=False))
+)
 def test_over_a_faulty_server_a_consultation_ends_with_a_report_or_with_a_named_failure(
     patient: str, name: str
 ) -> None:

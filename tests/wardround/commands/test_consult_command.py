@@ -155,7 +155,11 @@ def test_ctrl_c_and_ctrl_d_leave_the_session_to_be_gone_on_with(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "mode"),
-    zip(["medchain", "ai_hospital", "saps", "medpmc", "clinichat"], cycle(["direct", "zero_shot_cot"]), strict=False),
+    list(
+        zip(
+            ["medchain", "ai_hospital", "saps", "medpmc", "clinichat"], cycle(["direct", "zero_shot_cot"]), strict=False
+        )
+    ),
 )
 def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: str, tmp_path: Path) -> None:
     settings = (f"--set=patient={system}", f"--set=doctor_mode={mode}", "--set=max_turns=3")

@@ -425,7 +425,7 @@ def test_a_pseudo_case_that_is_lost_is_learnt_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kinds=st.lists(st.sampled_from(DAMAGES), min_size=1, max_size=5), seed=st.integers(0, 2**32))
 def test_a_run_damaged_anyhow_comes_to_the_same_end_after_the_doctor(
     sound: Path, tmp_path_factory: pytest.TempPathFactory, kinds: list[str], seed: int
