@@ -3,6 +3,7 @@
 import http.client
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -360,3 +361,8 @@ def test_the_key_has_reached_nobody_and_the_log_does_not_hold_it_or_the_token(se
     log = server.log.read_text("utf-8", "replace")
     assert KEY not in log
     assert log.count(TOKEN) == 2  # where it was printed: the address for programs, and Studio's
+
+
+def test_a_termination_stops_the_server(server: Server) -> None:  # the last that asks it
+    server.stop(signal.SIGTERM)
+    assert not server.is_listening()

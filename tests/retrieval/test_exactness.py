@@ -35,6 +35,7 @@ def test_two_thousand_clustered_cases_are_found_as_an_exact_scan_finds_them(tmp_
     memory.close()
 
 
+@pytest.mark.slow
 def test_real_embeddings_find_the_case_with_the_symptoms_asked_for(tmp_path: Path) -> None:
     stroke = appendicitis("stroke").model_copy(
         update={

@@ -60,6 +60,7 @@ def test_a_dialogue_is_a_line_of_messages_or_a_line_for_each_turn_that_answers_t
     assert [len(line["prompt"]) for line in lines(out)] == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(tmp_path: Path) -> None:
     note = "Chief complaint: Cough for 3 weeks.\nHistory: He has had a dry cough for 3 weeks. No fever."
     (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "a", "note": note}) + "\n", "utf-8")
@@ -91,6 +92,7 @@ def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(t
     assert "has to be mended" not in pair["prompt"][1]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seats", [1, 3])
 def test_a_decision_that_was_objected_to_stands_against_the_one_that_was_accepted(tmp_path: Path, seats: int) -> None:
     def answer(request: ChatRequest) -> Any:
