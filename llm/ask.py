@@ -210,7 +210,8 @@ def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, out
     record(finished, settings.trace_file)
     note(finished)
     kept = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
-    tell("call_ended", call=call.id, failed=finished.error is not None, **finished.model_dump(include=set(kept)))
+    told = {name: getattr(finished, name) for name in kept}
+    tell("call_ended", call=call.id, failed=finished.error is not None, **told)
 
 
 def _named(pictures: Sequence[str]) -> list[dict[str, Any]]:

@@ -103,7 +103,7 @@ class ModelBlock(Strict):
     @property
     def parsed(self) -> ModelSpec:
         """The spec, with the server."""
-        return ModelSpec.parse(self.text)
+        return _parsed(self.text)  # at each call of each role
 
     @property
     def text(self) -> str:
@@ -141,6 +141,9 @@ def _names(value: Any) -> Iterator[str]:
 
 
 ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]
+
+
+_parsed = cache(ModelSpec.parse)
 
 
 def block_of(name: str, blocks: ModelBlocks) -> ModelBlock:

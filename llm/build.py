@@ -87,7 +87,13 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     called = _CALLED.get(spec.provider, {})
     options = {called.get(parameter, parameter): value for parameter, value in options.items()}
     try:
-        model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
+        model: BaseChatModel
+        if spec.provider == "openai":
+            from llm.chat_openai import ChatOpenAI
+
+            model = ChatOpenAI(model=spec.name, **options)
+        else:
+            model = init_chat_model(spec.name, model_provider=spec.provider, **options)
     except ImportError as error:
         if (extra := _EXTRAS.get(spec.provider)) is None:
             raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error

@@ -231,7 +231,7 @@ def _raw_message(output: Any) -> AIMessage:
     return message
 
 
-_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str | None, ...], ChatClient]] = {}
+_clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = {}
 
 
 def chat_client(name: str, settings: ModelSettings) -> ChatClient:
@@ -241,7 +241,7 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
             # Not weak keys: a client's open connections refer to its loop.
             _clients.pop(loop, None)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    limits = settings.model_dump_json(include={"temperature", "timeout", "max_tokens", "seed"})
+    limits = (settings.temperature, settings.timeout, settings.max_tokens, settings.seed)
     key = (settings.block(name).model_dump_json(), limits, settings.key_of(name))
     if key not in clients:
         clients[key] = ChatClient(name, settings)

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Generic
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cases.dialogues import Message
 from cases.pictures import read_picture
@@ -24,6 +24,7 @@ from llm.schema import answer_schema, outline
 from prompts import load_prompt
 
 _LONGEST_WORD = 3  # Chinese characters
+_KEPT = 256  # forms: some for each stage, and where a stage has options of its own
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ async def typed_question(
         whole=role.whole,
         slow=role.speech is not None,
         directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
-        names=_names(role, schema, language),
+        names=_names(role, language),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )
 
@@ -135,10 +136,20 @@ def spoken_question(
     )
 
 
-def _names(role: Role[Any], schema: dict[str, Any], language: Language) -> frozenset[str]:
+def _names(role: Role[Any], language: Language) -> frozenset[str]:
     """What no text of an answer is. Who speaks may well say a single word, such as `doctor`."""
     headings = load_prompt(role.prompt, language, role.stage).headings
-    return names_in({}, filter(_is_phrase, headings)) if role.speech else names_in(schema, headings)
+    if role.speech:
+        return names_in({}, filter(_is_phrase, headings))
+    kind: type[BaseModel] = role.answer
+    return _names_of_form(kind, language, tuple(role.terms), headings)
+
+
+@lru_cache(_KEPT)
+def _names_of_form(
+    answer: type[BaseModel], language: Language, terms: tuple[str, ...], headings: tuple[str, ...]
+) -> frozenset[str]:
+    return names_in(answer_schema(answer, language, terms), headings)
 
 
 def _is_phrase(heading: str) -> bool:
@@ -166,7 +177,13 @@ def what_is_wrong(error: ValueError) -> str:
 
 
 def _answer_format(schema: dict[str, Any], language: Language) -> str:
-    return _words("answer_format", language, {"schema": json.dumps(schema, ensure_ascii=False, indent=1)})
+    form = load_prompt("ask/answer_format", language)
+    return _told(json.dumps(schema, ensure_ascii=False), language, form.hash)
+
+
+@lru_cache(_KEPT)
+def _told(schema: str, language: Language, _: str) -> str:
+    return _words("answer_format", language, {"schema": json.dumps(json.loads(schema), ensure_ascii=False, indent=1)})
 
 
 def _words(name: str, language: Language, values: dict[str, Any]) -> str:

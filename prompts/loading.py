@@ -9,12 +9,12 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from jinja2 import StrictUndefined, meta
+from jinja2 import StrictUndefined, Template, meta
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
@@ -109,10 +109,10 @@ class Prompt:
     stage_texts: Mapping[str, str]
     hash: str
 
-    @property
-    def headings(self) -> list[str]:
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
         """What the prompt calls its material, as far as that stands in its words."""
-        return _HEADING.findall(f"{self.system}\n{self.user}")
+        return tuple(_HEADING.findall(f"{self.system}\n{self.user}"))
 
     def render(self, variables: Mapping[str, Any]) -> tuple[str, str]:
         """The system and the user message.
@@ -270,7 +270,11 @@ _environment.filters |= {"fence": fence, "age": age}
 _environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 
-_compiled = cache(_environment.from_string)
+@cache
+def _compiled(source: str) -> Template:
+    template = _environment.from_string(source)
+    template.globals = dict(template.globals)  # a chain of dictionaries is walked through at each rendering
+    return template
 
 
 def _render(template: str, values: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -18,8 +18,11 @@ def union_by(*fields: str, latest: bool = False) -> Callable[[list[Item] | None,
     key = attrgetter(*fields)
 
     def union(left: list[Item] | None, right: list[Item] | None) -> list[Item]:
-        items = [*(left or []), *(right or [])]
-        kept = {key(item): item for item in (items if latest else sorted(items, key=str))}
+        kept: dict[Any, Item] = {}
+        for item in (*(left or ()), *(right or ())):
+            before = kept.setdefault(key(item), item)
+            if latest or (before is not item and str(before) <= str(item)):
+                kept[key(item)] = item
         return [kept[each] for each in sorted(kept)]
 
     return union

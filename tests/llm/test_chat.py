@@ -508,7 +508,8 @@ def test_a_server_by_url_is_given_a_key_whatever_the_provider_so_that_none_is_ta
     if own is not None:
         monkeypatch.setenv("WARDROUND_API_KEY", own)
     options: dict[str, Any] = {}
-    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name, **given: options.update(given))
+    for built in ("langchain.chat_models.init_chat_model", "llm.chat_openai.ChatOpenAI"):
+        monkeypatch.setattr(built, lambda *name, **given: options.update(given))
     build_model(f"{provider}:any@https://host/v1", ModelSettings())
     assert (options["base_url"], options["api_key"]) == ("https://host/v1", sent)
 

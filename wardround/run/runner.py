@@ -1,9 +1,10 @@
 """Running an experiment: many cases through a graph, each scored once, nothing lost."""
 
 import asyncio
+import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
         RunStoppedError: the run directory could no longer be written, a server takes no question, or a case failed that
             was not to (``run.fail_on_error``); run it again to go on.
     """
-    with laid_over(experiment.prompts):
+    with laid_over(experiment.prompts), _rarely_searched():
         return await _run(experiment, out, on_result)
 
 
@@ -113,6 +114,19 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             if stopped is not None:
                 raise stopped
     return summary
+
+
+@contextmanager
+def _rarely_searched() -> Iterator[None]:
+    """Search for garbage among what the run makes, and seldom: what is imported is a million objects and no garbage."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 class _Telling:

@@ -1,0 +1,26 @@
+"""What is sent of a conversation by our form of LangChain's chat model is what LangChain sends."""
+
+import langchain_openai
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import SecretStr
+
+from llm.chat_openai import ChatOpenAI
+from tests.support.fake_server import FakeServer
+
+SPOKEN: list[BaseMessage] = [
+    SystemMessage("You are the doctor."),
+    HumanMessage(
+        [{"type": "text", "text": "An X-ray"}, {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}]
+    ),
+    AIMessage("{}"),
+    HumanMessage("Again, please."),
+]
+
+
+async def test_the_request_is_langchains_own_to_the_letter() -> None:
+    with FakeServer() as server:
+        for kind in (langchain_openai.ChatOpenAI, ChatOpenAI):
+            model = kind(model="any", base_url=server.base_url, api_key=SecretStr("none"), temperature=0.5, seed=3)
+            await model.ainvoke(SPOKEN, extra_body={"response_format": {"type": "json_object"}})
+    theirs, ours = (request.body for request in server.requests)
+    assert ours == theirs
