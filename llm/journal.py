@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from llm.trace import Call, each_entry
+from llm.trace import Call, each_entry, trace_lines
 
 
 class Journal:
@@ -94,8 +94,5 @@ def with_earlier_tries(call: Call) -> Call:
 
 
 def _recorded(trace_file: str | Path | None) -> list[Call]:
-    if trace_file is None or not Path(trace_file).is_file():
-        return []
-    # Newlines as written; a line cut off inside a letter is left out like any other.
-    with Path(trace_file).open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return [entry for entry in each_entry(lines) if isinstance(entry, Call)]
+    lines = trace_lines(trace_file) if trace_file else ()
+    return [entry for entry in each_entry(lines) if isinstance(entry, Call)]

@@ -1,10 +1,13 @@
 """The record of every call and of what a graph files by itself, and how records of parallel branches are merged."""
 
 import contextvars
+import gzip
 import os
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -170,6 +173,29 @@ def _at_line_start(file: BinaryIO) -> bool:
         return True
     file.seek(-1, os.SEEK_END)
     return file.read(1) == b"\n"
+
+
+def kept_at(file: str | Path) -> Path:
+    """Where a trace lies: as it was written or, once its case has ended, packed beside that place."""
+    plain, packed = Path(file), Path(f"{file}.gz")
+    return packed if packed.is_file() and not plain.is_file() else plain
+
+
+def trace_lines(file: str | Path) -> Iterator[str]:
+    """The lines of a trace, in which what is no letter is replaced."""
+    return (line.decode("utf-8", "replace") for line in raw_lines(file))
+
+
+def raw_lines(file: str | Path) -> Iterator[bytes]:
+    """The lines of a trace; none if it was not begun. Of a packed one that is damaged, those before the damage."""
+    where = kept_at(file)
+    if not where.is_file():
+        return
+    with (
+        gzip.open(where) if where.suffix == ".gz" else where.open("rb") as raw,
+        suppress(EOFError, zlib.error, gzip.BadGzipFile),
+    ):
+        yield from raw
 
 
 def read_calls(lines: Iterable[str]) -> Trace:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from llm.trace import trace_lines
 from tests.support.processes import Forked
 from wardround.cli import main
+from wardround.store.traces import traces_in
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +40,7 @@ def read(file: Path) -> Any:
 
 
 def calls(run: Path) -> list[dict[str, Any]]:
-    lines = [line for file in (run / "traces").glob("*.jsonl") for line in file.open(encoding="utf-8")]
+    lines = [line for file in traces_in(run / "traces") for line in trace_lines(file)]
     return [entry for entry in map(json.loads, lines) if "event" not in entry]
 
 

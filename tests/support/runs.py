@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from cases import load_cases
+from llm.trace import trace_lines
 from llm.watching import tell
 from tests.support.fake_server import FakeServer, digest_of
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.run_directory import Result, read_result
+from wardround.store.traces import traces_in
 
 # Built-in test cases, English and Chinese, with and without pictures; sorted, as results are.
 CASES = sorted((case for case in load_cases() if case.split == "test"), key=lambda case: case.id)[:12]
@@ -80,7 +82,7 @@ def outcomes(out: Path) -> list[dict[str, Any]]:
 
 def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:
     """The recorded calls of a case, without what the graph filed by itself."""
-    lines = (out / "traces" / f"{case_id}-{epoch}.jsonl").read_text("utf-8").split("\n")[:-1]
+    lines = trace_lines(out / "traces" / f"{case_id}-{epoch}.jsonl")
     return [entry for entry in map(json.loads, lines) if "event" not in entry]
 
 
@@ -91,7 +93,7 @@ def asked(server: FakeServer) -> Counter[str]:
 
 def answered(out: Path) -> Counter[str]:
     """How often each prompt stands in the traces with its answer, by digest; what is only half written is left out."""
-    lines = [line for file in (out / "traces").glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
+    lines = [line for file in traces_in(out / "traces") for line in trace_lines(file) if line.endswith("\n")]
     return Counter(digest_of(call["messages"]) for call in map(json.loads, lines) if call.get("attempts"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from cases import Case
 from cases.pictures import PictureError
 from cases.vocabulary import labels
-from llm.trace import RECALLED, Call, Event, Trace
+from llm.trace import RECALLED, Call, Event, Trace, kept_at
 from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
 from scoring.medchain.answers import Answers
@@ -69,7 +69,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
     return CaseSection(
         anchor=anchor,
         result=result,
-        file=file.name,
+        file=kept_at(file).name,
         trace=trace,
         dialogue=dialogue,
         judged=list(_judged(run, result, case, _analyses(trace.calls))),

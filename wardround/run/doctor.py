@@ -99,7 +99,7 @@ def _noting(findings: Findings) -> Iterator[None]:
 def _clear(directory: RunDirectory, mend: bool) -> list[str]:
     """Take away what stands in the place of a file or folder of ours and is none, as a link to nowhere."""
     path, folders = directory.path, (directory.path / DAMAGED, directory.traces)
-    files = [*(path / name for name in _FILES), *path.glob(".*.part"), *directory.traces.glob("*.jsonl")]
+    files = [*(path / name for name in _FILES), *path.glob(".*.part"), *directory.traces.glob("*.jsonl*")]
     wrong = {folder: "folder" for folder in folders if os.path.lexists(folder) and not folder.is_dir()}
     wrong |= {file: "file" for file in files if os.path.lexists(file) and not file.is_file()}
     if mend:
@@ -134,7 +134,7 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
     if (runs := directory.runs_told() - {""}) and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results are of two runs; put back what was there")
-    return [*directory.mend_records(), *directory.mend_traces()] if mend else directory.damaged()
+    return [*directory.mend_records(), *directory.mend_packed()] if mend else directory.damaged()
 
 
 def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import re
+import shutil
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from llm.sealed import read_sealed, unsealed
-from llm.trace import read_entry
+from llm.trace import kept_at, read_entry
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
@@ -34,6 +35,7 @@ from wardround.store.durable_lines import (
 )
 from wardround.store.manifest import MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
 from wardround.store.provenance import differences, write_whole
+from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
 LIMIT_OF_RUN = "run_"
@@ -155,7 +157,7 @@ class RunDirectory:
     def has_records(self) -> bool:
         """Whether anything was found out here that rests on a manifest."""
         files = (self.results_file, self._pseudo_cases, *self.trace_files())
-        return any(file.is_file() and file.stat().st_size for file in files)
+        return any(file.is_file() and file.stat().st_size for file in map(kept_at, files))
 
     def each_result(self) -> Iterator[Result]:
         """The results so far, one after the other; a last line that a kill has cut off is left out.
@@ -216,9 +218,23 @@ class RunDirectory:
         return [fault for file, read in readers for fault in mend_lines(file, read, aside)]
 
     def mend_traces(self, but: Collection[Path] = ()) -> list[str]:
-        """The same for the trace files, except some; what a line held is asked again."""
-        files, aside = (file for file in self.trace_files() if file not in but), self.path / DAMAGED / "traces"
-        return [fault for file in files for fault in mend_lines(file, _read_entry, aside)]
+        """The same for the trace files, except some, which are unpacked; what a line held is asked again."""
+        faults, aside = [], self.path / DAMAGED / "traces"
+        for file in self.trace_files():
+            if file in but:
+                continue
+            if fault := packed_fault(file):
+                faults.append(fault)
+                aside.mkdir(parents=True, exist_ok=True)
+                shutil.copy(kept_at(file), aside)
+            unpack(file)
+            faults += mend_lines(file, _read_entry, aside)
+        return faults
+
+    def mend_packed(self) -> list[str]:
+        """The same where it is needed alone: what is packed and whole stays so."""
+        files = self.trace_files()
+        return self.mend_traces({file for file in files if kept_at(file) != file and not packed_fault(file)})
 
     def runs_told(self) -> set[str]:
         """The runs that the results name as theirs; what cannot be read names none."""
@@ -231,7 +247,7 @@ class RunDirectory:
     def damaged(self) -> list[str]:
         """Each line that these two would set aside."""
         readers = {**self._readers(None), **dict.fromkeys(self.trace_files(), _read_entry)}
-        return [
+        return [fault for file in self.trace_files() if (fault := packed_fault(file))] + [
             f"{file}: line {number} {why}"
             for file, read in readers.items()
             for number, why in damaged_lines(file, read).items()
@@ -257,9 +273,11 @@ class RunDirectory:
             _log.warning("%s; it was set aside in %s", fault, self.path / DAMAGED)
 
     def add(self, result: Result) -> None:
-        """Append one result so that it survives a power cut."""
+        """Append one result so that it survives a power cut; the trace of a case that is not tried again is packed."""
         with writing(self.path):
             append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
+            if result.final:
+                pack(self.trace_file(*result.key))
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Where the calls of a case are written."""
@@ -271,7 +289,7 @@ class RunDirectory:
 
     def trace_files(self) -> list[Path]:
         """The calls of every case that was begun."""
-        return sorted(self.traces.glob("*.jsonl"))
+        return traces_in(self.traces)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``, whole or not at all."""

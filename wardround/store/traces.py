@@ -1,14 +1,65 @@
-"""The trace file of a case: every call that was made for it, and what was filed."""
+"""The trace file of a case: every call that was made for it, and what was filed; packed once the case has ended."""
 
+import gzip
+import os
+import shutil
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
-from llm.trace import Trace, read_calls
+from llm.trace import Trace, kept_at, raw_lines, read_calls, trace_lines
 
 
 def read_trace(file: Path) -> Trace:
     """What is on record of a case so far, of a call asked again its last record; nothing if it was not begun."""
-    if not file.is_file():
-        return Trace()
-    # Newlines as written; a line cut off inside a letter is left out like any other.
-    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return read_calls(lines)
+    return read_calls(trace_lines(file))
+
+
+def traces_in(folder: Path) -> list[Path]:
+    """The traces of a folder, each by the name under which it is written."""
+    packed = (file.with_suffix("") for file in folder.glob("*.jsonl.gz"))
+    return sorted({*folder.glob("*.jsonl"), *packed})
+
+
+def pack(file: Path) -> None:
+    """Compress a trace that is no longer written, to a seventeenth; a kill leaves it as it is, or packed."""
+
+    def packed(out: IO[bytes]) -> None:
+        with file.open("rb") as plain, gzip.GzipFile("", "wb", 6, out, mtime=0) as into:
+            shutil.copyfileobj(plain, into)
+
+    if file.is_file():
+        _write_whole(file.with_name(f"{file.name}.gz"), packed)
+        file.unlink()
+
+
+def unpack(file: Path) -> None:
+    """Let a trace be written on; of a damaged one the lines before the damage."""
+    packed = file.with_name(f"{file.name}.gz")
+    if kept_at(file) == packed:
+        _write_whole(file, lambda out: out.writelines(raw_lines(packed)))
+    packed.unlink(missing_ok=True)  # a kill may have left both
+
+
+def packed_fault(file: Path) -> str | None:
+    """Why a trace cannot be unpacked, if it is packed and cannot be."""
+    where = kept_at(file)
+    if where == file:
+        return None
+    try:
+        with gzip.open(where) as lines:
+            while lines.read(2**20):
+                pass
+    except (EOFError, OSError, zlib.error) as error:
+        return f"{where}: cannot be unpacked: {error}"
+    return None
+
+
+def _write_whole(file: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    draft = file.with_name(f".{file.name}.part")
+    with draft.open("wb") as out:
+        write(out)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(file)

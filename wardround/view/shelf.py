@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cases import Case, CaseFileError
+from llm.trace import kept_at, trace_lines
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section
 from wardround.report.trace_findings import TraceFindings
@@ -85,7 +86,7 @@ class ViewedRun:
             result = self._index.answered(key)
         else:
             result = Result(case_id=key[0], epoch=key[1], termination="not_ended")
-            if not run.trace_file(result).is_file():
+            if not kept_at(run.trace_file(result)).is_file():
                 raise KeyError(key)
         return case_section(run, result, cases.get(key[0]), "case")
 
@@ -94,7 +95,7 @@ class ViewedRun:
         run = self.run
         parts = [len(run.results), len(self.faults)]
         if key is not None:
-            file = run.trace_file(Result(case_id=key[0], epoch=key[1], termination=""))
+            file = kept_at(run.trace_file(Result(case_id=key[0], epoch=key[1], termination="")))
             parts.append(file.stat().st_size if file.is_file() else 0)
         return "-".join(map(str, parts))
 
@@ -202,9 +203,7 @@ def _runs_below(folder: Path) -> Iterator[Path]:
 
 def _in_trace(file: Path, words: Sequence[str]) -> str:
     """The texts of a trace in lower case, if all of the words can be in it."""
-    if not file.is_file():
-        return ""
-    raw = file.read_text("utf-8", errors="replace").lower()
+    raw = "".join(trace_lines(file)).lower()
     if not all(json.dumps(word, ensure_ascii=False)[1:-1] in raw for word in words):
         return ""
     calls = read_trace(file).calls

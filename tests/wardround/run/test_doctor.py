@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cases import load_cases, save_cases
+from llm.trace import trace_lines
 from tests.support.damages import DAMAGES, damage
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, outcomes, results, run, short
@@ -26,6 +27,7 @@ from wardround.run.checkpoints import mend_sqlite
 from wardround.run.doctor import examine
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
+from wardround.store.traces import traces_in, unpack
 
 EXPERIMENT = short(limit=2)
 
@@ -48,6 +50,13 @@ def doctor(*arguments: Any) -> tuple[int, str]:
     done = CliRunner().invoke(app, ["doctor", *map(str, arguments)])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
+
+
+def unpacked(run: Path) -> list[Path]:
+    """The traces of a run as lines, as somebody may have unpacked them."""
+    for file in traces_in(run / "traces"):
+        unpack(file)
+    return traces_in(run / "traces")
 
 
 def edited(file: Path, change: Callable[[bytes], bytes]) -> None:
@@ -120,7 +129,7 @@ def test_fields_that_only_another_version_knows_stop_nobody(sound: Path, damaged
         experiment, out = short(server, limit=1), damaged.parent / "played"
         run(experiment, out)
         asked = len(server.requests)
-        for file in (out / "results.jsonl", *(out / "traces").glob("*.jsonl")):
+        for file in (out / "results.jsonl", *unpacked(out)):
             lines = [json.loads(line) for line in file.read_bytes().splitlines()]
             for line in lines:
                 line.pop("checksum")
@@ -138,7 +147,7 @@ def test_a_damaged_line_of_a_trace_is_asked_again_and_the_others_are_not(tmp_pat
         run(experiment, tmp_path / "whole")
         shutil.copytree(tmp_path / "whole", tmp_path / "run")
         asked = len(server.requests)
-        (trace,) = (tmp_path / "run/traces").glob("*.jsonl")
+        (trace,) = unpacked(tmp_path / "run")
         lines = trace.read_bytes().splitlines(keepends=True)
         lines[3] = lines[3].replace(b'"answer":{', b'"answer": {"a": 1, ')
         trace.write_bytes(b"".join(lines))
@@ -164,8 +173,27 @@ def test_an_answer_with_half_a_character_is_on_record_and_not_paid_again(tmp_pat
         (tmp_path / "results.jsonl").unlink()
         run(experiment, tmp_path)
         assert len(server.requests) == asked
-    (trace,) = (tmp_path / "traces").glob("*.jsonl")
+    (trace,) = unpacked(tmp_path)
     assert "It hurts \ufffd here." in trace.read_text("utf-8")
+
+
+@pytest.mark.parametrize("wrong", ["cut short", "a byte changed"])
+def test_a_packed_trace_that_cannot_be_unpacked_is_set_aside_and_what_is_left_of_it_read(
+    sound: Path, damaged: Path, wrong: str
+) -> None:
+    packed = damaged / "traces" / f"{IDS[0]}-0.jsonl.gz"
+    content = packed.read_bytes()
+    half = len(content) // 2
+    packed.write_bytes(content[:half] + (b"" if wrong == "cut short" else b"?" + content[half + 1 :]))
+    code, told = doctor("--check", damaged)
+    assert code == 1 and f"{packed}: cannot be unpacked" in told
+    code, told = doctor(damaged)
+    assert code == 0 and "cannot be unpacked" in told and (damaged / "damaged/traces" / packed.name).is_file()
+    trace = packed.with_suffix("")
+    whole = list(trace_lines(sound / "traces" / trace.name))
+    left = list(trace_lines(trace))
+    assert 0 < len(left) < len(whole) and left == whole[: len(left)]
+    assert doctor("--check", damaged)[0] == 0
 
 
 def test_a_manifest_that_is_gone_is_put_back_from_its_copy(sound: Path, damaged: Path) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from cases import Case, PatientRecord, Provenance, load_cases
 from cases.case import ExaminationRecord, Image
+from llm.trace import trace_lines
 from tests.support.runs import outcomes, results, run, short
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep
@@ -45,7 +46,7 @@ def test_a_run_leaves_manifest_results_traces_checkpoints_and_summary(tmp_path: 
     kept = results(tmp_path)
     assert len(kept) == len({(one.case_id, one.epoch) for one in kept}) == 4
     traces = {file.name for file in (tmp_path / "traces").iterdir()}
-    assert traces == {f"{one.case_id}-{one.epoch}.jsonl" for one in kept}
+    assert traces == {f"{one.case_id}-{one.epoch}.jsonl.gz" for one in kept}
     assert (tmp_path / "checkpoints.sqlite").is_file()
     assert json.loads((tmp_path / "summary.json").read_text("utf-8")) == summary
     assert summary["attempted"] == summary["scored"] + summary["failed"] == 4
@@ -130,7 +131,7 @@ def test_a_cut_line_of_a_trace_does_not_stop_the_case(tmp_path: Path) -> None:
     case_id = results(tmp_path / "whole")[0].case_id
     experiment = short(limit=1)
     with RunDirectory(tmp_path / "cut").opened(experiment, select_cases(experiment.data)):
-        cut = (tmp_path / "whole" / "traces" / f"{case_id}-0.jsonl").read_bytes()[:300]
+        cut = "".join(trace_lines(tmp_path / "whole" / "traces" / f"{case_id}-0.jsonl")).encode()[:300]
         (tmp_path / "cut" / "traces" / f"{case_id}-0.jsonl").write_bytes(cut + "热".encode()[:2])
     run(experiment, tmp_path / "cut")
     assert outcomes(tmp_path / "cut") == outcomes(tmp_path / "whole")

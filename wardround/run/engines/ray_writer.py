@@ -9,6 +9,7 @@ from filelock import FileLock
 
 from llm.limits import Limits, Meter, Spent
 from wardround.run.engines.work import run_meter
+from wardround.store.traces import traces_in
 
 _SECONDS = 60  # for the writer of a driver that was killed to be gone
 
@@ -33,7 +34,7 @@ class Writer:
         self._traces = traces
         self._lock = FileLock(str(traces / ".lock"))
         self._lock.acquire(timeout=_SECONDS)
-        self._meter = run_meter(limits, traces.glob("*.jsonl"))
+        self._meter = run_meter(limits, traces_in(traces))
 
     def begin(self, name: str, ticket: str) -> bytes:
         """Give a case to a worker, with what its trace holds so far; earlier tickets for it are no longer good."""

@@ -1,0 +1,29 @@
+"""A trace is packed when its case has ended, and read from either form."""
+
+import gzip
+from pathlib import Path
+
+from llm.trace import trace_lines
+from wardround.store.traces import pack, traces_in, unpack
+
+LINES = ['{"id": "a"}\n', '{"id": "咳嗽\u2028"}\n', "cut off"]
+
+
+def test_what_is_packed_is_what_gzip_unpacks_and_is_written_on_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "fever.01-0.jsonl"
+    file.write_bytes("".join(LINES).encode())
+    pack(file)
+    (packed,) = tmp_path.iterdir()
+    assert gzip.decompress(packed.read_bytes()) == "".join(LINES).encode()
+    assert traces_in(tmp_path) == [file] and list(trace_lines(file)) == list(trace_lines(packed)) == LINES
+    unpack(file)
+    assert list(tmp_path.iterdir()) == [file] and file.read_bytes() == "".join(LINES).encode()
+
+
+def test_where_a_kill_has_left_both_forms_the_lines_count(tmp_path: Path) -> None:
+    file = tmp_path / "fever-0.jsonl"
+    file.write_text("{}\n")
+    (tmp_path / "fever-0.jsonl.gz").write_bytes(b"half")
+    assert list(trace_lines(file)) == ["{}\n"]
+    unpack(file)
+    assert list(tmp_path.iterdir()) == [file] and file.read_text() == "{}\n"
