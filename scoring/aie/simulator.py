@@ -198,17 +198,20 @@ def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]
 
     Our partner to HONEST, GUIDANCE and FOCUS, which are recalls: a patient who says "no? sorry" to everything has 100
     in all three, and here no more than these actions' share of all. One value a reply with the keyword; FOCUS asks for
-    that of demands or that of other topics. A denial after an effective inquiry may be the truth, so that a good
-    patient has less than 100 in HONEST's; compare simulators on the same test set.
+    that of demands or that of other topics. None where no reply was to have it. A denial after an effective inquiry may
+    be the truth, so that a good patient has less than 100 in HONEST's; compare simulators on the same test set.
     """
-    asked = {"HONEST": ("HONEST",), "GUIDANCE": ("GUIDANCE",), "FOCUS": (DEMAND, OTHER_TOPIC)}
-    samples: dict[str, list[Sample]] = {f"{name}_PRECISION": [] for name in asked}
-    for reply in replies(tests):
-        for name, keywords in asked.items():
-            if any(_has_keyword(reply.text, keyword, "sound") for keyword in keywords):
-                wanted = reply.action in _SCORED[name][1]
-                samples[f"{name}_PRECISION"].append(Sample(reply.test, 100.0 * wanted))
-    return samples
+    keywords = {"HONEST": ("HONEST",), "GUIDANCE": ("GUIDANCE",), "FOCUS": (DEMAND, OTHER_TOPIC)}
+    given = list(replies(tests))
+    asked = {reply.action for reply in given}
+    return {
+        f"{name}_PRECISION": [
+            Sample(reply.test, 100.0 * (reply.action in _SCORED[name][1]))
+            for reply in given
+            if asked & {*_SCORED[name][1]} and any(_has_keyword(reply.text, each, "sound") for each in of_metric)
+        ]
+        for name, of_metric in keywords.items()
+    }
 
 
 def confusion(tests: Iterable[SimulatorTest]) -> dict[str, Counter[str]]:

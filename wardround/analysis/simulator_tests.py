@@ -14,9 +14,17 @@ from cases.importers.vignettes import read_vignette
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.words import language_of
 from cases.vocabulary import Language
-from nodes.offline.doctor_actions import is_vague, kind_of, names_nothing
+from nodes.offline.doctor_actions import is_vague, names_nothing
 from nodes.offline.relevance import released_for
-from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, WHOLE_KINDS, Action
+from nodes.patients.saps.state_tracker import (
+    AMBIGUOUS,
+    EFFECTIVE,
+    INEFFECTIVE,
+    WHOLE_KINDS,
+    Action,
+    WordsView,
+    kind_by_rule,
+)
 from nodes.state.chart import Turn
 from scoring.aie.drafting import Draft
 from scoring.aie.export import aie_record
@@ -186,7 +194,7 @@ def _labelled(
     words: str, facts: Sequence[RecordSentence], language: Language
 ) -> tuple[Action, Sequence[RecordSentence]]:
     """What the rules take the doctor's words for, and what of the record is due to them."""
-    kind = kind_of(words, language)
+    kind = kind_by_rule(WordsView(words, [], language)).kind
     if whole := WHOLE_KINDS.get(kind):
         return whole, ()
     if (names_nothing if kind == "advice" else is_vague)(words, language):

@@ -48,6 +48,7 @@ def simulators_table(
     notes = [
         "Percent, but Length. ±: half the width of the 95 % interval.",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
+        "-: nothing of the kind was asked there, or, for Tracking, tracked.",
     ]
     if beside:
         notes.append("In brackets: as released by AIE's authors; their patients and questions, their definitions.")

@@ -42,7 +42,10 @@ OutFolder = Annotated[
     ),
 ]  # fmt: skip
 WITHOUT_TRACKER = " without tracker"
-BY_RULE = "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them."
+BY_RULE = (
+    "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them. "
+    "Of a tracker that goes by the same rules, TRACKING and kappa say nothing."
+)
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,8 @@ def _scores(
         samples |= keyword_precision(tests)
         told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
     metrics = estimates(samples, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,))
+    if empty := [name for name, one in metrics.items() if one.mean is None]:
+        told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
     figure = simulators_table(named, mode.value, beside=beside)
     tracked = [*([] if (agreed := tracking_table(named)) is None else [agreed]), *confusion_tables(named)]
     if options.out is not None:
