@@ -48,6 +48,12 @@ def estimates(
     }
 
 
+def over_cases(values: Iterable[tuple[str, float | None]], ends: Ends | None = None) -> Estimate:
+    """The mean of values that stand beside their cases, which are what varies; a value that is None is unscored."""
+    known = [(case, value) for case, value in values if value is not None]
+    return estimate([value for _, value in known], [case for case, _ in known], ends=ends)
+
+
 def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
     """Each case's values."""
     found: dict[str, list[float]] = {}

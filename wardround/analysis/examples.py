@@ -9,7 +9,6 @@ from cases import Case
 from cases.vocabulary import Language
 from nodes.state.chart import Turn
 from prompts import load_words, mark, speaker
-from scoring.consultation import ConsultationAnswers
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -24,9 +23,8 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     Raises:
         ConfigurationError: the run has no finished consultation with this case, or a picture is gone.
     """
-    for result in run.each_answered():
-        answers = result.answers
-        if result.case_id == case_id and result.scored and isinstance(answers, ConsultationAnswers):
+    for result, answers in run.each_dialogue():
+        if result.case_id == case_id and result.scored:
             case = run.cases[case_id]
             pictures = _beside(out, answers.dialogue)
             thoughts = {

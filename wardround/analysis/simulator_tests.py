@@ -31,7 +31,6 @@ from scoring.aie.export import aie_record
 from scoring.aie.simulator_set import record_of
 from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
 from scoring.asking import ask_each
-from scoring.consultation import ConsultationAnswers
 from scoring.mvme.replies import exchanges, heard
 from wardround.analysis.simulators import Trial, reply_to
 from wardround.store.provenance import write_whole
@@ -151,13 +150,10 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
     what was not answered are no tests.
     """
     found = []
-    for result in run.each_answered():
-        if not (isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
-            continue
-        case = run.cases[result.case_id]
+    for result, answers in run.each_dialogue():
+        case, dialogue = run.cases[result.case_id], answers.dialogue
         rounds: dict[str, dict[str, dict[str, str | None]]] = {}
         facts = record_sentences(case.patient, case.examinations, case.language)
-        dialogue = result.answers.dialogue
         for place, one in enumerate(exchanges(dialogue)):
             if one.doctor.action == "Initialization":
                 continue

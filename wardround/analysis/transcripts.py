@@ -40,10 +40,10 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
     found = 0
     for run in runs:
         context = run.experiment.context
-        for result in run.each_answered():
-            if not (result.scored and isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue):
+        for result, answers in run.each_dialogue():
+            if not result.scored:
                 continue
-            record = _WRITERS[format](run.cases[result.case_id], result.answers, context)
+            record = _WRITERS[format](run.cases[result.case_id], answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             found += 1
             yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}

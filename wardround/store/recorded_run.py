@@ -8,6 +8,7 @@ from typing import Any
 
 from cases import Case
 from llm.trace import Call
+from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
@@ -85,6 +86,12 @@ class RecordedRun:
     def each_answered(self) -> Iterator[Result]:
         """Every result with its answers, one after the other, in the order in which the cases ended."""
         return self._directory.each_result()
+
+    def each_dialogue(self) -> Iterator[tuple[Result, ConsultationAnswers]]:
+        """Every result of a consultation that left a dialogue, with its answers."""
+        for result in self.each_answered():
+            if isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue:
+                yield result, result.answers
 
     def each_trace(self) -> Iterator[tuple[Path, Sequence[Call]]]:
         """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""

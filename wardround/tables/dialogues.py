@@ -4,39 +4,25 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from nodes.patients.clinichat import DIAGNOSING, Occasion
-from scoring.consultation import ConsultationAnswers
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import over_cases
 from scoring.mvme.replies import exchanges
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """The answered turns of the doctors and the requests at the examiner's desk, in all and in a dialogue.
 
     With CliniChat's patient, who tells what each turn of the doctor is, also the turns before and after the diagnosis.
-
-    Raises:
-        DoesNotFitError: no run kept a dialogue.
     """
     rows: list[dict[str, Any]] = []
     for run in runs:
-        found = [
-            (result.case_id, exchanges(result.answers.dialogue))
-            for result in run.each_answered()
-            if isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue
-        ]
-        if not found:
-            continue
-        names = [name for name, _ in found]
-        pairs = [len(each) for _, each in found]
-        tests = [sum(one.examined for one in each) for _, each in found]
-        means = {"pairs_each": estimate(map(float, pairs), names), "tests_each": estimate(map(float, tests), names)}
-        rows.append(
-            {"run": run.name, "dialogues": len(found), "pairs": sum(pairs), "tests": sum(tests), **measured(means)}
-        )
-    if not rows:
-        raise DoesNotFitError("no run kept a dialogue (graphs consultation and dispute_resolution)")
+        found = [(result.case_id, exchanges(answers.dialogue)) for result, answers in run.each_dialogue()]
+        pairs = [(case, len(each)) for case, each in found]
+        tests = [(case, sum(one.examined for one in each)) for case, each in found]
+        sums = {"pairs": sum(count for _, count in pairs), "tests": sum(count for _, count in tests)}
+        means = {"pairs_each": over_cases(pairs), "tests_each": over_cases(tests)}
+        rows += [{"run": run.name, "dialogues": len(found), **sums, **measured(means)}] if found else []
     columns = [
         Column("run", "Run", key=True),
         Column("dialogues", "Dialogues"),
@@ -59,20 +45,17 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     rows: list[dict[str, Any]] = []
     for run in runs:
         found = [
-            (result.case_id, [turn.action for turn in result.answers.dialogue if turn.speaker == "doctor"])
-            for result in run.each_answered()
-            if isinstance(result.answers, ConsultationAnswers)
+            (result.case_id, [turn.action for turn in answers.dialogue if turn.speaker == "doctor"])
+            for result, answers in run.each_dialogue()
         ]
         if not any(action in get_args(Occasion) for _, turns in found for action in turns):
             continue
-        names = [name for name, _ in found]
-        parts = [_parted(turns) for _, turns in found]
-        named = [(name, float(before + 1)) for name, (before, after) in zip(names, parts, strict=True) if after]
+        parts = [(case, *_parted(turns)) for case, turns in found]
         means = {
-            "before": estimate((float(before) for before, _ in parts), names),
-            "after": estimate((float(after) for _, after in parts), names),
-            "first": estimate((turn for _, turn in named), [name for name, _ in named]),
-            "named": estimate((float(after > 0) for _, after in parts), names, ends=(0.0, 1.0)),
+            "before": over_cases([(case, before) for case, before, _ in parts]),
+            "after": over_cases([(case, after) for case, _, after in parts]),
+            "first": over_cases([(case, before + 1) for case, before, after in parts if after]),
+            "named": over_cases([(case, float(after > 0)) for case, _, after in parts], (0.0, 1.0)),
         }
         rows.append({"run": run.name, "dialogues": len(found), **measured(means)})
     columns = [

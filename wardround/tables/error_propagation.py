@@ -4,22 +4,15 @@ from collections.abc import Sequence
 
 from scoring.medchain.error_propagation import error_propagation
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 THRESHOLD = 0.5
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Cases still right after each stage, and each stage's accuracy given that every earlier one was right.
-
-    Raises:
-        DoesNotFitError: no run is scored stage by stage.
-    """
-    staged = [run for run in runs if run.suite.stages and run.scored]
-    if not staged:
-        raise DoesNotFitError("no run is scored stage by stage (suite medchain)")
+    """Cases still right after each stage, and each stage's accuracy given that every earlier one was right."""
     rows = []
-    for run in staged:
+    for run in (one for one in runs if one.scored):
         titles = run.suite.titles
         scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
         passages = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)

@@ -6,11 +6,11 @@ from typing import Any
 from scoring.medpmc.rounds import Gathered, curves
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import spearman
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import over_cases
 from wardround.analysis.transcripts import transcripts_of
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 KINDS = {"general": "General", "examination": "Examination", "image": "Images"}
 assert tuple(KINDS) == Gathered._fields[1:]
@@ -18,11 +18,7 @@ _INFO, _GATHERED = "Info", "Avg. (gathering)"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The share of each kind of information that is known after each round, a row a run and round.
-
-    Raises:
-        DoesNotFitError: no run kept a dialogue.
-    """
+    """The share of each kind of information that is known after each round, a row a run and round."""
     rows: list[dict[str, Any]] = []
     for run in runs:
         try:
@@ -32,14 +28,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         known = curves(made)
         cases = [name.partition("/epoch")[0] for name in known]
         for number, now in enumerate(zip(*known.values(), strict=True), start=1):
-            means = {}
-            for place, kind in enumerate(KINDS):
-                values = [(case, shares[place]) for case, shares in zip(cases, now, strict=True)]
-                there = [(case, value) for case, value in values if value is not None]
-                means[kind] = estimate([value for _, value in there], [case for case, _ in there], ends=(0.0, 1.0))
+            kinds = dict(zip(KINDS, zip(*now, strict=True), strict=True))
+            means = {kind: over_cases(zip(cases, known, strict=True), (0.0, 1.0)) for kind, known in kinds.items()}
             rows.append({"run": run.name, "round": number, **measured(means)})
-    if not rows:
-        raise DoesNotFitError("no run kept a dialogue (graph consultation)")
     columns = [
         Column("run", "Run", key=True),
         Column("round", "Round"),

@@ -24,14 +24,13 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """Each case of each run that recalls, with the nearest remembered cases.
 
     Raises:
-        DoesNotFitError: no run recalls cases, or a memory cannot be opened.
+        DoesNotFitError: a memory cannot be opened.
     """
-    recalling = [run for run in runs if run.experiment.context.retrieval and run.experiment.data.notes is None]
-    if not recalling:
-        raise DoesNotFitError("no run recalls earlier cases (workflow.retrieval)")
     rows, notes = [], list(_NOTES)
-    for run in recalling:
+    for run in runs:
         context = run.experiment.context
+        if not context.retrieval or run.experiment.data.notes is not None:
+            continue
         try:
             memory = open_memory(context.memory, context.embedding)
             own = _rows(list(run.cases.values()), memory)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scoring.case_scores import AVERAGE
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import over_cases
 from wardround.analysis.paired import paired_scores
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
@@ -30,11 +30,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         for block in range(BLOCKS):
             start, end = (len(order) * place // BLOCKS for place in (block, block + 1))
             part = order[start:end]
-            both = [(own[case_id][0] - first[case_id][0], case_id) for case_id, _ in part if case_id in first]
-            found = {
-                "average": estimate([value for _, value in part], [case_id for case_id, _ in part]),
-                "gain": estimate([gain for gain, _ in both], [case_id for _, case_id in both]),
-            }
+            both = [(case_id, own[case_id][0] - first[case_id][0]) for case_id, _ in part if case_id in first]
+            found = {"average": over_cases(part), "gain": over_cases(both)}
             rows.append({"run": run.name, "block": block + 1, "cases": f"{start + 1}-{end}", **measured(found)})
     columns = [
         Column("run", "Run", key=True),

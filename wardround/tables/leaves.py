@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scoring.clini_eval.points import LEAVES
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
@@ -16,10 +16,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     rows = []
     for leaf in LEAVES.values():
-        means = {}
-        for place, run in enumerate(runs):
-            found = [(one.case_id, value) for one in run.scored if (value := one.scores.get(leaf.column)) is not None]
-            means[str(place)] = estimate([value for _, value in found], [case for case, _ in found])
+        means = {
+            str(place): over_cases([(one.case_id, one.scores.get(leaf.column)) for one in run.scored])
+            for place, run in enumerate(runs)
+        }
         told = {f"run{place}": run.name for place, run in enumerate(runs)}
         rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **told, **measured(means)})
     if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):

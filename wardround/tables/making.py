@@ -39,32 +39,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of table: how it is made of runs, and how it is drawn as a figure, if it is."""
+    """A kind of table: how it is made of runs, why there is none if no row is, and how it is drawn, if it is."""
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
+    nothing: str = ""
     draw: "Callable[[Table], Figure] | None" = None
     judged: bool = False  # whether it rests on what judges said, and does not tell who they were
 
 
+_MVME = "no run was scored by mvme, whose director grades diagnoses"
+_DIALOGUE = "no run kept a dialogue (graphs consultation and dispute_resolution)"
+_STAGES = "no run is scored stage by stage (suite medchain)"
+_ALIKE = "no two runs of one suite differ in one setting alone"
+_PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
+
+
 KINDS: Mapping[str, Kind] = {
-    "scores": Kind(scores.build, figures.draw_scores),
+    "scores": Kind(scores.build, draw=figures.draw_scores),
     "icd10": Kind(icd10.build, judged=True),
-    "orders": Kind(orders.build),
-    "error_types": Kind(error_types.build, judged=True),
-    "dialogues": Kind(dialogues.build),
-    "consensus": Kind(consensus.build, figures.draw_consensus),
-    "error_propagation": Kind(error_propagation.build, figures.draw_error_propagation, judged=True),
-    "learning_curve": Kind(learning_curve.build, figures.draw_learning_curve, judged=True),
-    "information": Kind(information.build, figures.draw_information),
-    "contrasts": Kind(contrasts.build, judged=True),
-    "ends": Kind(ends.build),
-    "roles": Kind(roles.build),
-    "models": Kind(models.build),
-    "leakage": Kind(leakage.build),
+    "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
+    "error_types": Kind(error_types.build, _MVME, judged=True),
+    "dialogues": Kind(dialogues.build, _DIALOGUE),
+    "consensus": Kind(consensus.build, draw=figures.draw_consensus),
+    "error_propagation": Kind(error_propagation.build, _STAGES, figures.draw_error_propagation, judged=True),
+    "learning_curve": Kind(learning_curve.build, draw=figures.draw_learning_curve, judged=True),
+    "information": Kind(information.build, "no run kept a dialogue (graph consultation)", figures.draw_information),
+    "contrasts": Kind(contrasts.build, _ALIKE, judged=True),
+    "ends": Kind(ends.build, "no case has ended yet"),
+    "roles": Kind(roles.build, "no call is on record"),
+    "models": Kind(models.build, "no model has answered yet"),
+    "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
     "aie": Kind(aie.build_paper),
-    "actions": Kind(aie.build_actions, figures.draw_actions),
-    "simulators": Kind(aie.build_simulators, figures.draw_simulators),
-    "personas": Kind(personas.build, judged=True),
+    "actions": Kind(aie.build_actions, draw=figures.draw_actions),
+    "simulators": Kind(aie.build_simulators, draw=figures.draw_simulators),
+    "personas": Kind(personas.build, _PERSONA, judged=True),
     "leaves": Kind(leaves.build, judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
@@ -89,9 +97,10 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     made = []
     for name in names:
         try:
-            tables = KINDS[name].build(runs)
-            said = scores.judge_notes(runs) if KINDS[name].judged else []
-            made.append(Made(name, [replace(table, notes=[*table.notes, *said]) for table in tables]))
+            kind = KINDS[name]
+            said = scores.judge_notes(runs) if kind.judged else []
+            tables = [replace(table, notes=[*table.notes, *said]) for table in kind.build(runs) if table.rows]
+            made.append(Made(name, tables, "" if tables else kind.nothing))
         except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
             made.append(Made(name, reason=str(error)))
     return made

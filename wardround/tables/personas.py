@@ -9,25 +9,17 @@ from nodes.context import Context
 from nodes.patients.medpmc.personas import Persona, drawn, profession_of
 from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
-from scoring.consultation import ConsultationAnswers
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import PERCENT, over_cases
 from scoring.metrics.text_overlap import words
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """A row for each persona that an actor played in a run.
-
-    Raises:
-        DoesNotFitError: no run has an actor.
-    """
-    made = [table for run in runs if (table := _of_run(run, len(runs) > 1))]
-    if not made:
-        raise DoesNotFitError("no patient spoke as a persona (patient = 'medpmc', actor on)")
-    return made
+    """A row for each persona that an actor played in a run."""
+    return [_of_run(run, len(runs) > 1) for run in runs]
 
 
 def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
@@ -41,32 +33,25 @@ def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
     return Persona(sex=in_played_sex(case, seeded).patient.sex, profession=profession)
 
 
-def _of_run(run: RecordedRun, several: bool) -> Table | None:
+def _of_run(run: RecordedRun, several: bool) -> Table:
     context, suite = run.experiment.context, run.suite
-    played: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    for result in run.each_answered():
-        if isinstance(result.answers, ConsultationAnswers) and any(turn.plain for turn in result.answers.dialogue):
+    played: dict[tuple[str, str], list[tuple[Result, list[tuple[str, Turn]]]]] = defaultdict(list)
+    for result, answers in run.each_dialogue():
+        if coloured := [(result.case_id, turn) for turn in answers.dialogue if turn.plain]:
             persona = persona_of_case(run.cases[result.case_id], context, result.epoch)
-            played[persona.profession, persona.sex or "sex not recorded"].append(result)
+            played[persona.profession, persona.sex or "sex not recorded"].append((result, coloured))
     rows: list[dict[str, Any]] = []
-    for (profession, sex), results in sorted(played.items()):
-        turns = [(result.case_id, turn) for result in results for turn in _coloured(result)]
-        cases = [case for case, _ in turns]
+    for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):
+        turns = [turn for _, coloured in dialogues for turn in coloured]
         means = {
-            "ratio": estimate([_ratio(turn) for _, turn in turns], cases),
-            "plain": estimate([100.0 * (turn.text == turn.plain) for _, turn in turns], cases, ends=(0.0, 100.0)),
+            "ratio": over_cases([(case, _ratio(turn)) for case, turn in turns]),
+            "plain": over_cases([(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns], PERCENT),
         }
         for name in suite.columns:
-            known = [(value, one.case_id) for one in results if (value := one.scores.get(name)) is not None]
-            means[name] = estimate([value for value, _ in known], [case for _, case in known], ends=suite.ends_of(name))
-        rows.append(
-            {
-                "persona": f"{profession.replace('_', ' ')}, {sex}",
-                "dialogues": len(results),
-                "replies": len(turns),
-                **measured(means),
-            }
-        )
+            scores = [(result.case_id, result.scores.get(name)) for result, _ in dialogues]
+            means[name] = over_cases(scores, suite.ends_of(name))
+        counts = {"dialogues": len(dialogues), "replies": len(turns)}
+        rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})
     columns = [
         Column("persona", "Persona", key=True),
         Column("dialogues", "Dialogues"),
@@ -81,12 +66,7 @@ def _of_run(run: RecordedRun, several: bool) -> Table | None:
     ]
     title = f"Personas: {run.name}" if several else "Personas"
     name = f"personas-{run.name.replace('/', '-')}" if several else "personas"
-    return Table(name, title, columns, rows, notes) if rows else None
-
-
-def _coloured(result: Result) -> list[Turn]:
-    answers = result.answers
-    return [turn for turn in answers.dialogue if turn.plain] if isinstance(answers, ConsultationAnswers) else []
+    return Table(name, title, columns, rows, notes)
 
 
 def _ratio(turn: Turn) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from llm.trace import Call
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table
+from wardround.tables.table import Column, Table
 
 _SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cached")
 
@@ -60,11 +60,7 @@ def tally(calls: Iterable[Call], tallies: Tallies) -> None:
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """What each role took in each run, from the traces, one file after the other.
-
-    Raises:
-        DoesNotFitError: no call is on record.
-    """
+    """What each role took in each run, from the traces, one file after the other."""
     tallied: list[tuple[str, Tallies]] = []
     for run in runs:
         tallies: Tallies = {}
@@ -75,16 +71,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table:
-    """The table of runs that have been gone through.
-
-    Raises:
-        DoesNotFitError: no call is on record.
-    """
+    """The table of runs that have been gone through."""
     rows = [
         {"run": name, "role": role, **one.row} for name, tallies in tallied for role, one in sorted(tallies.items())
     ]
-    if not rows:
-        raise DoesNotFitError("no call is on record")
     columns = [
         Column("run", "Run", key=True),
         Column("role", "Role", key=True),

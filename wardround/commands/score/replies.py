@@ -9,7 +9,6 @@ import anyio
 import typer
 
 from cases.text.record_sentences import record_sentences
-from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import Samples, estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.marks import KEY, QUESTIONS, Key, Marks, agreement, human_scores, read_marks, settle
@@ -74,9 +73,8 @@ def replies(
 def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
     """The rounds of so many dialogues of a run, drawn by a seed; of all, if there are no more."""
     dialogues = {
-        (run.name, result.case_id, str(result.epoch)): exchanges(result.answers.dialogue)
-        for result in run.each_answered()
-        if isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue
+        (run.name, result.case_id, str(result.epoch)): exchanges(answers.dialogue)
+        for result, answers in run.each_dialogue()
     }
     chosen = random.Random(seed).sample(sorted(dialogues), min(size, len(dialogues)))
     return {(*key, str(one.number)): one for key in sorted(chosen) for one in dialogues[key]}
