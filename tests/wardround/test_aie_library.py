@@ -10,11 +10,11 @@ from cases import save_cases
 from cases.importers import import_cases
 from tests.cases.test_importers_aie import EXAM, HOSPITAL
 from tests.support.fake_server import ChatRequest, FakeServer
+from wardround.analysis.published import published
 from wardround.config.experiment_file import read_sweep
 from wardround.library import find_file
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_runs
-from wardround.tables.aie import published
 from wardround.tables.making import make_tables
 
 SEVEN = ("chatglm3", "internlm", "baichuan", "xinghuo", "qianwen", "chatgpt", "gpt_4")
@@ -60,7 +60,7 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
         assert [*dict.fromkeys(row["simulator"] for row in table.rows)][:2] == ["with_states", "without_states"]
         return
     ours = list(SEVEN) if doctors else [found[0].name]
-    assert [column.title for column in table.columns] == ["Metric", *ours, *published()["doctors"]]
+    assert [column.title for column in table.columns] == ["Metric", *ours, *published("aie")["doctors"]]
     assert table.name == ("aie-table-3" if record is EXAM else "aie-table-2")
     rows = {row["metric"]: row for row in table.rows}
     assert rows["AVG_TURN"][ours[0]] == f"{turns:.2f}" and rows["DIAGNOSIS"][ours[0]] == "-"

@@ -44,22 +44,15 @@ def write_folder(
     twice = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
     if twice:
         raise ConfigurationError(f"{len(twice)} ids stand twice ({twice[0]!r}, ...); write the sources apart")
-    kept: list[Dialogue] = []
-    validation: list[Dialogue] = []
-    for dialogue in dialogues:
-        (validation if _share(dialogue.id) < held_out else kept).append(dialogue)
-    sets: dict[str, dict[str, list[Line]]] = {
-        "dialogues": {"train": list(map(_row, kept)), "validation": list(map(_row, validation))},
-        "sft": {"train": list(interviews(kept)), "validation": list(interviews(validation))},
-        "preference": {
-            "train": [line for line in preferred if _share(line["case"]) >= held_out],
-            "validation": [line for line in preferred if _share(line["case"]) < held_out],
-        },
+    sets: dict[str, list[tuple[str, Line]]] = {
+        "dialogues": [(dialogue.id, _row(dialogue)) for dialogue in dialogues],
+        "sft": [(line["id"], line) for line in interviews(dialogues)],
+        "preference": [(line["case"], line) for line in preferred],
     }
     counts = {}
-    for name, splits in sets.items():
-        for split, lines in splits.items():
-            if lines:
+    for name, named in sets.items():
+        for split, held in (("train", False), ("validation", True)):
+            if lines := [line for case, line in named if (_share(case) < held_out) is held]:
                 (folder / name).mkdir(parents=True, exist_ok=True)
                 text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
                 write_whole(folder / name / f"{split}.jsonl", text)

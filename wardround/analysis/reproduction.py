@@ -2,7 +2,6 @@
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from scoring.mvme.transcripts import (
     read_reports,
     sections,
 )
+from wardround.analysis.published import published
 from wardround.config.experiment import ConfigurationError
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
@@ -131,15 +131,14 @@ def reproduce(
         raise ConfigurationError("--by turn is for aie, whose simulators are scored by round")
     if not source.is_dir():
         raise ConfigurationError(f"{source}: is no directory; expected a clone of the authors' repository")
-    published = tomllib.loads(Path(__file__).with_name(f"published_{paper}.toml").read_text("utf-8"))
-    found = Reproduction()
+    printed, found = published(paper), Reproduction()
     if paper == "aie":
-        _aie(source, published, found, leave_out)
-        _simulators(source, found, by_turn, leave_out)
+        _aie(source, printed, found, leave_out)
+        _simulators(source, published("aie_simulators"), found, by_turn, leave_out)
     elif paper == "medpmc":
-        _medpmc(source, published, found, leave_out)
+        _medpmc(source, printed, found, leave_out)
     else:
-        _ai_hospital(source, published, found, terms)
+        _ai_hospital(source, printed, found, terms)
     if not found.files:
         raise ConfigurationError(f"{source}: no file has the form of {paper}'s release under a name of its doctors")
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - found.ids)):
@@ -175,9 +174,10 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
         out.cells += _cells(table, printed, computed)
 
 
-def _simulators(source: Path, out: Reproduction, by_turn: bool, leave_out: Collection[str]) -> None:
+def _simulators(
+    source: Path, published: Mapping[str, Any], out: Reproduction, by_turn: bool, leave_out: Collection[str]
+) -> None:
     """The simulators of AIE's Figure 3a, as their score files were released: by round, or the rounds' mean."""
-    published = tomllib.loads(Path(__file__).with_name("published_aie_simulators.toml").read_text("utf-8"))
     groups: dict[str, dict[str, SimulatorTest]] = {}
     for file, row in _named_files(source, published, lambda first: "patient_test" in first):
         tests = {one.id: one for one in read_simulator_tests(file).records}

@@ -7,9 +7,11 @@ from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from cases import Case, Problem
+    from llm import ModelSettings
+    from scoring.asking import Asked, Found
 
 
 def read(file: str) -> "list[Case]":
@@ -36,6 +38,36 @@ def keep(*files: Path) -> None:
     """End the command rather than write over files that a person may have worked on."""
     if present := next((file for file in files if file.exists()), None):
         refuse(f"{present} is there, and may hold what a person decided; move it, or name another file with -o")
+
+
+def ask_about(
+    cases: "list[Case]",
+    who: tuple[str, str],
+    spec: str,
+    cache: Path | None,
+    question: "Callable[[Case, ModelSettings], Awaitable[Found]]",
+) -> "Asked[Case, Found]":
+    """What a model answers about each case; ends the command if it is a person.
+
+    Args:
+        cases: asked about, one by one.
+        who: the option that names the model, and the role that it answers as.
+        spec: the model.
+        cache: keeps the answers, so that none is paid twice.
+        question: asks about one case.
+    """
+    import anyio
+
+    from llm import ModelSettings
+    from llm.specs import HUMAN, check_models
+    from scoring.asking import ask_each
+
+    option, role = who
+    if spec == HUMAN:
+        refuse(f"{option}: a person cannot be asked here; name a model")
+    check_models({role: spec})
+    settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
+    return anyio.run(ask_each, cases, lambda case: question(case, settings))
 
 
 def report(problems: "Iterable[Problem]") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, keep, read, save
+from wardround.commands.case_files import ask_about, counted, keep, read, save
 from wardround.commands.exits import refuse
 from wardround.commands.printing import echo
 
@@ -19,22 +19,15 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
         if cache is not None:
             refuse("--cache keeps the reader's answers: name --reader too")
         return cases, 0
-    import anyio
-
-    from llm import ModelSettings
-    from llm.specs import HUMAN, OFFLINE, ModelSpec, check_models
+    from llm.specs import OFFLINE, ModelSpec
     from nodes.workflow.item_reader import read_items
-    from scoring.asking import ask_each
     from wardround.rating.checklists import write_checklist
     from wardround.rating.item_lists import ItemLine, open_parts, proposed
 
-    if reader == HUMAN:
-        refuse("--reader: a person cannot be asked here; name a model")
-    check_models({"item_reader": reader})
     checklist = out.with_name(f"{out.name}.checklist.csv")
     keep(checklist)
-    settings = ModelSettings(models={"item_reader": reader}, cache=str(cache) if cache else None)
-    asked = anyio.run(ask_each, [case for case in cases if open_parts(case)], lambda case: read_items(case, settings))
+    lacking = [case for case in cases if open_parts(case)]
+    asked = ask_about(lacking, ("--reader", "item_reader"), reader, cache, read_items)
     found = {case.id: items for case, items in asked.answers}
     name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
     read_cases, lines = [], []

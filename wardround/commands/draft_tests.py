@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, keep, read
+from wardround.commands.case_files import ask_about, counted, keep, read
 from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import echo
 
@@ -26,12 +26,8 @@ def draft_tests(
     """
     import json
 
-    import anyio
-
-    from llm import ModelSettings
-    from llm.specs import HUMAN, OFFLINE, check_models
+    from llm.specs import HUMAN, OFFLINE
     from scoring.aie.drafting import draft
-    from scoring.asking import ask_each
     from wardround.analysis.simulator_tests import heard_by_rule
     from wardround.rating.checklists import write_checklist
     from wardround.rating.test_lists import TestLine, lines_of
@@ -40,13 +36,13 @@ def draft_tests(
     checklist = out.with_name(f"{out.name}.checklist.csv")
     if writer in (HUMAN, OFFLINE):
         refuse(f"--writer {writer}: tests are drafted by a model; name one")
-    check_models({"test_writer": writer})
     keep(out, checklist)
     cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
     if unknown := set(case_ids or ()) - {case.id for case in cases}:
         refuse(f"no case {', '.join(sorted(unknown))} in {source}")
-    settings = ModelSettings(models={"test_writer": writer}, cache=str(cache) if cache else None)
-    asked = anyio.run(ask_each, cases, lambda case: draft(case, settings, rounds))
+    asked = ask_about(
+        cases, ("--writer", "test_writer"), writer, cache, lambda case, settings: draft(case, settings, rounds)
+    )
     for case, reason in asked.failures:
         echo(f"{case.id}: not drafted ({reason})", err=True)
     if asked.answers:

@@ -122,13 +122,10 @@ def _ordered(layer: dict[str, int], chains: Iterable[Sequence[str]]) -> list[lis
     rows: list[list[str]] = [[] for _ in range(max(layer.values()) + 1)]
     for node, number in layer.items():
         rows[number].append(node)
-    tied: dict[str, list[str]] = defaultdict(list)
     for chain in chains:
         for number, node in enumerate(chain[1:-1], start=layer[chain[0]] + 1):
             rows[number].append(node)
-        for above, below in itertools.pairwise(chain):
-            tied[above].append(below)
-            tied[below].append(above)
+    tied = _tied(chains)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             place = {node: number / len(each) for each in rows for number, node in enumerate(each)}
@@ -138,11 +135,7 @@ def _ordered(layer: dict[str, int], chains: Iterable[Sequence[str]]) -> list[lis
 
 def _places(rows: Sequence[Sequence[str]], chains: Iterable[Sequence[str]], wide: dict[str, float]) -> dict[str, float]:
     """The middle of each node: as near to those that it is tied to as its neighbours allow."""
-    tied: dict[str, list[str]] = defaultdict(list)
-    for chain in chains:
-        for above, below in itertools.pairwise(chain):
-            tied[above].append(below)
-            tied[below].append(above)
+    tied = _tied(chains)
     x: dict[str, float] = {}
     for row in rows:
         at = -sum(wide[node] + _BESIDE for node in row) / 2
@@ -162,6 +155,16 @@ def _places(rows: Sequence[Sequence[str]], chains: Iterable[Sequence[str]], wide
                         wanted[place] = max(wanted[place], bound) if forwards else min(wanted[place], bound)
             x.update(zip(row, wanted, strict=True))
     return x
+
+
+def _tied(chains: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """What stands before or after each node on an edge."""
+    tied: dict[str, list[str]] = defaultdict(list)
+    for chain in chains:
+        for above, below in itertools.pairwise(chain):
+            tied[above].append(below)
+            tied[below].append(above)
+    return tied
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.case_files import ask_about
 from wardround.commands.exits import SOME_FAILED, Commands, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from cases import Case
+    from llm import ModelSettings
 
 Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
 Embedding = Annotated[str, typer.Option(help="use-multilingual-v3, or a sentence-transformers model by name or path.")]
@@ -80,18 +84,12 @@ def _described(
         if cache is not None:
             refuse("--cache keeps the refiner's answers: name --refiner too")
         return {}, []
-    import anyio
-
-    from llm import ModelSettings
-    from llm.specs import HUMAN, check_models
     from nodes.workflow.case_retrieval import described, recorded_words
-    from scoring.asking import ask_each
 
-    if refiner == HUMAN:
-        refuse("--refiner: a person cannot be asked here; name a model")
-    check_models({"refiner": refiner})
-    settings = ModelSettings(models={"refiner": refiner}, cache=str(cache) if cache else None)
-    asked = anyio.run(ask_each, cases, lambda case: described(recorded_words(case), settings, f"memory/{case.id}"))
+    def describe(case: "Case", settings: "ModelSettings") -> "Awaitable[str]":
+        return described(recorded_words(case), settings, f"memory/{case.id}")
+
+    asked = ask_about(cases, ("--refiner", "refiner"), refiner, cache, describe)
     return {case.id: symptoms for case, symptoms in asked.answers}, asked.failures
 
 

@@ -1,18 +1,12 @@
 """``wardround rate``: people judge the consultations of runs, blinded."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Port, Runs
 from wardround.commands.printing import echo
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wardround.rating.scales import Name
-    from wardround.store.recorded_run import RecordedRun
 
 
 def rate(
@@ -43,10 +37,12 @@ def rate(
     Every choice is kept at once; several people may judge at a time, and go on later. Ctrl-C ends it and prints means,
     agreement (Krippendorff's alpha), correlation with the runs' scores, and where people disagree most.
     """
+    from wardround.rating.agreement import tables_of
     from wardround.rating.items import items_of
-    from wardround.rating.marks import FILE, Marks
+    from wardround.rating.marks import FILE, Marks, read_marks
     from wardround.rating.server import Rating
     from wardround.store.recorded_run import find_runs
+    from wardround.tables.terminal import tell
 
     found = find_runs(runs)
     file = marks or found[0].path / FILE
@@ -55,16 +51,7 @@ def rate(
         server = Rating(items_of(found, scale), scale, kept, port)
         echo(f"Page: {server.address}\nJudgements: {file}\nCtrl-C ends it.", err=True)
         server.serve_until_interrupted(browser=browser)
-    _tell(found, scale, file, csv, json_file)
-
-
-def _tell(runs: "Sequence[RecordedRun]", scale: "Name", file: Path, csv: Path | None, json_file: Path | None) -> None:
-    """Print the tables, and write them where that is wanted."""
-    from wardround.rating.agreement import tables_of
-    from wardround.rating.marks import read_marks
-    from wardround.tables.terminal import tell
-
-    tables = tables_of(runs, scale, read_marks(file))
+    tables = tables_of(found, scale, read_marks(file))
     if not tables:
         echo(f"{file}: nothing of scale {scale} has been judged yet")
     tell(tables, csv, json_file)

@@ -282,9 +282,9 @@ def judging_roles() -> list[str]:
     return sorted(role for role, stages in known_roles().items() if stages == {JUDGING})
 
 
-def flat(models: dict[str, Any], stage: str = "") -> dict[str, Any]:
-    """A model map with dotted roles, of one whose stages are tables."""
+def flat(settings: Mapping[str, Any], under: str = "") -> dict[str, Any]:
+    """Nested settings by dotted name; a model map whose stages are tables has dotted roles so."""
     entries: dict[str, Any] = {}
-    for key, value in models.items():
-        entries |= flat(value, f"{stage}{key}.") if isinstance(value, dict) else {f"{stage}{key}": value}
+    for key, value in settings.items():
+        entries |= flat(value, f"{under}{key}.") if isinstance(value, Mapping) else {f"{under}{key}": value}
     return entries

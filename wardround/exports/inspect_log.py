@@ -14,10 +14,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cases import Case, CaseFileError
+from cases import Case
 from llm.trace import Call
 from scoring.case_scores import AVERAGE
-from wardround.config.experiment import ConfigurationError
 from wardround.exports.rows import trace_of, turns_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -45,7 +44,7 @@ def inspect_log(run: RecordedRun) -> Any:
     """A run as an ``inspect_ai.log.EvalLog``."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
-    cases = _cases(run)
+    cases = run.known_cases
     results = sorted(run.each_answered(), key=lambda result: result.key)
     samples = [_sample(run, result, cases.get(result.case_id)) for result in results]
     experiment = run.experiment
@@ -221,13 +220,6 @@ def _means(run: RecordedRun) -> Iterator[Any]:
             unscored_samples=len(run.scored) - found.n,
             metrics={key: EvalMetric(name=key, value=value) for key, value in told.items() if value is not None},
         )
-
-
-def _cases(run: RecordedRun) -> Mapping[str, Any]:
-    try:
-        return {key: case for key, case in run.cases.items() if isinstance(case, Case)}
-    except (CaseFileError, ConfigurationError):  # changed or gone since
-        return {}
 
 
 def _time(seconds: float) -> datetime:

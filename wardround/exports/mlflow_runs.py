@@ -1,11 +1,11 @@
 """Runs as runs of MLflow: settings as parameters, means as metrics, the summary as an artefact."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wardround.config.experiment import ConfigurationError
+from wardround.config.experiment import ConfigurationError, flat
 from wardround.exports.rows import runs_of
 from wardround.store.manifest import MANIFEST
 from wardround.store.recorded_run import RecordedRun
@@ -46,8 +46,9 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
         client.delete_run(earlier.info.run_id)
     begun, ended = (_milliseconds(run.path / file) for file in (MANIFEST, "results.jsonl"))
     logged = client.create_run(key, begun, {_TAG: run.manifest["run"]}, run.name).info.run_id
-    for setting, value in _flat(run.manifest["configuration"]):
-        client.log_param(logged, setting, value)
+    for setting, value in flat(run.manifest["configuration"]).items():
+        if value not in (None, []):
+            client.log_param(logged, setting, value)
     for column, value in next(runs_of(run)).items():
         if isinstance(value, int | float) and column not in _NOT_MEASURED:
             client.log_metric(logged, column, value)
@@ -56,17 +57,6 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
         client.log_artifact(logged, str(summary))
     finished = len(run.results) >= run.planned
     client.set_terminated(logged, "FINISHED" if finished else "KILLED", ended)
-
-
-def _flat(settings: Mapping[str, Any], under: str = "") -> list[tuple[str, Any]]:
-    """Nested settings by dotted name, those that are set."""
-    found = []
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            found += _flat(value, f"{under}{name}.")
-        elif value is not None and value != []:
-            found.append((f"{under}{name}", value))
-    return found
 
 
 def _milliseconds(file: Path) -> int:

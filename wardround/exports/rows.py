@@ -5,10 +5,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, cast
 
-from cases import CaseFileError
+from cases import Case
 from llm.trace import Call
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.config.experiment import ConfigurationError
 from wardround.report.course import Said, said_in
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -110,9 +109,10 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
 
 def cases_of(run: RecordedRun) -> Iterator[Row]:
     """One row a case and epoch, by their order."""
-    known = _departments(run)
+    known = run.known_cases
     for result in _answered(run):
-        yield {"run": run.name, **_case_row(result), "case.department": _department(result, known)}
+        department = _department(result, known.get(result.case_id))
+        yield {"run": run.name, **_case_row(result), "case.department": department}
 
 
 def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
@@ -201,18 +201,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _departments(run: RecordedRun) -> dict[str, str | None]:
-    try:
-        return {case.id: case.key.department for case in run.cases.values()}
-    except (CaseFileError, ConfigurationError):  # notes, or cases that have changed or gone
-        return {}
-
-
-def _department(result: Result, known: Mapping[str, str | None]) -> str | None:
+def _department(result: Result, case: Case | None) -> str | None:
     answers = result.answers
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
         return answers.reconstructed.department
-    return known.get(result.case_id)
+    return case.key.department if case else None
 
 
 def _case_row(result: Result) -> dict[str, Any]:

@@ -56,19 +56,9 @@ def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str])
         for turn, tests in one.record["patient_test"].items():
             for code, test in tests.items():
                 by_rule = heard.get((name, turn, code), "")
-                lines.append(
-                    TestLine.model_validate(
-                        {
-                            "case": name,
-                            "round": int(turn),
-                            "action": ACTIONS[code],
-                            "doctor": test["question"],
-                            "answer": test["answer"],
-                            "facts": one.facts[turn, code],
-                            "by_rule": "" if by_rule == ACTIONS[code] else by_rule,
-                        }
-                    )
-                )
+                told = {"action": ACTIONS[code], "doctor": test["question"], "answer": test["answer"]}
+                told |= {"facts": one.facts[turn, code], "by_rule": "" if by_rule == ACTIONS[code] else by_rule}
+                lines.append(TestLine.model_validate({"case": name, "round": int(turn), **told}))
     return lines
 
 

@@ -1,12 +1,12 @@
 """Runs as they lie on the disk, finished or not: what tables, reports and data frames are made from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cases import Case
+from cases import Case, CaseFileError
 from llm.trace import Call
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
@@ -114,6 +114,14 @@ class RecordedRun:
         if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
             raise ConfigurationError(f"{self.path}: the cases have changed since they were run")
         return {case.id: case for case in cases}
+
+    @property
+    def known_cases(self) -> Mapping[str, Case]:
+        """The cases by id; none of notes, or of cases that have changed or gone since they were run."""
+        try:
+            return self.cases
+        except (CaseFileError, ConfigurationError):
+            return {}
 
 
 def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:

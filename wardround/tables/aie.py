@@ -1,9 +1,6 @@
 """AIE's tables of doctors: Tables 2 and 3 beside the printed cells, actions and coverage by round (Figures 6c, 6d)."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from cases.vocabulary import Language
@@ -13,6 +10,7 @@ from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.comparison import holm, paired_difference
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates
 from scoring.metrics.statistics import Estimate
+from wardround.analysis.published import published
 from wardround.analysis.simulator_tests import tests_of_run
 from wardround.analysis.transcripts import transcripts_of
 from wardround.store.recorded_run import RecordedRun
@@ -23,13 +21,6 @@ _LENGTHS = ("AVG_TURN", "AVG_LEN")
 UNCHOSEN = "DIAGNOSIS: nobody chose an option; `wardround score aie RUNS --diagnose SPEC` has a model choose."
 STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
 Doctors = Mapping[str, Sequence[AieTranscript]]
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The printed cells of Tables 2 and 3."""
-    file = Path(__file__).parents[1] / "analysis" / "published_aie.toml"
-    return tomllib.loads(file.read_text("utf-8"))
 
 
 def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -62,7 +53,8 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         language: of the records: Chinese ones stand beside Table 2 (HospitalCases), English beside Table 3.
         definition: of ours.
     """
-    table = [key for key in published() if key.startswith("Table")][language == "en"]
+    printed = published("aie")
+    table = [key for key in printed if key.startswith("Table")][language == "en"]
     found = {
         doctor: estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=_LENGTHS)
         for doctor, samples in scores.items()
@@ -75,14 +67,14 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
             one, p = metrics.get(metric, Estimate(n=0)), differs.get((doctor, metric))
             parts = {"mean": one.mean, "se": one.se, "n": one.n, "p": p}
             row |= {doctor: _cell(one.mean, one.se) + stars(p), **{f"{doctor} {part}": parts[part] for part in parts}}
-        for name, (mean, se) in zip(published()["doctors"], published()[table][metric], strict=True):
+        for name, (mean, se) in zip(printed["doctors"], printed[table][metric], strict=True):
             row |= {f"[{name}]": _cell(mean, se), f"[{name}] mean": mean, f"[{name}] se": se}
         rows.append(row)
     number, cases = table.removeprefix("Table ").split(", ")
     columns = [
         Column("metric", "Metric", key=True),
         *(Column(doctor, doctor, f"Ours, {definition}") for doctor in scores),
-        *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in published()["doctors"]),
+        *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
         "Mean ± standard error; percent, but turns and length.",

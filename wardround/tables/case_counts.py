@@ -53,8 +53,9 @@ def draw_case_counts(table: Table) -> "Figure":
     kinds = list(table.frame.groupby("kind", sort=False))
     shown = [min(len(rows), _DRAWN) for _, rows in kinds]
     tallest = [max(shown[at : at + 2]) for at in range(0, len(shown), 2)]
-    figure, panels = panels_of(len(tallest), 2, (10.0, 0.6 * len(tallest) + 0.19 * sum(tallest)), heights=tallest)
-    for panel, (kind, rows), count in zip(panels, kinds, shown, strict=False):
+    size = (10.0, 0.6 * len(tallest) + 0.19 * sum(tallest))
+    figure, panels = panels_of(len(tallest), 2, size, used=len(kinds), heights=tallest)
+    for panel, (kind, rows), count in zip(panels, kinds, shown, strict=True):
         most = rows.head(count)
         bars = panel.barh(most["name"], most["cases"].astype(int))
         panel.bar_label(bars, padding=2, fontsize=7)
@@ -62,6 +63,4 @@ def draw_case_counts(table: Table) -> "Figure":
         panel.set_title(f"{kind} ({count} of {len(rows)})" if count < len(rows) else str(kind), loc="left")
         panel.grid(axis="y", visible=False)
         panel.tick_params(axis="y", labelsize=7)
-    for panel in panels[len(kinds) :]:
-        panel.set_visible(False)
     return figure

@@ -1,13 +1,14 @@
 """Runs that differ in one setting alone, pair by pair: what that setting changes (Med-PMC, Table 3 and Figure 5)."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import fmean
 from typing import Any
 
 from scoring.metrics.samples import over_cases
 from wardround.analysis.paired import differences, paired_scores, unlike
+from wardround.config.experiment import flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import score_form, unscored_notes
 from wardround.tables.table import Column, Table, measured
@@ -66,14 +67,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:
     """Each setting with two runs that differ in nothing else, the one that stands first as the baseline."""
-    flat = [dict(_flat(run.experiment.identity)) for run in runs]
-    names = dict.fromkeys(name for each in flat for name in each if name != "name")
-    varying = [name for name in names if len({json.dumps(each.get(name)) for each in flat}) > 1]
+    settings = [flat(run.experiment.identity) for run in runs]
+    names = dict.fromkeys(name for each in settings for name in each if name != "name")
+    varying = [name for name in names if len({json.dumps(each.get(name)) for each in settings}) > 1]
     for setting in varying:
         if setting == "suite":  # other columns, not the same under another setting
             continue
         others = [name for name in varying if name != setting]
-        keys = [json.dumps([each.get(name) for name in others]) for each in flat]
+        keys = [json.dumps([each.get(name) for name in others]) for each in settings]
         order = sorted(range(len(runs)), key=lambda place: (keys.index(keys[place]), place))
         for _, group in groupby(order, key=lambda place: keys[place]):
             first, *rest = list(group)
@@ -86,16 +87,8 @@ def _as_expected(way: str, difference: float | None) -> str | None:
     return f"{way}: {'yes' if (difference > 0) == (way == 'up') and difference else 'no'}"
 
 
-def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, part in value.items():
-        if isinstance(part, Mapping):
-            yield from _flat(part, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", part
-
-
 def _value(run: RecordedRun, setting: str) -> str:
-    found = dict(_flat(run.experiment.identity)).get(setting)
+    found = flat(run.experiment.identity).get(setting)
     room, _, name = setting.partition(".")
     if found is None and room == "workflow":
         found = getattr(run.experiment.context, name, None)

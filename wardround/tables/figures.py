@@ -29,8 +29,10 @@ def draw_scores(table: Table) -> "Figure":
     names = table.frame["run"].tolist()
     down = math.ceil(len(scores) / _ACROSS)
     across = math.ceil(len(scores) / down)
-    figure, panels = panels_of(down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True)
-    for panel, score in zip(panels, scores, strict=False):
+    figure, panels = panels_of(
+        down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True, used=len(scores)
+    )
+    for panel, score in zip(panels, scores, strict=True):
         panel.set_title(score.title, loc="left")
         panel.grid(axis="y", visible=False)
         panel.margins(x=0.12)
@@ -43,8 +45,6 @@ def draw_scores(table: Table) -> "Figure":
                 point["mean"], [row], xerr=_whiskers(point), **_look(row),
                 markersize=5, capsize=2.5, label=names[row], clip_on=False,
             )  # fmt: skip
-    for panel in panels[len(scores) :]:
-        panel.set_visible(False)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
@@ -120,9 +120,9 @@ def draw_simulators(table: Table) -> "Figure":
     metrics = [column for column in table.columns if column.mean]
     names = list(dict.fromkeys(table.frame["simulator"]))
     down = math.ceil(len(metrics) / 3)
-    figure, panels = panels_of(down, 3, (9.6, 2.5 * down))
+    figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=len(metrics))
     of_rounds = table.frame[table.frame["round"].str.isdigit()]
-    for panel, metric in zip(panels, metrics, strict=False):
+    for panel, metric in zip(panels, metrics, strict=True):
         points = table.points(metric.name)
         for number, name in enumerate(names):
             rounds = of_rounds[of_rounds["simulator"] == name]["round"].astype(int)
@@ -131,8 +131,6 @@ def draw_simulators(table: Table) -> "Figure":
                 _line(panel, known, number, name, 0.04 * (number - (len(names) - 1) / 2))
         panel.set_title(metric.title, loc="left")
         panel.set_xlabel("Exchanges before")
-    for panel in panels[len(metrics) :]:
-        panel.set_visible(False)
     handles, labels = max((panel.get_legend_handles_labels() for panel in panels), key=lambda each: len(each[1]))
     figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=5)
     return figure
@@ -146,9 +144,9 @@ def draw_actions(table: Table) -> "Figure":
     doctors = table.frame.groupby("run", sort=False)
     down = math.ceil(len(doctors) / _ACROSS)
     across = min(len(doctors), _ACROSS)
-    figure, panels = panels_of(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True)
+    figure, panels = panels_of(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True, used=len(doctors))
     shades = [*COLOURS, *("#999999", "#f0e442", "#882255")]
-    for panel, (name, rows) in zip(panels, doctors, strict=False):
+    for panel, (name, rows) in zip(panels, doctors, strict=True):
         panel.set_prop_cycle(cycler(color=shades))
         below = np.zeros(len(rows))
         for action in actions:
@@ -158,8 +156,6 @@ def draw_actions(table: Table) -> "Figure":
         panel.set_title(str(name), loc="left")
         panel.set(xlabel="Turn", ylim=(0, 1), xlim=(0.4, table.frame["turn"].astype(int).max() + 0.6))
         panel.grid(visible=False)
-    for panel in panels[len(doctors) :]:
-        panel.set_visible(False)
     panels[0].set_ylabel("Share of dialogues that go on")
     figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside right center", fontsize=7)
     return figure
@@ -170,9 +166,9 @@ def draw_rounds(table: Table) -> "Figure":
     doctors = table.frame.groupby("doctor", sort=False)
     down = math.ceil(len(doctors) / _ACROSS)
     across = min(len(doctors), _ACROSS)
-    figure, panels = panels_of(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True)
+    figure, panels = panels_of(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True, used=len(doctors))
     points = table.points("DIAGNOSIS")
-    for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=False)):
+    for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=True)):
         turns = rows["round"].astype(int)
         stats = [
             {"med": row["median"], "q1": row["q1"], "q3": row["q3"], "whislo": row["lowest"], "whishi": row["highest"]}
@@ -183,8 +179,6 @@ def draw_rounds(table: Table) -> "Figure":
         panel.set_title(str(name), loc="left")
         panel.set(xlabel="Round", ylim=(0, 100), xlim=(0.4, table.frame["round"].astype(int).max() + 0.6))
     panels[0].set_ylabel("Percent: coverage (boxes),\ndiagnosis (line)")
-    for panel in panels[len(doctors) :]:
-        panel.set_visible(False)
     return figure
 
 
@@ -302,16 +296,24 @@ def as_png(figure: "Figure") -> bytes:
 
 
 def panels_of(
-    down: int, across: int, size: tuple[float, float], *, sharey: bool = False, heights: Sequence[float] | None = None
+    down: int,
+    across: int,
+    size: tuple[float, float],
+    *,
+    used: int | None = None,
+    sharey: bool = False,
+    heights: Sequence[float] | None = None,
 ) -> "tuple[Figure, list[Axes]]":
-    """An empty figure of our look, its panels from left to right; ``heights`` are the rows' ratios."""
+    """An empty figure of our look and the panels in use, from left to right; ``heights`` are the rows' ratios."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(fname=_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(down, across, sharey=sharey, squeeze=False, height_ratios=heights)
-    return figure, list(panels.flat)
+    for panel in panels.flat[used or panels.size :]:
+        panel.set_visible(False)
+    return figure, list(panels.flat[:used])
 
 
 def _colour(number: int) -> str:

@@ -1,14 +1,12 @@
 """Patient simulators side by side, a row a round (AIE, Figure 3a), with the authors' own if asked for."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from scoring.aie.simulator import LENGTH, rounds_of, score_simulator
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean
+from wardround.analysis.published import published
 from wardround.tables.table import Column, Table, measured
 
 ALL, SLOPE = "all", "a round"
@@ -24,13 +22,6 @@ COLUMNS = {
     "FOCUS": "Focus",
     LENGTH: "Length",
 }
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The released figures: the names of the simulators' files, and each simulator's metrics by round."""
-    file = Path(__file__).parents[1] / "analysis" / "published_aie_simulators.toml"
-    return tomllib.loads(file.read_text("utf-8"))
 
 
 def simulators_table(
@@ -77,7 +68,7 @@ def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> 
 
 
 def _published_rows() -> Iterator[dict[str, Any]]:
-    for name, metrics in published()["Figure 3a"].items():
+    for name, metrics in published("aie_simulators")["Figure 3a"].items():
         whole = {metric: mean(values) for metric, values in metrics.items()}
         yield {"simulator": f"[{name}]", "round": ALL, **_bare(whole)}
         for turn in range(10):

@@ -1,0 +1,13 @@
+"""What the papers and their releases print, to stand beside ours."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def published(name: str) -> Mapping[str, Any]:
+    """The printed cells of ``aie``, ``aie_simulators``, ``medpmc`` or ``ai_hospital``, by table."""
+    return tomllib.loads(Path(__file__).with_name(f"published_{name}.toml").read_text("utf-8"))
