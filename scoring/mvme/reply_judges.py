@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from cases import Case
 from cases.strict import Strict
@@ -151,30 +151,15 @@ examination_judge = Role(
 )
 
 
-def relevance(verdicts: Iterable[tuple[str, Relevance]]) -> list[Sample]:
-    """Rel: the share of replies that answer what the doctor said, percent, 0 to 100; higher is better.
+def shares(verdicts: Iterable[tuple[str, BaseModel]]) -> list[Sample]:
+    """What share of the verdicts is yes: percent, 0 to 100; higher is better. One value a reply, by case.
 
-    ``100 * relevant / replies``, over the pairs of question and answer; a silence is not relevant. One value a reply,
-    by case. Source: AI Hospital, section 6.1 and Table 4, judged there by people.
+    Rel: ``100 * relevant / replies``, over the pairs of question and answer; a silence is not relevant. Con: ``100 *
+    consistent / replies``, over the replies that say anything. Acc: ``100 * accurate / orders``, over the doctor's
+    words that advise examinations, vague ones and ones not on record included, which must release nothing. Source: AI
+    Hospital, section 6.1 and Table 4, judged there by people.
     """
-    return [Sample(case, 100.0 * verdict.relevant) for case, verdict in verdicts]
-
-
-def consistency(verdicts: Iterable[tuple[str, Consistency]]) -> list[Sample]:
-    """Con: the share of replies that agree with the record, percent, 0 to 100; higher is better.
-
-    ``100 * consistent / replies``, over the replies that say anything. Source: as :func:`relevance`.
-    """
-    return [Sample(case, 100.0 * verdict.consistent) for case, verdict in verdicts]
-
-
-def examination_accuracy(verdicts: Iterable[tuple[str, ExaminationAccuracy]]) -> list[Sample]:
-    """Acc: the share of orders whose released results are those asked for, percent, 0 to 100; higher is better.
-
-    ``100 * accurate / orders``, over the doctor's words that advise examinations, vague ones and ones not on record
-    included, which must release nothing. Source: as :func:`relevance`.
-    """
-    return [Sample(case, 100.0 * verdict.accurate) for case, verdict in verdicts]
+    return [Sample(case, 100.0 * yes) for case, verdict in verdicts for _, yes in verdict]
 
 
 def _told(fact: str, reply: str) -> bool:

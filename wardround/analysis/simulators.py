@@ -21,15 +21,13 @@ from scoring.metrics.samples import Definition, Sample
 from scoring.mvme.reply_judges import (
     ExaminationAccuracy,
     Relevance,
-    consistency,
     consistency_judge,
-    examination_accuracy,
     examination_judge,
     is_answered,
     orders_examination,
-    relevance,
     relevance_judge,
     reply_view,
+    shares,
 )
 
 
@@ -119,21 +117,21 @@ async def judge_played(trial: Trial, replies: Sequence[Played]) -> None:
     played = [one for one in replies if is_answered(one.item)]
     views = {one.item.id: reply_view(one, trial.cases[one.item.case_id]) for one in played}
 
-    async def judged(role: Role[Answer], of: Iterable[str], silence: Answer | None) -> list[tuple[str, Answer]]:
-        """The verdicts by case; silence has one that nobody needs to be asked for, or none."""
+    async def judged(role: Role[Answer], of: Iterable[str], silence: Answer | None) -> list[Sample]:
+        """The share of yes; silence has a verdict that nobody needs to be asked for, or none."""
         of = list(of)
         given = await trial.judge(
             role, {name: (views[name], views[name].language) for name in of if views[name].reply.strip()}
         )
         if silence is not None:
             given |= {name: silence for name in of if not views[name].reply.strip()}
-        return [(views[name].played.item.case_id, given[name]) for name in of if name in given]
+        return shares([(views[name].played.item.case_id, given[name]) for name in of if name in given])
 
     orders = [name for name, seen in views.items() if orders_examination(seen)]
     trial.samples |= {
-        "Rel": relevance(await judged(relevance_judge, views, Relevance(relevant=False))),
-        "Con": consistency(await judged(consistency_judge, views, None)),
-        "Acc": examination_accuracy(await judged(examination_judge, orders, ExaminationAccuracy(accurate=False))),
+        "Rel": await judged(relevance_judge, views, Relevance(relevant=False)),
+        "Con": await judged(consistency_judge, views, None),
+        "Acc": await judged(examination_judge, orders, ExaminationAccuracy(accurate=False)),
     }
 
 

@@ -16,8 +16,6 @@ from wardround.commands.rate_cases import rate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from rich.console import Console
-
     from cases import Case
 
 
@@ -73,15 +71,11 @@ def import_(
     """
     from cases.completeness import PARTS, missing
     from cases.importers import import_cases
-    from cases.registry import RegistryError
 
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
         refuse(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
-    try:
-        result = import_cases(format, source, departments=departments)
-    except RegistryError as error:
-        refuse(str(error))
+    result = import_cases(format, source, departments=departments)
     report(result.problems)
     if result.errors:
         refuse(f"nothing written: {counted(len(result.errors), 'error')} in {source}")
@@ -206,7 +200,7 @@ def sample(
 
     from cases import CaseFileError
     from cases.notes import Note, lacking
-    from wardround.config.experiment import ConfigurationError, Data
+    from wardround.config.experiment import Data
     from wardround.config.selection import select
 
     if out and out.resolve() in [Path(source).resolve() for source in sources]:
@@ -216,8 +210,6 @@ def sample(
     except CaseFileError as error:
         report(error.problems)
         refuse(f"{counted(len(error.problems), 'problem')} in {', '.join(sources)}")
-    except ConfigurationError as error:
-        refuse(str(error))
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
     for name, parts in lacks.items():
         if parts:
@@ -260,6 +252,7 @@ cases_app.command("draft-tests")(draft_tests)
 def _print_summary(cases: "list[Case]") -> None:
     from collections import Counter
 
+    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=counted(len(cases), "case"), title_justify="left")
@@ -287,7 +280,7 @@ def _print_summary(cases: "list[Case]") -> None:
         for number, (value, count) in enumerate(counts.items()):
             table.add_row("" if number else name, value, str(count))
         table.add_section()
-    _console().print(table)
+    Console(highlight=False).print(table)
 
 
 def _ages(years: "list[float]") -> dict[str, int]:
@@ -309,6 +302,7 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
 
 
 def _print_case(case: "Case", with_key: bool) -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -324,7 +318,7 @@ def _print_case(case: "Case", with_key: bool) -> None:
     if with_key:
         sections["Answer key"] = {name.replace("_", " ").capitalize(): value for name, value in key}
         sections["Provenance"] = {name.capitalize(): value for name, value in case.provenance if name != "source"}
-    console = _console()
+    console = Console(highlight=False)
     for title, entries in sections.items():
         table = Table.grid("", "", padding=(0, 2))
         for name, value in entries.items():
@@ -343,9 +337,3 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return "\n".join(str(content) for content in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(highlight=False)

@@ -8,6 +8,7 @@ import typer
 
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.exits import refuse
+from wardround.commands.options import Port
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ cli()"""
 
 
 def dev(
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")
-    ] = 2024,
+    port: Port = 2024,
     browser: Annotated[bool, typer.Option(help="Open Studio in a browser; its page is hosted by LangChain.")] = False,
     allow: Annotated[
         list[str] | None,
@@ -76,7 +75,6 @@ def dev(
         allowed = _with_models_of(experiment, plugin or [], allowed)
     _own_state()
     free = _free(port)
-    _brought(plugin or [])
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
     # The server looks for modules in the current directory too: ours come first, whatever folders are there.
@@ -145,42 +143,24 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
 
 def _with_models_of(file: Path, plugins: list[str], allowed: "Allowed") -> "Allowed":
     """Let runs also name the models of an experiment file; their keys stay in this process's environment."""
-    from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import read_sweep
     from wardround.library import find_file
 
-    try:
-        runs = read_sweep(find_file(file), {}, {}, plugins).runs.values()
-    except ConfigurationError as error:
-        refuse(str(error))
+    runs = read_sweep(find_file(file), {}, {}, plugins).runs.values()
     blocks = {name: block for run in runs for name, block in run.context.model.items()}
     named = {spec for run in runs for spec in {**run.models, **run.judges}.values()} - blocks.keys()
     models = [*allowed.values.get("models", ()), *sorted(named)]
     return allowed.model_copy(update={"blocks": blocks, "values": {**allowed.values, "models": tuple(models)}})
 
 
-def _brought(plugins: list[str]) -> None:
-    """Load the plug-ins here too: each strategy of theirs is a graph that the server lists."""
-    from wardround.plugins import PluginError, load_plugins
-
-    try:
-        load_plugins(plugins)
-    except PluginError as error:
-        refuse(str(error))
-
-
 def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
     """What hands plug-ins and prompts on to the server's process."""
     import os
 
-    from prompts import PromptError
     from wardround.config.overlay import check_overlay
     from wardround.plugins import VARIABLE, locate
 
-    try:
-        laid = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
-    except PromptError as error:
-        refuse(str(error))
+    laid = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
     return {**laid, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
 
 

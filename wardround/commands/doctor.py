@@ -1,19 +1,16 @@
 """``wardround doctor``: a damaged run checked and mended."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wardround.commands.exits import SOME_FAILED
+from wardround.commands.options import Runs
 from wardround.commands.printing import echo
 
 
 def doctor(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False),
-    ],
+    runs: Runs,
     check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False,
 ) -> None:
     """Look for damage in run directories, and mend it: what cannot be read is set aside in damaged/.

@@ -9,17 +9,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from wardround.commands.exits import refuse
-
 
 def _load(names: list[str] | None) -> list[str] | None:
     """Load plug-ins before anything else on the command line is looked at."""
-    from wardround.plugins import PluginError, load_plugins
+    from wardround.plugins import load_plugins
 
-    try:
-        load_plugins(names or ())
-    except PluginError as error:
-        refuse(str(error))
+    load_plugins(names or ())
     return names
 
 
@@ -83,14 +78,10 @@ def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
         if not given.get("prompts"):
             return command(*arguments, **options)
 
-        from prompts import PromptError, laid_over
+        from prompts import laid_over
         from wardround.config.overlay import check_overlay
 
-        try:
-            folder = check_overlay(given["prompts"])
-        except PromptError as error:
-            refuse(str(error))
-        with laid_over(folder):
+        with laid_over(check_overlay(given["prompts"])):
             return command(*arguments, **options)
 
     more = [

@@ -62,16 +62,19 @@ class Commands(TyperGroup):
             from cases.registry import RegistryError
             from llm import ModelSpecError, RefusedError
             from llm.masking import masked
+            from prompts import PromptError
             from retrieval import CaseMemoryError, EmbeddingModelError
             from scoring.metrics.icd10_terms import TermListError
             from scoring.metrics.samples import MissingBackendError
             from wardround.config.experiment import ConfigurationError
+            from wardround.plugins import PluginError
             from wardround.store.durable_lines import RunStoppedError
+            from wardround.tuning.configuration import TuningError
 
             if isinstance(error, CaseFileError):
                 refuse(*map(str, error.problems))
-            bad = (ConfigurationError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-            if isinstance(error, (*bad, MissingBackendError, TermListError)):
+            bad = (ConfigurationError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError, PromptError)
+            if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
                 refuse(str(error))
             if not isinstance(error, RunStoppedError | RefusedError):
                 raise

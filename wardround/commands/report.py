@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
+from wardround.commands.options import Runs
 from wardround.commands.printing import echo
 
 
 def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False),
-    ],
+    runs: Runs,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Where to write one page over all runs.", show_default=False),

@@ -95,15 +95,10 @@ def _table(paper: str, found: "Reproduction") -> "Table":
     ]
     rows: list[Mapping[str, Any]] = [
         {
-            "table": cell.table,
-            "row": cell.row,
-            "column": cell.column,
+            **_row(cell),
             "paper": f"{cell.paper:.{cell.digits}f}",
             "shown": f"{cell.shown:.{cell.digits}f}",
             "difference": 0.0 if cell.same or cell.shown is None else cell.shown - cell.paper,
-            "sound": cell.sound,
-            "n": cell.n,
-            "reason": cell.reason,
         }
         for cell in run
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.exits import INTERRUPTED, SOME_FAILED, refuse
+from wardround.commands.exits import INTERRUPTED, SOME_FAILED
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -95,8 +95,6 @@ def tune(
         from wardround.tuning.train import train
 
         outcome = train(tuning, read, out, _report, save_every, keep, evaluate, partial(echo, err=True))
-    except TuningError as error:
-        refuse(str(error))
     except TrainingStoppedError as error:
         echo(f"error: {error}", err=True)
         raise typer.Exit(SOME_FAILED) from None

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exits import refuse
+from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 
 
@@ -17,8 +18,8 @@ def view(
         ),
     ],
     follow: Annotated[bool, typer.Option("--follow", help="Show what runs write while they go on.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    port: Port = 0,
+    browser: Browser = True,
 ) -> None:
     """Open a page over many runs: their scores, cases, dialogues, decisions and calls, and two runs side by side.
 

@@ -11,18 +11,16 @@ from scoring.mvme.reply_judges import (
     ExaminationAccuracy,
     Relevance,
     ReplyView,
-    consistency,
     consistency_judge,
-    examination_accuracy,
     examination_judge,
     is_answered,
     judge_consistency_offline,
     judge_examination_offline,
     judge_relevance_offline,
     orders_examination,
-    relevance,
     relevance_judge,
     reply_view,
+    shares,
 )
 
 CASES = {case.id: case for case in load_cases()}
@@ -115,12 +113,12 @@ def test_pairs_leave_out_first_words_demands_and_conclusions_and_orders_are_advi
 def test_the_shares_are_percent_one_value_a_reply() -> None:
     yes_no = [("a", True), ("a", False), ("b", True)]
     found: list[Any] = [
-        relevance([(case, Relevance(relevant=flag)) for case, flag in yes_no]),
-        consistency([(case, Consistency(consistent=flag)) for case, flag in yes_no]),
-        examination_accuracy([(case, ExaminationAccuracy(accurate=flag)) for case, flag in yes_no]),
+        shares([(case, Relevance(relevant=flag)) for case, flag in yes_no]),
+        shares([(case, Consistency(consistent=flag)) for case, flag in yes_no]),
+        shares([(case, ExaminationAccuracy(accurate=flag)) for case, flag in yes_no]),
     ]
     assert found == [[("a", 100.0), ("a", 0.0), ("b", 100.0)]] * 3
-    assert relevance([]) == []
+    assert shares([]) == []
 
 
 @pytest.mark.parametrize("case_id", ["dentistry-01", "dentistry-06"])
