@@ -45,6 +45,12 @@ class Source:
                 else:
                     yield record
 
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first record, by which the form of a file is told; empty if that is no object, or there is none."""
+        value = next((record.value for record in self.records()), None)
+        return value if isinstance(value, dict) else {}
+
     def read(self, path: Path) -> str | None:
         """The text of a file, or None and a problem."""
         try:

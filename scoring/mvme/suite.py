@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
-from scoring.case_scores import JUDGE_FAILED, CaseScores, Suite
+from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option
 from scoring.mvme.judges import ReportParts, grade, misdiagnosis
@@ -36,8 +36,8 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
             found = (await grade(report, other, settings, case.language, f"plan{number + 2}")).options
             options |= {"treatment": max((options, found), key=_of_treatment).get("treatment")}
     except UNANSWERED as error:
-        reason = f"{JUDGE_FAILED}: {error.reason}: {error}"
-        return CaseScores(values, {**dict.fromkeys(values, reason), **unscored})
+        failed = CaseScores.none_of(values, error)
+        return CaseScores(failed.values, {**failed.unscored, **unscored})
     if options.get("diagnosis") == LOWEST:
         with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
             await misdiagnosis(report, reference, settings, case.language)

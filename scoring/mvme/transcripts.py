@@ -172,7 +172,7 @@ def read_reports(path: str | Path) -> Reading[Report]:
 
 def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Problem]]:
     """The expert's parts by patient: from the records, or from evaluations of the same patients."""
-    first = _first(path)
+    first = Source(Path(path)).first
     if "medical_record" in first:
         records = read_records(path, PatientRecord)
         return {record.id: record.medical_record for record in records.records}, records.errors
@@ -198,7 +198,7 @@ def sections(report: str) -> dict[Part, str]:
 
 def kind_of(path: str | Path) -> Kind | None:
     """Which of the four kinds a file is, by its first record; None if that is none of them."""
-    first = _first(path)
+    first = Source(Path(path)).first
     kinds: dict[str, Kind] = {
         "doctor_diagnosis": Evaluation,
         "dialog_history": Dialogue,
@@ -206,11 +206,6 @@ def kind_of(path: str | Path) -> Kind | None:
         "diagnosis": OneStep,
     }
     return next((kind for key, kind in kinds.items() if key in first), None)
-
-
-def _first(path: str | Path) -> dict[str, Any]:
-    value = next((record.value for record in Source(Path(path)).records()), None)
-    return value if isinstance(value, dict) else {}
 
 
 def _report(record: ForeignModel) -> Report:

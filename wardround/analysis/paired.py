@@ -89,7 +89,7 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
 
 def _columns(results: Iterable[Result], suite: Suite) -> dict[str, Scores]:
     scores: dict[str, Scores] = {name: {} for name in suite.columns}
-    for result in sorted(results, key=lambda result: (result.case_id, result.epoch)):
+    for result in sorted(results, key=lambda result: result.key):
         for name, of_column in scores.items():
             if (value := result.scores.get(name)) is not None:
                 of_column.setdefault(result.case_id, []).append(value)

@@ -399,10 +399,9 @@ def _named_files(
 def _first(file: Path) -> dict[str, Any]:
     """The first record of a file; nothing of one that cannot be read."""
     try:
-        value = next((record.value for record in Source(file).records()), None)
+        return Source(file).first
     except (OSError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _file_in(

@@ -39,8 +39,7 @@ from wardround.store.recorded_run import RecordedRun
 
 def is_test_form(path: Path) -> bool:
     """Whether a file holds AIE's simulator tests, by its first record."""
-    first = next((record.value for record in Source(path).records()), None)
-    return isinstance(first, dict) and "patient_test" in first
+    return "patient_test" in Source(path).first
 
 
 def cases_of(

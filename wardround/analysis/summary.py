@@ -28,7 +28,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     ``attempted = scored + failed``. A score counts the cases that have a reference for it; ``unscored`` says how many
     have none, and why. Cases that were stopped at a limit are scored with what they had, and counted as ``limited``.
     """
-    ordered = sorted(results, key=lambda result: (result.case_id, result.epoch))
+    ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
     costs = [result.cost for result in ordered]
     found = estimate_scores(scored, suite)

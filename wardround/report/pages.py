@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 _LISTED_CASES = 2_000
 _ROOM = Path(__file__).parent
-Key = tuple[str, int]
 
 
 def write_report(run: RecordedRun, shown: int = 20) -> Path:
@@ -52,8 +52,8 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     """
     sections, key_problem = _sections(run, shown)
     findings = go_through(run)
-    files = {run.trace_file(result).stem: (result.case_id, result.epoch) for result in run.results}
-    anchors = {(one.result.case_id, one.result.epoch): one.anchor for one in sections}
+    files = {run.trace_file(result).stem: result.key for result in run.results}
+    anchors = {one.result.key: one.anchor for one in sections}
     listed = _listed(run.results)
     text = environment().get_template("run.html.jinja").render(
         run=run,
@@ -140,9 +140,9 @@ def _read(name: str) -> str:
 
 def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
     """The cases shown in full, and why their keys are not, if they are not."""
-    failed = [_key(result) for result in run.results if not result.scored]
-    chosen = {*failed[:shown], *(_key(result) for result in run.results[:shown])}
-    answered = sorted((result for result in run.each_answered() if _key(result) in chosen), key=_key)
+    failed = [result.key for result in run.results if not result.scored]
+    chosen = {*failed[:shown], *(result.key for result in run.results[:shown])}
+    answered = sorted((result for result in run.each_answered() if result.key in chosen), key=attrgetter("key"))
     cases: dict[str, Case] = {}
     problem = ""
     try:
@@ -160,11 +160,7 @@ def _listed(results: Sequence[Result]) -> list[Result]:
     failed = [result for result in results if not result.scored]
     scored = (result for result in results if result.scored)
     listed = [*failed[:_LISTED_CASES], *itertools.islice(scored, max(0, _LISTED_CASES - len(failed)))]
-    return sorted(listed, key=_key)
-
-
-def _key(result: Result) -> Key:
-    return result.case_id, result.epoch
+    return sorted(listed, key=attrgetter("key"))
 
 
 def one_run_tables(run: RecordedRun) -> list[Table]:

@@ -56,7 +56,7 @@ class RecordedRun:
     def results(self) -> list[Result]:
         """The results so far by case and epoch, without the answers, which are the bulk of them."""
         results = self._directory.results(answers=False)
-        return sorted(results, key=lambda result: (result.case_id, result.epoch))
+        return sorted(results, key=lambda result: result.key)
 
     @property
     def scored(self) -> list[Result]:

@@ -105,10 +105,7 @@ def draw_learning_curve(table: Table) -> "Figure":
     for panel, (name, title) in zip(
         panels, {column.name: column.title for column in table.columns[-2:]}.items(), strict=True
     ):
-        points = table.points(name)
-        for number, (run, rows) in enumerate(runs):
-            own = points.reindex(rows.index).set_axis(rows["block"]).dropna()
-            _line(panel, own, number, str(run), 0.04 * (number - (len(runs) - 1) / 2))
+        _lines(panel, table.points(name), runs, "block")
         panel.set_title(title, loc="left")
         panel.set(xlabel="Fifth of the cases")
     panels[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -118,17 +115,11 @@ def draw_learning_curve(table: Table) -> "Figure":
 def draw_simulators(table: Table) -> "Figure":
     """A panel for each metric: its rounds, a line per simulator (AIE, Figure 3a)."""
     metrics = [column for column in table.columns if column.mean]
-    names = list(dict.fromkeys(table.frame["simulator"]))
+    simulators = table.frame.groupby("simulator", sort=False)
     down = math.ceil(len(metrics) / 3)
     figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=len(metrics))
-    of_rounds = table.frame[table.frame["round"].str.isdigit()]
     for panel, metric in zip(panels, metrics, strict=True):
-        points = table.points(metric.name)
-        for number, name in enumerate(names):
-            rounds = of_rounds[of_rounds["simulator"] == name]["round"].astype(int)
-            known = points.reindex(rounds.index).set_axis(rounds).dropna()
-            if len(known):
-                _line(panel, known, number, name, 0.04 * (number - (len(names) - 1) / 2))
+        _lines(panel, table.points(metric.name), simulators, "round")
         panel.set_title(metric.title, loc="left")
         panel.set_xlabel("Exchanges before")
     handles, labels = max((panel.get_legend_handles_labels() for panel in panels), key=lambda each: len(each[1]))
@@ -263,11 +254,7 @@ def draw_information(table: Table) -> "Figure":
     figure, panels = panels_of(1, len(kinds), (9.0, 3.0), sharey=True)
     runs = table.frame.groupby("run", sort=False)
     for panel, kind in zip(panels, kinds, strict=True):
-        points = table.points(kind.name)
-        for number, (name, rows) in enumerate(runs):
-            known = points.reindex(rows.index).set_axis(rows["round"]).dropna()
-            if len(known):
-                _line(panel, known, number, str(name), 0.04 * (number - (len(runs) - 1) / 2))
+        _lines(panel, table.points(kind.name), runs, "round")
         panel.set_title(kind.title, loc="left")
         panel.set(xlabel="Round", xlim=(0.5, table.frame["round"].max() + 0.5), ylim=(0, 1))
     if len(runs) > 1:
@@ -324,6 +311,14 @@ def _look(number: int) -> dict[str, Any]:
     """The colour and the sign of a run, and its line, broken where colours come again."""
     line = "-" if number < len(COLOURS) else "--"
     return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "linestyle": line}
+
+
+def _lines(panel: "Axes", points: pd.DataFrame, groups: Any, along: str) -> None:
+    """A line for each group of rows that has points, along the numbers of one of its columns."""
+    for number, (name, rows) in enumerate(groups):
+        numbers = pd.to_numeric(rows[along], errors="coerce").dropna().astype(int)
+        if len(known := points.reindex(numbers.index).set_axis(numbers).dropna()):
+            _line(panel, known, number, str(name), 0.04 * (number - (len(groups) - 1) / 2))
 
 
 def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:
