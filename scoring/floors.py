@@ -35,9 +35,7 @@ DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
 Reference = tuple[AnswerKey, ReportParts]
 
 
-def answers_of_floors(
-    cases: Sequence[Case], train: Sequence[Case], suite: Suite, seed: int = 0
-) -> dict[Floor, list[Any]]:
+def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite) -> dict[Floor, list[Any]]:
     """The answers of each floor to the cases, in their order; nothing if the suite scores what no key can tell.
 
     A suite of decisions or of a report can be answered from keys; of a dialogue there is no key.
@@ -46,13 +44,12 @@ def answers_of_floors(
         cases: with their answer keys.
         train: what the constant answer is made from, in each language by itself; no constant answer without it.
         suite: that the answers are for.
-        seed: of who has whose key.
     """
     if not answerable(suite):
         return {}
     make = _MAKERS[suite.needs]
     own: list[Reference] = [(case.key, reference_parts(case)) for case in cases]
-    after = _exchanged(range(len(cases)), seed)
+    after = _exchanged(range(len(cases)))
 
     @cache
     def constant(language: str) -> Reference:
@@ -67,19 +64,18 @@ def answers_of_floors(
 
 
 def dialogues_of_floors(
-    cases: Sequence[Case], baseline: Sequence[ConsultationAnswers], seed: int = 0
+    cases: Sequence[Case], baseline: Sequence[ConsultationAnswers]
 ) -> dict[DialogueFloor, list[ConsultationAnswers]]:
     """What each floor has for a dialogue about the cases, in their order; dialogues stay in their language.
 
     Args:
         cases: with their answer keys.
         baseline: what the offline baseline came to, case by case.
-        seed: of who has whose dialogue.
     """
     by_language: dict[str, list[int]] = {}
     for place, case in enumerate(cases):
         by_language.setdefault(case.language, []).append(place)
-    after = {place: other for places in by_language.values() for place, other in _exchanged(places, seed).items()}
+    after = {place: other for places in by_language.values() for place, other in _exchanged(places).items()}
     found: dict[DialogueFloor, list[ConsultationAnswers]] = {
         "record told": [_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
     }
@@ -92,10 +88,10 @@ def dialogues_of_floors(
     return found
 
 
-def _exchanged(places: Sequence[int], seed: int) -> dict[int, int]:
+def _exchanged(places: Sequence[int]) -> dict[int, int]:
     """Whose each one has: nobody has their own, unless alone."""
     others = list(places)
-    random.Random(seed).shuffle(others)
+    random.Random(0).shuffle(others)
     return dict(zip(others, [*others[1:], *others[:1]], strict=True))
 
 

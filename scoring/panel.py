@@ -72,7 +72,8 @@ async def ask_panel(
 
     async def sit(seat: str) -> Answer:
         models = {**settings.models, f"{role.stage}.{role.name}": seats[seat]}
-        seated = ModelSettings.model_validate({**_fields(settings), "models": models})
+        fields = {name: getattr(settings, name) for name in ModelSettings.model_fields}
+        seated = ModelSettings.model_validate({**fields, "models": models})
         return await ask(role, view, seated, language=language, place="/".join(filter(None, (place, seat))))
 
     answers, failures = await ask_each(list(seats), sit)
@@ -137,7 +138,3 @@ def _seats(judges: Sequence[str]) -> dict[str, str]:
         counts[spec] += 1
         seats[spec if counts[spec] == 1 else f"{spec} #{counts[spec]}"] = spec
     return seats
-
-
-def _fields(settings: ModelSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in ModelSettings.model_fields}

@@ -17,7 +17,8 @@ from typing import Any
 from cases import Case
 from llm.trace import Call
 from scoring.case_scores import AVERAGE
-from wardround.exports.rows import trace_of, turns_in
+from wardround.exports.rows import trace_of
+from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
@@ -96,7 +97,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
         ChatMessageAssistant(content=turn.text)
         if turn.speaker in ("doctor", "physician")
         else ChatMessageUser(content=turn.text, metadata={"speaker": turn.speaker})
-        for turn in turns_in(run, result)
+        for turn in dialogue_of(run, result)
     ]
     answer = "\n".join(result.answers.diagnosis) if result.answers else ""
     scores = {name: Score(value=value, answer=answer) for name, value in result.scores.items() if value is not None}

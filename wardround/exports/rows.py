@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, cast
 from cases import Case
 from llm.trace import Call
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.report.course import Said, said_in
+from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
@@ -118,7 +118,7 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
 def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
     """Every utterance of every dialogue; of several doctors' dialogues, the first one's."""
     for result in _answered(run):
-        for number, turn in enumerate(turns_in(run, result), start=1):
+        for number, turn in enumerate(dialogue_of(run, result), start=1):
             yield {
                 **_place(run, result),
                 "number": number,
@@ -186,11 +186,6 @@ def trace_of(run: RecordedRun, result: Result) -> Sequence[Call]:
 
 def _answered(run: RecordedRun) -> list[Result]:
     return sorted(run.each_answered(), key=lambda result: result.key)
-
-
-def turns_in(run: RecordedRun, result: Result) -> Sequence[Said]:
-    """The dialogue of a result; of several doctors' dialogues, the first one's."""
-    return said_in(result.answers, lambda: read_trace(run.trace_file(result)))
 
 
 def _place(run: RecordedRun, result: Result) -> Place:

@@ -10,10 +10,8 @@ from scoring.mvme.grades import LOWEST, SCORES
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.scales import Name
 from wardround.report.case_sections import pairs_of
-from wardround.report.course import said_in
+from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
-from wardround.store.traces import read_trace
 
 Key = tuple[str, str, str, int]  # run, the other run of a pair or nothing, case, epoch
 
@@ -81,16 +79,13 @@ def _shown(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, int], Sho
     for result in run.each_answered():
         wrong = run.suite.name == "mvme" and result.scores.get("diagnosis") == SCORES[LOWEST]
         if result.answers is not None and result.scored and (wrong or scale != "misdiagnosis"):
-            shown = _as_shown(run, result)
+            parts = pairs_of(result.answers, run.cases[result.case_id])
+            shown = Shown(
+                [(said.speaker, said.text) for said in dialogue_of(run, result)],
+                {part: given for part, (given, _) in parts.items()},
+            )
             if shown.dialogue or any(shown.report.values()):
                 yield result.key, shown
-
-
-def _as_shown(run: RecordedRun, result: Result) -> Shown:
-    return Shown(
-        [(said.speaker, said.text) for said in said_in(result.answers, lambda: read_trace(run.trace_file(result)))],
-        {part: given for part, (given, _) in pairs_of(result.answers, run.cases[result.case_id]).items()},
-    )
 
 
 def _drawn(rater: str, key: Key, what: str) -> int:

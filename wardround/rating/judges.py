@@ -19,10 +19,9 @@ from wardround.config.experiment import ConfigurationError, judging_roles
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.report.case_sections import pairs_of
-from wardround.report.course import said_in
+from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.store.traces import read_trace
 from wardround.tables.scores import score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
 
@@ -131,7 +130,7 @@ def _doctors(run: RecordedRun) -> Iterator[str]:
 
 def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict[str, int]:
     parts = pairs_of(result.answers, None)
-    said = sum(len(one.text) for one in said_in(result.answers, lambda: read_trace(run.trace_file(result))))
+    said = sum(len(one.text) for one in dialogue_of(run, result))
     return {name: len(parts[name][0]) if name in parts else said for name in names}
 
 

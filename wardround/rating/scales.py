@@ -70,12 +70,7 @@ def scale_of(name: Name, language: Language) -> Scale:
     choices = tuple(Choice(value, text) for value, text in enumerate(words["choices"], _LOWEST.get(name, 1)))
     questions = [Question(key, text, choices, key) for key, text in words["questions"].items()]
     if name == "clini_eval":
-        questions = [
-            Question(key, f"{leaf.metric}: {leaf.criterion(language)}", _points(int(leaf.maximum)), leaf.main)
-            for key, leaf in LEAVES.items()
-        ]
+        for key, leaf in LEAVES.items():
+            points = tuple(Choice(value, str(value)) for value in range(int(leaf.maximum) + 1))
+            questions.append(Question(key, f"{leaf.metric}: {leaf.criterion(language)}", points, leaf.main))
     return Scale(name, words["instruction"], tuple(questions))
-
-
-def _points(maximum: int) -> tuple[Choice, ...]:
-    return tuple(Choice(value, str(value)) for value in range(maximum + 1))

@@ -9,7 +9,9 @@ from cases.dialogues import PATIENT, PHYSICIAN
 from llm.trace import Call, Event, Trace
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
+from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
+from wardround.store.traces import read_trace
 
 _TURN = re.compile(r"/turn(\d+)(?:/|$)")
 _ROUND = re.compile(r"(visit|round|discussion)(\d+)")
@@ -130,6 +132,11 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
         names = {PHYSICIAN: "physician", PATIENT: "patient"}
         return [Said(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
     return list(_said_in_calls(trace()))
+
+
+def dialogue_of(run: RecordedRun, result: Result) -> list[Said]:
+    """The dialogue of a result; of several doctors' dialogues, the first one's."""
+    return said_in(result.answers, lambda: read_trace(run.trace_file(result)))
 
 
 def in_words(answer: Any) -> list[tuple[str, str]]:

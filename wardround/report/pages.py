@@ -26,7 +26,7 @@ from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import as_svg
-from wardround.tables.making import Made, make_tables
+from wardround.tables.making import make_tables
 from wardround.tables.roles import roles_table
 from wardround.tables.scores import floor_notes, missing_floors, score_form
 from wardround.tables.table import Column, Table, measured
@@ -91,7 +91,7 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
         links=links,
         made=[one for one in made if one.tables],
         left_out=[one for one in made if one.reason],
-        figures=_figures(made),
+        figures={name: _as_picture(figure) for one in made for name, figure in one.figures()},
     )  # fmt: skip
     write_whole(file, text)
     return file
@@ -212,10 +212,6 @@ def unscored_table(run: RecordedRun) -> Table | None:
         for reason, count in reasons.items()
     ]
     return Table("unscored", "Not scored", columns, rows) if rows else None
-
-
-def _figures(made: Sequence[Made]) -> dict[str, str]:
-    return {name: _as_picture(figure) for one in made for name, figure in one.figures()}
 
 
 def _as_picture(figure: "Figure") -> str:

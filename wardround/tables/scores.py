@@ -29,7 +29,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
-    tested = _p_values(runs, suite) if len(runs) > 1 else None
+    # For each run, the p of every score's paired difference to the first run, by Holm over all of them.
+    found = differences(runs) if len(runs) > 1 else None
+    tested = None if found is None else [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
     rows: list[dict[str, Any]] = []
     bounds: list[int] = []
     for place, run in enumerate(runs):
@@ -118,11 +120,6 @@ def floor_notes(names: Collection[str]) -> list[str]:
 def score_form(suite: Suite) -> str:
     """How the scores of a suite are written: those on [0, 1] with a third digit."""
     return ".3f" if suite.averaged else ".2f"
-
-
-def _p_values(runs: Sequence[RecordedRun], suite: Suite) -> list[dict[str, float | None]]:
-    """For each run, the p of every score's paired difference to the first run, by Holm over all of them."""
-    return [{}, *({name: one.p_holm for name, one in found.items()} for found in differences(runs))]
 
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
