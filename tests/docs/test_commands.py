@@ -29,7 +29,7 @@ NOT_RUN = {
     r"--marks|confirm": "reads back what people have filled in",
     r"cases import (medchain|agentclinic|ai_hospital|aie|medpmc)\b": "reads files that others hand out: tests/cases",
     r"^score (aie|aie-simulator|aie-pairwise|medpmc|mvme|icd10)\b": "reads files of others: tests of the scores",
-    r"^score simulator\b": "as long as all others together: test_score_simulator.py",
+    r"^score simulator\b": "as long as all others together: test_score_simulator_judged.py",
     r"^export preference": "reads two strategies on the same notes: test_training_sets.py",
     r"--strategy (direct|interactive)|--role": "as the command before it, by other roles: test_reconstruct_command.py",
     r"^tune\b": "trains: tests/wardround/tuning",

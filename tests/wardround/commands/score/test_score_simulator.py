@@ -1,5 +1,4 @@
 import json
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,46 +15,6 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "simulators.md"
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(score_app, ["simulator", *map(str, arguments)], env={"COLUMNS": "300"})
-
-
-@pytest.fixture(scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, str]:
-    """The scores of the offline simulator on our set, what was printed, and the page."""
-    folder = tmp_path_factory.mktemp("scores")
-    page = shutil.copy(PAGE, folder)
-    result = run("--json", folder / "out.json", "--page", page)
-    assert result.exit_code == 0, result.output
-    content: dict[str, Any] = json.loads((folder / "out.json").read_text("utf-8"))
-    return content, result.stdout, Path(page).read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_the_offline_simulator_reaches_what_a_baseline_should(offline: Any) -> None:
-    metrics = {name: found["mean"] for name, found in offline[0]["metrics"].items()}
-    assert metrics["TRACKING"] >= 80
-    assert metrics["TRACKING check"] >= 80
-    assert metrics["TRACKING after the first turn"] >= 80
-    assert metrics["HONEST"] >= 95
-    assert metrics["FOCUS"] >= 95
-
-
-@pytest.mark.slow
-def test_the_json_is_that_of_every_suite(offline: Any) -> None:
-    content = offline[0]
-    assert (content["suite"], content["mode"], content["n"]) == ("simulator", "sound", 62)
-    assert content["metrics"]["TRACKING"]["n"] == 620
-    assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
-
-
-@pytest.mark.slow
-def test_the_confusion_matrix_and_the_missed_items_are_printed(offline: Any) -> None:
-    assert "Tracked actions (columns) by the labelled ones (rows)" in offline[1]
-    assert "Tracked as another action" in offline[1]
-
-
-@pytest.mark.slow
-def test_the_page_shows_what_the_command_computes(offline: Any) -> None:
-    assert offline[2] == PAGE.read_text("utf-8")
 
 
 @cache

@@ -17,14 +17,15 @@ Scored = Callable[[str], tuple[dict[str, Any], str, str]]
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
-    """The offline judgements of our set: JSON, what was printed, and the page."""
+    """Our set without a model, and as others judge it: JSON, what was printed, and the page; one process hears it."""
     done: dict[str, tuple[dict[str, Any], str, str]] = {}
 
     def score(judged: str) -> tuple[dict[str, Any], str, str]:
         if judged not in done:
-            folder = tmp_path_factory.mktemp(judged)
+            folder = tmp_path_factory.mktemp("scores")
             page = shutil.copy(PAGE, folder)
-            result = run("--judged", judged, "--json", folder / "out.json", "--page", page)
+            by = ("--judged", judged) if judged else ()
+            result = run(*by, "--json", folder / "out.json", "--page", page)
             assert result.exit_code == 0, result.output
             content = json.loads((folder / "out.json").read_text("utf-8"))
             done[judged] = content, result.stdout, Path(page).read_text("utf-8")
@@ -33,9 +34,30 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
     return score
 
 
-@pytest.mark.parametrize("judged", ["medpmc", "ai_hospital"])
+@pytest.mark.parametrize("judged", ["", "medpmc", "ai_hospital"])
 def test_the_page_shows_what_the_command_computes(scored: Scored, judged: str) -> None:
     assert scored(judged)[2] == PAGE.read_text("utf-8")
+
+
+def test_the_offline_simulator_reaches_what_a_baseline_should(scored: Scored) -> None:
+    metrics = {name: found["mean"] for name, found in scored("")[0]["metrics"].items()}
+    assert metrics["TRACKING"] >= 80
+    assert metrics["TRACKING check"] >= 80
+    assert metrics["TRACKING after the first turn"] >= 80
+    assert metrics["HONEST"] >= 95
+    assert metrics["FOCUS"] >= 95
+
+
+def test_the_json_is_that_of_every_suite(scored: Scored) -> None:
+    content = scored("")[0]
+    assert (content["suite"], content["mode"], content["n"]) == ("simulator", "sound", 62)
+    assert content["metrics"]["TRACKING"]["n"] == 620
+    assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
+
+
+def test_the_confusion_matrix_and_the_missed_items_are_printed(scored: Scored) -> None:
+    assert "Tracked actions (columns) by the labelled ones (rows)" in scored("")[1]
+    assert "Tracked as another action" in scored("")[1]
 
 
 def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(scored: Scored) -> None:
