@@ -57,6 +57,11 @@ class Forked:
 
     def stopped_when(self, moment: Callable[[], bool], sign: signal.Signals) -> "subprocess.CompletedProcess[str]":
         """Send a signal at a moment and wait for the end."""
+        self.told_when(moment, sign)
+        return self.ended()
+
+    def told_when(self, moment: Callable[[], bool], sign: signal.Signals) -> None:
+        """Send a signal at a moment."""
         deadline = time.monotonic() + SECONDS
         while not moment():
             assert self.poll() is None, f"it ended before the moment: {self.ended().stderr}"
@@ -64,7 +69,6 @@ class Forked:
             time.sleep(0.002)
         assert self._process.pid
         os.kill(self._process.pid, sign)
-        return self.ended()
 
     def ended(self, seconds: float = SECONDS) -> "subprocess.CompletedProcess[str]":
         """Wait for the end.

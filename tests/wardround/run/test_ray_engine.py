@@ -20,6 +20,7 @@ from llm.limits import Limits
 from retrieval import build_memory, open_memory
 from tests.support import servers
 from tests.support.fake_server import FakeServer
+from tests.support.processes import Forked, to_its_end
 from tests.support.runs import IDS, again, answered, asked, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines.ray import connected
@@ -114,8 +115,8 @@ def command(server: FakeServer, out: Path, *more: object) -> list[str]:
     experiment = short(server)
     settings = [f"--set={key}={str(value).lower()}" for key, value in experiment.workflow.items()]
     wanted = [f"--case-id={case_id}" for case_id in experiment.data.case_ids]
-    program = [sys.executable, "-c", "from wardround.cli import main; main()", "run", "--engine=ray"]
-    return [*program, *settings, *wanted, f"--models=default={spec(server)}", f"--out={out}", *map(str, more)]
+    models = f"--models=default={spec(server)}"
+    return ["run", "--engine=ray", *settings, *wanted, models, f"--out={out}", *map(str, more)]
 
 
 def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str) -> None:
@@ -136,8 +137,7 @@ def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str) -
 def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> None:
     metric = Path(__file__).parents[3] / "examples" / "own_metric.py"
     with FakeServer() as server:
-        arguments = command(server, tmp_path / "out", f"--address={cluster}", f"--plugin={metric}")
-        ended = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
+        ended = to_its_end(command(server, tmp_path / "out", f"--address={cluster}", f"--plugin={metric}"))
     assert ended.returncode == 0, ended.stderr
     assert all(0 <= result.scores["urgency"] <= 1 for result in results(tmp_path / "out"))
 
@@ -216,20 +216,16 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
         whole, server.requests = asked(server), []
         arguments = command(server, out, f"--address={cluster}")
         server.hold_answers(whole.total() // 2)
-        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as driver:
-            try:
-                wait_for(server.is_holding)
-                driver.send_signal(sign)
-                # A killed driver's workers ask on until the cluster has noticed: none is answered before they are gone.
-                wait_for(lambda: not workers_of_this_process())
-                server.release()
-                _, said = driver.communicate(timeout=SECONDS)
-            finally:
-                driver.kill()  # or a driver that does not stop would be waited for without end
-        assert driver.returncode == code
+        with Forked(arguments) as driver:
+            driver.told_when(server.is_holding, sign)
+            # A killed driver's workers ask on until the cluster has noticed: none is answered before they are gone.
+            wait_for(lambda: not workers_of_this_process())
+            server.release()
+            ended = driver.ended()
+        assert ended.returncode == code
         if sign == signal.SIGINT:
-            assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
-            assert "Traceback" not in said and "ray" not in said.lower()
+            assert ended.stderr.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
+            assert "Traceback" not in ended.stderr and "ray" not in ended.stderr.lower()
         before, server.requests = answered(out), []
         # Each run starts two workers and a writer, which import for longer than they play: one goes on by itself.
         run(on_ray(short(server)) if sign == signal.SIGKILL else short(server), out)
@@ -250,7 +246,7 @@ def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_i
     )
     with FakeServer() as server:
         environment = {**os.environ, "PYTHONPATH": str(broken)}
-        arguments = command(server, tmp_path / "out")
+        arguments = [sys.executable, "-c", "from wardround.cli import main; main()", *command(server, tmp_path / "out")]
         ended = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=SECONDS)
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr
@@ -278,10 +274,7 @@ def test_what_workers_cannot_share_is_refused_with_what_to_do(
 
 @pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "127.0.0.1:1"])
 def test_a_cluster_that_cannot_be_used_is_refused(tmp_path: Path, address: str) -> None:
-    arguments = [sys.executable, "-c", "from wardround.cli import main; main()", "run", f"--address={address}"]
-    ended = subprocess.run(
-        [*arguments, "--limit=1", f"--out={tmp_path / 'out'}"], capture_output=True, text=True, timeout=SECONDS
-    )
+    ended = to_its_end(["run", f"--address={address}", "--limit=1", f"--out={tmp_path / 'out'}"])
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: run.address") and address in ended.stderr
     assert not (tmp_path / "out").exists()
