@@ -24,6 +24,7 @@ from rich.table import Table
 
 from benchmarks import retrieval_exactness, throughput
 from benchmarks.many_cases import write_cases
+from graphs.contexts import JUDGING
 from wardround.config.experiment import Experiment
 from wardround.report.pages import write_report
 from wardround.run.runner import run_experiment
@@ -61,7 +62,7 @@ def critical_path(traces: Path) -> float:
     """
     shares = []
     for file in traces.iterdir():
-        own = [call for call in read_trace(file).calls if call.stage not in ("history_taking", "scoring")]
+        own = [call for call in read_trace(file).calls if call.stage not in ("history_taking", JUDGING)]
         steps, ended = 0, 0.0
         for call in sorted(own, key=lambda call: call.started):
             if call.started >= ended:

@@ -1,11 +1,12 @@
 """What a suite is: the scores that one finished case can have, and how they are computed."""
 
+import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from cases import Case
 from cases.registry import Registry
@@ -20,6 +21,19 @@ MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"
 JUDGE_FAILED = "judge failed"  # how the reason opens why a score is missing that an answer was given for
+
+
+T = TypeVar("T")
+
+
+async def side_by_side(judging: Iterable[Awaitable[T]]) -> list[T]:
+    """What each gives, all asked at once; the first error is raised when all are done, as what is asked is paid."""
+    given: list[T] = []
+    for one in await asyncio.gather(*judging, return_exceptions=True):
+        if isinstance(one, BaseException):
+            raise one
+        given.append(one)
+    return given
 
 
 @dataclass(frozen=True)

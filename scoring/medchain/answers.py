@@ -10,7 +10,7 @@ from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
 from llm import UNANSWERED, ModelSettings
 from nodes.state.decisions import Referral
-from scoring.case_scores import JUDGE_FAILED, CaseScores
+from scoring.case_scores import JUDGE_FAILED, CaseScores, side_by_side
 from scoring.medchain.judges import judge_diagnosis, judge_report
 from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
@@ -81,15 +81,17 @@ async def score_clinical_workflow(
             (score for items in plans if (score := agreement(items)) is not None),
             default=None,
         ),
+        **dict.fromkeys(("examination", "diagnosis")),
     }
     unscored: dict[str, str] = {}
 
     async def examination() -> float | None:
-        judged = [
-            await judge_report(item, given.reports.get(item, ""), reference, settings, case.language)
-            for item, reference in key.imaging_reports.items()
-        ]
-        return claim_recall(judged)
+        return claim_recall(
+            await side_by_side(
+                judge_report(item, given.reports.get(item, ""), reference, settings, case.language)
+                for item, reference in key.imaging_reports.items()
+            )
+        )
 
     async def grade() -> float | None:
         reference = [name for name in key.diagnosis if normalise(name)]
@@ -103,7 +105,6 @@ async def score_clinical_workflow(
         except UNANSWERED as error:
             scores[stage], unscored[stage] = None, f"{JUDGE_FAILED}: {error.reason}: {error}"
 
-    await judged("examination", examination())
-    await judged("diagnosis", grade())
+    await side_by_side([judged("examination", examination()), judged("diagnosis", grade())])
     unscored |= {stage: NO_KEY for stage, score in scores.items() if score is None and stage not in unscored}
     return CaseScores(scores, unscored)
