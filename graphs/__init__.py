@@ -3,27 +3,34 @@
 Importing it declares every role, patient and strategy, so that settings can be checked.
 """
 
+import gc
 from functools import partial
 
-import graphs.patients
-import graphs.roles
-import graphs.strategies
-from graphs.asked_roles import keys_asked
-from graphs.clini_eval import graph as clini_eval
-from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
-from graphs.clinical_workflow import graph as clinical_workflow
-from graphs.consultation import graph as consultation
-from graphs.contexts import (
-    ClinicalContext,
-    CliniEvalContext,
-    ConsultationContext,
-    DisputeResolutionContext,
-    OneStepContext,
-    ReconstructionContext,
-)
-from graphs.dispute_resolution import graph as dispute_resolution
-from graphs.one_step import graph as one_step
-from graphs.reconstruction import graph as reconstruction
+_searched = gc.isenabled()
+gc.disable()  # nothing that is imported is garbage, and the search for it takes a seventh of the time
+try:
+    import graphs.patients
+    import graphs.roles
+    import graphs.strategies
+    from graphs.asked_roles import keys_asked
+    from graphs.clini_eval import graph as clini_eval
+    from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
+    from graphs.clinical_workflow import graph as clinical_workflow
+    from graphs.consultation import graph as consultation
+    from graphs.contexts import (
+        ClinicalContext,
+        CliniEvalContext,
+        ConsultationContext,
+        DisputeResolutionContext,
+        OneStepContext,
+        ReconstructionContext,
+    )
+    from graphs.dispute_resolution import graph as dispute_resolution
+    from graphs.one_step import graph as one_step
+    from graphs.reconstruction import graph as reconstruction
+finally:
+    if _searched:
+        gc.enable()
 
 for _graph, _context in (
     (consultation, ConsultationContext),
