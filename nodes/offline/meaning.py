@@ -32,6 +32,7 @@ _BETWEEN = {
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
+_LIKELY = 0.35  # how likely what a question is about must be before it is denied
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
 _ASKS = re.compile("[?？]")
 _DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
@@ -42,8 +43,8 @@ class Subject:
     """What a question can be about, and where the record speaks of it.
 
     Attributes:
-        sections: of the patient record, the likeliest first; none of a particular symptom, of results,
-            and of what is vague.
+        sections: of the patient record, the likeliest first; none of a particular symptom, which may stand
+            in any, of results, and of what is vague.
         record: the concepts that its sentences name.
         story: whether it is how the complaint is, which nobody who has come for it denies.
         rest: whether it has those sentences of its sections too that are no other subject's.
@@ -132,6 +133,18 @@ def subject_of(words: str, language: Language) -> str:
     return _best("subject", words, language)
 
 
+@lru_cache(maxsize=4096)
+def is_understood(words: str, language: Language) -> bool:
+    """Whether it is clear what a question is about: its meaning is likely, or it has a clinical word."""
+    return pattern("clinical", "", language).search(words) is not None or is_likely(words, language)
+
+
+def is_likely(words: str, language: Language) -> bool:
+    """Whether what a question is heard to be about (`subject_of`) is more than a guess."""
+    _, scores = _scores("subject", words, language)
+    return float(1 / np.exp(scores - scores.max()).sum()) >= _LIKELY
+
+
 def clauses(words: str, language: Language) -> list[str]:
     """The questions of which a turn is made: "Which medicines do you take, and have you any allergies?" is two.
 
@@ -180,10 +193,15 @@ def _signs(text: str, language: Language) -> tuple[float, ...]:
 
 
 def _best(head: str, words: str, language: Language) -> str:
+    labels, scores = _scores(head, words, language)
+    return labels[int(np.argmax(scores))]
+
+
+def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:
+    """The labels of a head, and the score of each for these words (labels,)."""
     labels, weights = _weights(head)
     row = features([words], language)[0]
-    scores = np.round(np.append(row, 1) @ weights, _DECIMALS)
-    return labels[int(np.argmax(scores))]
+    return labels, np.round(np.append(row, 1) @ weights, _DECIMALS)
 
 
 @cache

@@ -9,7 +9,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
-from nodes.offline.meaning import subject_of
+from nodes.offline.meaning import is_understood, subject_of
 from nodes.offline.relevance import answering
 from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
@@ -46,7 +46,14 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     words = load_words("consultation/words", language)["patient"]
     facts = facts_for(question, record_sentences(record, ExaminationRecord(), language), language)
     told = told_now(question, said_of(facts, record, language), dialogue, language)
-    return mark("space", language).join(told) or str(words["all_said" if facts else "nothing"])
+    return mark("space", language).join(told) or str(words["all_said" if facts else _denial(question, language)])
+
+
+def _denial(question: str, language: Language) -> str:
+    """What is said where nothing is on record: no is no answer to what was not understood, nor to "how much"."""
+    if not is_understood(question, language):
+        return "unclear"
+    return "untold" if _PATTERNS["open_question"].search(sentences(question)[-1]) else "nothing"
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:

@@ -14,7 +14,7 @@ from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import Concept, concepts, pattern
-from nodes.offline.meaning import Subject, clauses, subject_of, subjects, words_of
+from nodes.offline.meaning import Subject, clauses, is_likely, subject_of, subjects, words_of
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.topics import Topic, topic_of, words_in
 
@@ -48,6 +48,8 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     asked = [clause for clause in clauses(words, language) if _PATTERNS["asks_sex"].search(clause)]
     parts = [clause for clause in clauses(words, language) if clause not in asked or topic_of(clause, language).matters]
     found = {fact for clause in parts for fact in _of_clause(told, clause, language)}
+    if not (found or asked):
+        found = {*_of_clause(told, words, language)}  # its parts alone may say too little
     found |= {fact for fact in told if asked and fact.section == "person" and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
     for subject in (subjects()[subject_of(clause, language)] for clause in parts):
@@ -64,14 +66,21 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     if name == "family" or (topic.sections and "family_history" not in usual):
         return _of_the_family([fact for fact in told if fact.section == "family_history"], topic, language)
     told = [fact for fact in told if fact.section != "family_history"]
+    clinical = pattern("clinical", "", language)
+    within = [fact for fact in told if fact.section in subject.sections or not subject.sections]
+    if clinical.search(words) and not is_likely(words, language) and (found := _best(within, topic)):
+        return found
+    if subject.record and not (subject.sections or topic.matters or any(map(clinical.search, topic.words))):
+        return _recorded(told, subject.record, language)  # a symptom that the words describe and do not name
     own = {matter.name for matter in topic.matters}
-    named = [each for each in subjects().values() if (own - usual) & {*each.record} and not each.story]
+    named = [
+        each for each in subjects().values() if each.sections and (own - usual) & {*each.record} and not each.story
+    ]
     elsewhere = {name for each in named for name in each.record}
     if subject.story and not (named and "onset" in subject.record):  # "Since when do you smoke?" is about the habit
-        story = [fact for fact in told if fact.section in subject.sections]
         if own - elsewhere - usual:
-            return _best(story, topic) or _recorded(story, subject.record, language)
-        return _best(story, topic)[:_STORY] or _recorded(story, subject.record, language) or story[:_STORY]
+            return _best(within, topic) or _recorded(within, subject.record, language)
+        return _best(within, topic)[:_STORY] or _recorded(within, subject.record, language) or within[:_STORY]
     heard = [] if subject.story or not subject.sections else [subject]
     listed = _LISTED.search(words) is not None
     asked = heard if own & {*subject.record} and not listed else [*heard, *(each for each in named if each != subject)]
@@ -80,7 +89,7 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     general = [fact for each in asked for fact in _of_subject(told, each, own, language)]
     particular = {place.name for place in topic.places} - usual or own - elsewhere - {*subject.record} - usual
     unusual = [word for word in topic.words if word not in usual]
-    foreign = any(pattern("clinical", "", language).search(word) for word in unusual)
+    foreign = any(map(clinical.search, unusual))
     if general and not foreign and subject.sections and not subject.rest:
         return _best(general, topic, within=True) or general  # "Does any food make you itch?" is about allergies
     if particular or foreign:
@@ -109,7 +118,7 @@ def _of_the_family(recorded: Sequence[RecordSentence], topic: Topic, language: L
     """All of the family history, or what it says of a particular illness: at least that there is none of any kind."""
     unnamed = pattern("unnamed", "", language)
     named = [w for w in topic.words if pattern("clinical", "", language).search(w) and not unnamed.search(w)]
-    general = {name for each in subjects().values() for name in each.record} - {"allergy"}
+    general = {name for each in subjects().values() if each.sections for name in each.record} - {"allergy"}
     matters = [matter for matter in topic.matters if matter.name not in general]
     if not (named or matters or topic.places):
         return recorded

@@ -8,6 +8,7 @@ from cases.vocabulary import Language
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
+from prompts import load_words
 
 RECORDS: dict[Language, PatientRecord] = {
     "en": PatientRecord(
@@ -54,6 +55,21 @@ def test_the_sentence_that_answers_is_told_as_i_and_no_other(language: Language,
 )
 def test_what_is_not_on_record_is_denied(language: Language, question: str, denial: str) -> None:
     assert answer(question, language).startswith(denial)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "reply"),
+    [
+        ("en", "How many hours do you sleep?", "untold"),
+        ("zh", "一晚上睡几个小时？", "untold"),
+        ("en", "Did the parcel arrive?", "unclear"),
+        ("zh", "快递到了没有？", "unclear"),
+    ],
+)
+def test_how_much_and_what_was_not_understood_are_not_answered_with_no(
+    language: Language, question: str, reply: str
+) -> None:
+    assert answer(question, language) == load_words("consultation/words", language)["patient"][reply]
 
 
 @pytest.mark.parametrize(("language", "question"), [("en", "What brings you here?"), ("zh", "您哪里不舒服？")])

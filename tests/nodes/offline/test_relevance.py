@@ -92,6 +92,21 @@ def test_what_is_not_on_record_has_no_answer(language: Language, question: str) 
     assert answering(FACTS[language], question, language) == []
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "recorded"),
+    [
+        ("en", "Have you had to tighten your belt?", ["He has lost 4 kg.", "He has no fever."]),
+        ("en", "Did your teeth chatter at all?", ["He had a fever of 39.2 °C.", "No cough."]),
+        ("zh", "皮带紧了几个眼？", ["体重下降4公斤。", "无发热。"]),
+    ],
+)
+def test_a_symptom_that_is_described_and_not_named_is_told(
+    language: Language, question: str, recorded: list[str]
+) -> None:
+    facts = [RecordSentence("present_illness", text) for text in recorded]
+    assert answering(facts, question, language) == facts[:1]
+
+
 def test_pain_here_and_a_rash_there_are_no_rash_here() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answering(facts, "Is there a rash on your chest?", "en") == []
