@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from cases.text.named_tests import COLLECTIVE, NamedTest, occurs, told_of
+from cases.text import lexicon
+from cases.text.named_tests import COLLECTIVE, NamedTest, named_tests, occurs, told_of
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, normalise, spelled
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, spelled
 from nodes.offline.consultation_words import concepts, named_in, pattern
 from nodes.offline.hearing import heard_tests
 from nodes.offline.topics import topic_of, words_in
@@ -35,9 +36,22 @@ def _whole(test: NamedTest) -> str:
     return "" if test.spellings else test.item
 
 
-def _of(test: NamedTest, results: Sequence[RecordSentence]) -> list[RecordSentence]:
-    """What of the results a test is about."""
+def _of(test: NamedTest, results: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
+    """What of the results a test is about; of a record that files all that was seen as one, what is of that part."""
     filed = [fact for fact in results if fact.section == test.item]
+    if not filed and test.item in PHYSICAL_ITEMS.names:
+        wanted = _regions(PHYSICAL_ITEMS.label(test.item, language), language)
+        return [
+            fact
+            for fact in results
+            if fact.section == lexicon.GENERAL
+            and (
+                any(occurs(spelling, fact.text) for spelling in test.spellings)
+                or lexicon.physical_item(fact.text.partition(":")[0]) == test.item
+                or any(named.item == test.item for named in named_tests(fact.text))
+                or any(_meet(one, other) for one in wanted for other in _regions(fact.text, language))
+            )
+        ]
     told = told_of(test, [fact.text for fact in filed])
     return [fact for fact in filed if fact.text in told]
 
@@ -82,7 +96,7 @@ def _of_phrase(
     """
     narrowed = {_whole(test) for test in tests} & {*COLLECTIVE} & {test.item for test in tests if test.spellings}
     for test in tests:
-        found = _of(test, results)
+        found = _of(test, results, language)
         if _whole(test) in narrowed:
             continue
         if any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found):

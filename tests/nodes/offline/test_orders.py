@@ -12,7 +12,8 @@ from cases import load_cases
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.named_tests import named_tests
 from cases.text.ordered_tests import ordered_tests
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.words import language_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language, word_list
 from nodes.offline.orders import open_results, ordered_results
 from nodes.patients.ai_hospital.examiner import RequestView, items_by_name
@@ -231,3 +232,24 @@ def test_the_words_of_one_order_are_not_taken_for_anothers() -> None:
         "尿培养",
         "urine sample",
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "opened"),
+    [
+        ("Let me check your reflexes.", "en", ["Reflexes are brisk."]),
+        ("Let me examine your abdomen.", "en", ["The abdomen is soft."]),
+        ("I'd like to look at your skin.", "en", ["Skin: no rash."]),
+        ("我给您听听心肺。", "zh", ["双肺呼吸音清。"]),
+        ("做个神经系统检查", "zh", ["腱反射对称。"]),
+    ],
+)
+def test_a_part_is_examined_of_a_record_that_files_all_that_was_seen_as_one(
+    words: str, language: Language, opened: list[str]
+) -> None:
+    seen = ["The abdomen is soft.", "Reflexes are brisk.", "Skin: no rash.", "双肺呼吸音清。", "腱反射对称。"]
+    lines = [line for line in seen if language_of(line) == language]
+    facts = [RecordSentence("General Examination", line) for line in lines]
+    assert [fact.text for fact in open_results(facts, words, language)] == opened
+    own = RecordSentence("Neurological Examination", "Gait is normal.")
+    assert open_results([*facts, own], "I'd like to do a neurological examination.", "en") == [own], "filed on its own"
