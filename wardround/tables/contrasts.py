@@ -10,7 +10,7 @@ from scoring.metrics.samples import over_cases
 from wardround.analysis.paired import differences, paired_scores, unlike
 from wardround.config.experiment import flat
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.scores import score_form, unscored_notes
+from wardround.tables.scores import offline_notes, score_form, unscored_notes
 from wardround.tables.table import Column, Table, measured
 
 # Where scores should go without one of the three characteristics: the arrows beside MedChain's settings (Table 4).
@@ -49,6 +49,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         notes += [each for each in unlike([first, run]) if each not in notes]
     for suite in {run.suite.name: run.suite for run in runs}.values():
         notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
+    notes += offline_notes(runs)
     columns = [
         Column("setting", "Setting", key=True),
         Column("run", "Run", key=True),
