@@ -2,9 +2,11 @@
 
 Of what nobody names ("a needle in your arm, we'll fill a tube") the embedding decides, by two small classifiers learned
 from `order_wordings.toml`: whether it is an order, and for what. What was done, is not to be done, or is asked of the
-patient is never weighed, so that most of what doctors say is never embedded.
+patient is never weighed, so that most of what doctors say is never embedded. A sentence that names a test and has not
+at all the meaning of an order ("the scan was clear") orders nothing: so says a third, which knows `named_orders.toml`.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -16,13 +18,15 @@ from numpy.typing import NDArray
 
 from cases.text.named_tests import NamedTest, test_called
 from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases, with_mark
-from cases.vocabulary import PHYSICAL_ITEMS, Language, data_file, normalise, patterns
+from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 NO_ORDER = "none"
 # How likely it must be that words are an order at all, for this test and no other, and so to count beside a named one.
 _AN_ORDER, _OF_A_TEST, _SURELY = 0.6, 0.4, 0.6
+_NOT_AT_ALL = 0.1  # an order: what is less likely one orders nothing, though it names a test
+_CLAUSE = re.compile("[^,;:]+")
 _SHORTEST = {True: 8, False: 3}  # characters of what is weighed, by whether it is Latin
 
 
@@ -34,12 +38,46 @@ def order_wordings(language: Language) -> list[tuple[str, str]]:
     return [(words, entry["test"]) for entry in entries for words in entry[language].split("\n")[:-1]]
 
 
+@cache
+def named_orders(language: Language) -> list[tuple[str, bool]]:
+    """Folded sentences that name a test, and whether they order it; of each plain kind one for each test."""
+    told, tests = data_file("nodes.offline", "named_orders"), word_list("tests")["test"]
+    names = [*(test[language] for test in tests), *(term.label(language) for term in EXAMINATION_ITEMS.terms)]
+    return [
+        (normalise(text), kind == "order")
+        for kind, plain in told["plain"].items()
+        for frames in [plain[language].split("\n")[:-1]]
+        for text in (
+            *told[kind][language].split("\n")[:-1],
+            *(frames[place % len(frames)].replace("{}", name) for place, name in enumerate(names)),
+        )
+    ]
+
+
 @lru_cache(maxsize=4096)
 def heard_tests(words: str) -> tuple[Placed, ...]:
     """The tests that words order, each with its place in the folded words; of a test by meaning, its phrase's."""
-    named, folded = ordered_tests(words), normalise(words)
+    folded, told = normalise(words), [*_only_named(words)]
+    named = [place for place in ordered_tests(words) if not is_within(place[:2], told)]
     found = [place for sentence, places in weighed(words) for place in _by_meaning(folded, sentence, places, named)]
     return tuple(sorted((*named, *found), key=lambda place: (place[0], -place[1])))
+
+
+def _only_named(words: str) -> Iterator[Span]:
+    """The places of the sentences that name a test and order none: no questions, which may ask for a result.
+
+    Of a list ("please have these done: ...") what stands before it is an order, or what stands in it; of any sentence
+    the whole, or a clause with a name.
+    """
+    asked, named = with_mark(words), [place[:2] for place in ordered_tests(words)]
+    for start, end in order_sentences(asked):
+        said = asked[start:end]
+        if not is_within((start, end), named) or said.rstrip().endswith("?"):
+            continue
+        clauses = [match for match in _CLAUSE.finditer(asked, start, end) if is_within(match.span(), named)]
+        parts = [*said.split(":"), *(clause.group() for clause in clauses)]
+        if not any(_share("named_order", [part.strip()])[0] >= _NOT_AT_ALL for part in parts if part.strip()):
+            yield start, end
 
 
 def heard_items(words: str) -> set[str]:
@@ -126,21 +164,31 @@ def _by_meaning(folded: str, sentence: Span, places: Sequence[Span], named: Sequ
 def _weigh(texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NamedTest], NDArray[np.float32]]:
     """Of each of n texts how likely it is an order (n), for which test most likely, and how likely that is (n)."""
     weights = _weights()
-    rows = np.hstack([embed(texts, MULTILINGUAL_MODEL), np.ones((len(texts), 1), np.float32)])
-    orders = 1 / (1 + np.exp(-rows @ weights["order"][:, 0]))
-    scores = rows @ weights["test"]
+    scores = _rows(texts) @ weights["test"]
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     tests = [test_called(weights["test_labels"][at], "en") for at in shares.argmax(axis=1)]
-    return np.round(orders, 3), tests, np.round(shares.max(axis=1), 3)
+    return _share("order", texts), tests, np.round(shares.max(axis=1), 3)
+
+
+def _share(head: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Of each of n texts how likely it is an order, by one of the two heads (n)."""
+    shares: NDArray[np.float32] = np.round(1 / (1 + np.exp(-_rows(texts) @ _weights()[head][:, 0])), 3)
+    return shares
+
+
+def _rows(texts: Sequence[str]) -> NDArray[np.float32]:
+    """The embeddings of n texts, the last column the constant (n, d + 1)."""
+    return np.hstack([embed(texts, MULTILINGUAL_MODEL), np.ones((len(texts), 1), np.float32)])
 
 
 @cache
 def _weights() -> dict[str, Any]:
-    """The weights (d + 1, 1) and (d + 1, tests), the last row the constant, and the tests' names."""
+    """The weights, twice (d + 1, 1) and (d + 1, tests), the last row the constant, and the tests' names."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         return {
             "order": stored["order"].astype(np.float32),
+            "named_order": stored["named_order"].astype(np.float32),
             "test": stored["test"].astype(np.float32),
             "test_labels": stored["test_labels"].tolist(),
         }

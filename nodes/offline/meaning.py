@@ -32,6 +32,7 @@ _BETWEEN = {
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
+_MUCH_LIKELIER = 3  # than a question for the whole one for something must be, all in all, to be heard in its place
 _LIKELY = 0.35  # how likely what a question is about must be before it is denied
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
 _ASKS = re.compile("[?？]")
@@ -113,10 +114,15 @@ def _entries() -> dict[str, dict[str, Any]]:
 def kind_label(words: str, language: Language) -> str:
     """Which of ``KINDS`` the words are; a ``remark`` asks nothing.
 
-    It is heard by the table of wordings: what asks is less one thing than many. A farewell comes last: an end that
-    nobody meant does more harm than one that was not heard.
+    It is heard by the table of wordings: what asks is less one thing than many, which count together beside a question
+    for the whole. A farewell comes last: an end that nobody meant does more harm than one that was not heard.
     """
-    label = kind_named(_best("kind", words, language))
+    tables, scores = _scores("kind", words, language)
+    label = kind_named(tables[int(np.argmax(scores))])
+    if label == "ambiguous" and _share_of("inquiry", tables, scores) > _MUCH_LIKELIER * _share_of(
+        "ambiguous", tables, scores
+    ):
+        label = "inquiry"
     told = sentences(words)
     if label == "conclusion" and len(told) > 1:
         return kind_label(told[-1], language)
@@ -190,6 +196,11 @@ def _signs(text: str, language: Language) -> tuple[float, ...]:
     unknown = not clinical and not topic.frames and bool(topic.words)
     said = [concept.asked.search(text) is not None for concept in concepts(language)]
     return tuple(float(sign) for sign in (*said, clinical, asks, named, unknown, topic.is_empty, not topic.words))
+
+
+def _share_of(kind: str, tables: Sequence[str], scores: NDArray[np.float32]) -> float:
+    """How likely a kind is in all its tables, up to a factor."""
+    return round(sum(np.exp(scores[at]) for at, table in enumerate(tables) if kind_named(table) == kind), _DECIMALS)
 
 
 def _best(head: str, words: str, language: Language) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cases.text.ordered_tests import ordered_tests
 from cases.vocabulary import Language, normalise
 from nodes.offline.consultation_words import concepts, pattern
-from nodes.offline.hearing import NO_ORDER, WEIGHTS, order_wordings, weighed_sentences
+from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
 from nodes.offline.meaning import KINDS, features, idioms, subjects, wordings
 from prompts import mark
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -91,6 +91,7 @@ def fingerprint() -> str:
     learned: list[object] = []
     for language in _LANGUAGES:
         learned += [kinds_to_learn(language), subjects_to_learn(language), orders_to_learn(language)]
+        learned += [named_orders(language)]
         learned += [concept.asked.pattern for concept in concepts(language)]
         learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
@@ -113,6 +114,10 @@ def train() -> dict[str, NDArray[np.generic]]:
     tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
     of_orders = [test != NO_ORDER for _, test in pairs]
     stored["order"] = _fitted(heard, of_orders, [False, True]).astype(np.float16)
+    by_name = [pair for language in _LANGUAGES for pair in named_orders(language)]
+    heard_by_name = np.vstack([heard, embed([text for text, _ in by_name], MULTILINGUAL_MODEL)])
+    ordered = [*of_orders, *(is_order for _, is_order in by_name)]
+    stored["named_order"] = _fitted(heard_by_name, ordered, [False, True], strength=30).astype(np.float16)
     stored["test_labels"] = np.array(tests)
     named = [test for _, test in pairs if test != NO_ORDER]
     stored["test"] = _fitted(heard[np.array(of_orders)], named, tests, strength=30).astype(np.float16)

@@ -60,7 +60,7 @@ def found(record: ExaminationRecord, said: str) -> list[str]:
         ("Please have some tests done.", "Ambiguous Advice", "Which examination"),
         ("What did the neck examination show?", "Effective Advice", "lymph node of 8 mm"),
         ("What is your blood pressure?", "Effective Advice", "124/78"),
-        ("Do you have high blood pressure?", "Ineffective Inquiry", "I do not know"),
+        ("Do you have high blood pressure?", "Effective Inquiry", "no chronic disease"),
         ("May I know your age and gender?", "Effective Inquiry", "I am male."),
         ("What is your favourite film?", "Other Topic", "my illness"),
     ],

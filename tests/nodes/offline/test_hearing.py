@@ -7,10 +7,10 @@ import pytest
 from cases import load_cases
 from cases.case import Case
 from cases.text.ordered_tests import ordered_tests
-from cases.vocabulary import Language
+from cases.vocabulary import Language, normalise
 from graphs.patient_turn import patient_turn_of
 from nodes.offline.doctor_actions import kind_of
-from nodes.offline.hearing import NO_ORDER, heard_items, heard_tests, order_wordings, weighed_texts
+from nodes.offline.hearing import NO_ORDER, heard_items, heard_tests, named_orders, order_wordings, weighed_texts
 from nodes.offline.meaning import subjects, wordings
 from nodes.state.chart import Turn
 from nodes.workflow.order_extraction import DialogueView, items_by_name
@@ -69,6 +69,39 @@ NO_ORDERS = {
         "把病历上写的都告诉我。",
     ],
 }
+# Both name a test, in words that nothing was learned from.
+ONLY_NAMED = {
+    "en": [
+        "An ultrasound is only sound, it can't hurt the baby.",
+        "I was glad to see that your chest X-ray looked perfectly fine.",
+        "The CT machine is out of order until Thursday, I'm sorry to say.",
+        "With a story as clear as yours an MRI would teach us nothing.",
+        "My own mother hated her colonoscopy.",
+    ],
+    "zh": [
+        "核磁就是声音大，人不遭罪。",
+        "昨天的胸片我瞧过了，肺上干干净净。",
+        "CT机坏了，礼拜四才修得好。",
+        "您这情况，胃镜就免了吧。",
+        "我母亲做肠镜那回可把她吓坏了。",
+    ],
+}
+BY_NAME = {
+    "en": [
+        "Right, off to have that CT of the head.",
+        "Let us get a stool test and an ECG while you are here.",
+        "Urinalysis and liver function tests, if you would.",
+        "Please tell me the result of the chest X-ray.",
+        "I think an abdominal ultrasound is called for.",
+    ],
+    "zh": [
+        "您先去拍个胸片，再抽血查肝功能。",
+        "给他约个头颅核磁。",
+        "把胸部CT的结果跟我说说。",
+        "腹部B超也一块儿做了。",
+        "得查查大便常规。",
+    ],
+}
 DESKS: dict[str, dict[str, Any]] = {"saps": {}, "medpmc": {"actor": False}, "ai_hospital": {}}
 
 
@@ -84,13 +117,28 @@ def test_an_order_that_names_nothing_is_heard_by_its_meaning(language: Language)
 def test_what_is_no_order_is_heard_as_none(language: Language) -> None:
     assert [words for words in NO_ORDERS[language] if heard_tests(words)] == []
     taught = [words for words, test in order_wordings(language) if test == NO_ORDER]
-    heard = [words for words in taught if heard_tests(words) != ordered_tests(words)]
+    heard = [words for words in taught if {*heard_tests(words)} - {*ordered_tests(words)}]
     assert len(heard) <= len(taught) // 50, heard
 
 
 @LANGUAGES
+def test_a_sentence_that_only_names_a_test_orders_nothing_and_one_that_orders_it_by_name_does(
+    language: Language,
+) -> None:
+    known = {words for words, _ in named_orders(language)}
+    assert not known & {normalise(words) for words in (*ONLY_NAMED[language], *BY_NAME[language])}
+    assert [words for words in ONLY_NAMED[language] if not ordered_tests(words)] == [], "names a test"
+    opened = [words for words in ONLY_NAMED[language] if heard_tests(words)]
+    assert len(opened) <= 2, opened
+    assert [words for words in BY_NAME[language] if heard_tests(words) != ordered_tests(words)] == []
+
+
+@LANGUAGES
 def test_of_the_offline_doctors_words_meaning_opens_nothing_more(language: Language) -> None:
-    assert [words for words in stock_words(language) if heard_tests(words) != ordered_tests(words)] == []
+    said = stock_words(language)
+    assert [words for words in said if {*heard_tests(words)} - {*ordered_tests(words)}] == []
+    orders = [words.replace("{}", name) for words in said if "{}" in words for name in ("CT", "MRI", "ECG")]
+    assert orders and [words for words in orders if heard_tests(words) != ordered_tests(words)] == []
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen

@@ -1,5 +1,6 @@
 """The Ray engine: what one process gives, several give too, also when some of them are killed on the way."""
 
+import json
 import os
 import re
 import shutil
@@ -93,6 +94,7 @@ def killing_a_worker(server: FakeServer, after: int, out: Path) -> threading.Thr
         os.kill(worker, signal.SIGSTOP)
         wait_for(lambda: _facts(worker)[0] == "T")
         server.read_all()
+        wait_for(lambda: all_are_packed(out))
         shutil.copytree(out / "traces", out.with_name("then") / "traces")
         server.requests = []
         os.kill(worker, signal.SIGKILL)
@@ -102,6 +104,15 @@ def killing_a_worker(server: FakeServer, after: int, out: Path) -> threading.Thr
     thread = threading.Thread(target=kill)
     thread.start()
     return thread
+
+
+def all_are_packed(out: Path) -> bool:
+    """Whether the trace of each ended case is packed, so that none is about to be."""
+    results = out / "results.jsonl"
+    ended = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.is_file() else []
+    traces = {file.name for file in (out / "traces").iterdir()}
+    names = [f"{result['case_id']}-{result['epoch']}.jsonl" for result in ended]
+    return all(f"{name}.gz" in traces and name not in traces for name in names)
 
 
 def wait_for(moment: Callable[[], bool]) -> None:
