@@ -200,7 +200,9 @@ def _signs(text: str, language: Language) -> tuple[float, ...]:
 
 def _share_of(kind: str, tables: Sequence[str], scores: NDArray[np.float32]) -> float:
     """How likely a kind is in all its tables, up to a factor."""
-    return round(sum(np.exp(scores[at]) for at, table in enumerate(tables) if kind_named(table) == kind), _DECIMALS)
+    return round(
+        sum(float(np.exp(scores[at])) for at, table in enumerate(tables) if kind_named(table) == kind), _DECIMALS
+    )
 
 
 def _best(head: str, words: str, language: Language) -> str:
