@@ -26,6 +26,7 @@ from nodes.state.chart import Turn
 from prompts import load_words
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
+BY_OTHERS = tomllib.loads(Path(__file__).with_name("questions_by_others.toml").read_text("utf-8"))
 HELD_OUT = tomllib.loads(Path(__file__).with_name("wordings_held_out.toml").read_text("utf-8"))
 CASES: dict[str, list[Case]] = {
     language: [case for case in load_cases() if case.language == language] for language in ("en", "zh")
@@ -148,6 +149,14 @@ def test_wordings_that_nothing_was_settled_on_are_heard_right(language: Language
     assert all(right[kind] >= 0.85 * n for kind, n in of.items()), right
     assert sum(kinds) / len(kinds) >= 0.93
     assert sum(about) / len(about) >= 0.92
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@LANGUAGES
+def test_of_two_further_hands_questions_three_in_five_are_heard_as_what_they_are_about(language: Language) -> None:
+    asked = [(name, words) for name, by in BY_OTHERS.items() for words in by[language].split("\n")[:-1]][::10]
+    heard = [subject_of(words, language) == name for name, words in asked]
+    assert len(heard) > 100 and sum(heard) >= 0.6 * len(heard), (sum(heard), len(heard))
 
 
 @pytest.mark.parametrize(
