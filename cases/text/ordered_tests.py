@@ -19,6 +19,7 @@ _SENTENCE = re.compile(r"[^.;?!。；？！\n]+[.;?!。；？！\n]*")
 _JOINED = re.compile(
     r"[,;，；](?![查看测]| so\b)|[、。\n+]|\. |\b(?:and|plus|then|as well as|along with)\b|以及|还有|加上|[和及与并再]"
 )
+_COMMA = re.compile("[,;，；]")
 
 
 @lru_cache(maxsize=4096)
@@ -37,7 +38,10 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
         if whole[2].item in COLLECTIVE
         and not whole[2].spellings
         and any(
-            part[2].item == whole[2].item and part[2].spellings and start <= part[0] < end
+            part[2].item == whole[2].item
+            and part[2].spellings
+            and start <= part[0] < end
+            and not _COMMA.search(folded[part[1] : whole[0]])  # 血常规，查个血 asks for both
             for start, end in cuts
             if start <= whole[0] < end
             for part in found

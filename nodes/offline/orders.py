@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
-from cases.text.named_tests import COLLECTIVE, NamedTest, named_tests, occurs, told_of
+from cases.text.named_tests import NamedTest, named_tests, occurs, told_of
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, spelled
@@ -29,11 +29,6 @@ def ordered_results(facts: Sequence[RecordSentence], words: str, language: Langu
     unknown = {*named_in(ordered, language)} & {*topic_of(ordered, language).words}  # no complaint, no part of the body
     rare = [word for word in unknown if sum(words_in(fact.text, [word]) for fact in results) in (1, 2)]
     return [fact for fact in results if words_in(fact.text, rare)]
-
-
-def _whole(test: NamedTest) -> str:
-    """The item that is named as a whole, if one is."""
-    return "" if test.spellings else test.item
 
 
 def _of(test: NamedTest, results: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
@@ -90,15 +85,9 @@ def _parted(words: str) -> Iterator[tuple[Sequence[NamedTest], str]]:
 def _of_phrase(
     results: Sequence[RecordSentence], tests: Sequence[NamedTest], phrase: str, language: Language
 ) -> Iterator[RecordSentence]:
-    """The results of what one phrase names.
-
-    Of a collection of tests ("blood for CRP") only what is named of it; a picture of another part of the body is none.
-    """
-    narrowed = {_whole(test) for test in tests} & {*COLLECTIVE} & {test.item for test in tests if test.spellings}
+    """The results of what one phrase names; a picture of another part of the body is none."""
     for test in tests:
         found = _of(test, results, language)
-        if _whole(test) in narrowed:
-            continue
         if any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found):
             yield from found
         else:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.text.ordered_tests import ordered_tests
+from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
 from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
@@ -42,14 +43,26 @@ _OF_ACTIONS = {
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
     """Doctors' words with the kind of action that they are: wordings by their table, and the items for development."""
+    labelled = _labelled(language)
+    told = [(text, name) for name, texts in wordings(language).items() for text in texts]
+    return _after_remarks([*told, *labelled], language)
+
+
+def _labelled(language: Language) -> list[tuple[str, str]]:
+    """Doctors' turns of the tracker's test set, of its part for development, with the kind of action that each is."""
     items = [item for path in shipped_files() for item in read_items(path).records]
-    labelled = [
+    return [
         (item.doctor, _OF_ACTIONS[item.action])
         for item in items
         if item.language == language and item.part == "development" and item.action in _OF_ACTIONS
     ]
-    told = [(text, name) for name, texts in wordings(language).items() for text in texts]
-    return _after_remarks([*told, *labelled], language)
+
+
+def orders_by_name_to_learn(language: Language) -> list[tuple[str, bool]]:
+    """Folded sentences that name a test, and whether they order it: told ones, and those of labelled advice."""
+    turns = [text for text, kind in _labelled(language) if kind == "advice"]
+    said = [sentence for text in turns for sentence in sentences(text) if ordered_tests(sentence)]
+    return [*named_orders(language), *((normalise(sentence), True) for sentence in said)]
 
 
 def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list[tuple[str, str]]:
@@ -91,7 +104,7 @@ def fingerprint() -> str:
     learned: list[object] = []
     for language in _LANGUAGES:
         learned += [kinds_to_learn(language), subjects_to_learn(language), orders_to_learn(language)]
-        learned += [named_orders(language)]
+        learned += [orders_by_name_to_learn(language)]
         learned += [concept.asked.pattern for concept in concepts(language)]
         learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
@@ -114,7 +127,7 @@ def train() -> dict[str, NDArray[np.generic]]:
     tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
     of_orders = [test != NO_ORDER for _, test in pairs]
     stored["order"] = _fitted(heard, of_orders, [False, True]).astype(np.float16)
-    by_name = [pair for language in _LANGUAGES for pair in named_orders(language)]
+    by_name = [pair for language in _LANGUAGES for pair in orders_by_name_to_learn(language)]
     heard_by_name = np.vstack([heard, embed([text for text, _ in by_name], MULTILINGUAL_MODEL)])
     ordered = [*of_orders, *(is_order for _, is_order in by_name)]
     stored["named_order"] = _fitted(heard_by_name, ordered, [False, True], strength=30).astype(np.float16)

@@ -70,6 +70,13 @@ def test_an_order_for_two_things_opens_what_each_opens_alone(data: st.DataObject
             assert text in at_desk
 
 
+@pytest.mark.parametrize("words", ["建议做血常规，查个血。", "查个血。"])
+def test_an_order_for_blood_opens_all_of_it_whatever_was_named_before(words: str) -> None:
+    record = ExaminationRecord.model_validate({"auxiliary": {"Blood Test": "血红蛋白74 g/L。血清铁蛋白4 µg/L。"}})
+    facts = record_sentences(PatientRecord(chief_complaint="乏力。"), record, "zh")
+    assert [fact.text for fact in open_results(facts, words, "zh")] == ["血红蛋白74 g/L。", "血清铁蛋白4 µg/L。"]
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
