@@ -23,7 +23,7 @@ def open_results(facts: Sequence[RecordSentence], words: str, language: Language
 def ordered_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """The results of all that the doctor names; where nothing is known by name, of a rare word that one has too."""
     results = [fact for fact in facts if fact.is_result]
-    if heard_tests(words):
+    if heard_tests(words) or ordered_tests(words):  # what is only named is not ordered by a word of its name either
         return open_results(facts, words, language)
     ordered = left_of(words)
     unknown = {*named_in(ordered, language)} & {*topic_of(ordered, language).words}  # no complaint, no part of the body

@@ -191,6 +191,12 @@ def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
         assert not any(fact.is_result for fact in found)
 
 
+def test_what_is_only_named_is_not_opened_by_a_word_of_its_name() -> None:
+    facts = [RecordSentence("Ultrasound", "盆腔超声：盆腔无积液。")]
+    assert ordered_results(facts, "先不给您做超声了。", "zh") == []
+    assert ordered_results(facts, "请做个超声。", "zh") == facts
+
+
 def test_what_is_asked_for_in_everyday_words_is_heard_in_jargon() -> None:
     facts = [RecordSentence("past_history", "Hypertension for ten years."), RecordSentence("past_history", "No gout.")]
     assert answering(facts, "Do you have high blood pressure?", "en") == facts[:1]
