@@ -55,14 +55,9 @@ def _text(output: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def pipeline() -> dict[str, str]:
-    return shown(execute(read(NOTEBOOKS / "01_run_the_pipeline.ipynb")))
-
-
-@pytest.fixture(scope="module")
-def others() -> dict[str, dict[str, str]]:
-    """What the cells of every other notebook show; one kernel, emptied between them, since imports take longest."""
-    paths = sorted(NOTEBOOKS.glob("0[2-9]_*.ipynb"))
+def every() -> dict[str, dict[str, str]]:
+    """What the cells of every notebook show; one kernel, emptied between them, since imports take longest."""
+    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
     together: NotebookNode = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     for path in paths:
         together.cells.append(nbformat.v4.new_code_cell("%reset -f"))  # type: ignore[no-untyped-call]
@@ -73,6 +68,11 @@ def others() -> dict[str, dict[str, str]]:
         path.stem: {id.removeprefix(f"{path.stem}-"): text for id, text in cells.items() if id.startswith(path.stem)}
         for path in paths
     }
+
+
+@pytest.fixture(scope="module")
+def pipeline(every: dict[str, dict[str, str]]) -> dict[str, str]:
+    return every["01_run_the_pipeline"]
 
 
 def test_the_pipeline_starts_with_what_the_patient_knows(pipeline: dict[str, str]) -> None:
@@ -147,14 +147,14 @@ def test_async_gives_what_sync_gave(pipeline: dict[str, str]) -> None:
     ],
 )
 def test_a_notebook_shows_what_it_promises(
-    others: dict[str, dict[str, str]], stem: str, cell: str, promised: str
+    every: dict[str, dict[str, str]], stem: str, cell: str, promised: str
 ) -> None:
-    assert re.search(promised, others[stem][cell]), others[stem][cell]
+    assert re.search(promised, every[stem][cell]), every[stem][cell]
 
 
-def test_every_notebook_draws_a_figure(pipeline: dict[str, str], others: dict[str, dict[str, str]]) -> None:
-    assert len(others) >= 6
-    assert all(cells["plot"].endswith("a figure") for cells in (pipeline, *others.values()))
+def test_every_notebook_draws_a_figure(every: dict[str, dict[str, str]]) -> None:
+    assert len(every) >= 7
+    assert all(cells["plot"].endswith("a figure") for cells in every.values())
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
