@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, Language, label, normalise, spelled, word_list
+from cases.text.words import rules_of
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, label, normalise, spelled, word_list
 
 # Words that say that a region is examined, and how far they reach.
 _EXAMINING = re.compile(
@@ -136,22 +137,46 @@ def _before_a_noun(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tu
 
 
 def labelled_test(text: str) -> list[NamedTest]:
-    """The examination that a label stands for: the spelling of an item, or a region (`Chest`) alone."""
+    """The examination that a label stands for: an item's spelling, a region (`Chest`) alone, or all items by hand."""
     folded = normalise(text)
+    if whole := whole_words().search(folded):
+        return parts_of(whole_test("en" if whole.group().isascii() else "zh"))
     item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
     return [NamedTest(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
 
 
+@cache
+def whole_words() -> re.Pattern[str]:
+    """Words for the physical examination as a whole."""
+    return re.compile("".join(word_list("tests")["whole"]["words"].split("\n")))
+
+
+def whole_test(language: Language) -> NamedTest:
+    """The physical examination as a whole, as it is called in a language."""
+    return NamedTest(word_list("tests")["whole"][rules_of(language)], PHYSICAL_ITEMS.names[0])
+
+
+def parts_of(test: NamedTest) -> list[NamedTest]:
+    """The test alone; of the physical examination as a whole each of its items, by the name of the whole."""
+    return [NamedTest(test.spelling, item) for item in PHYSICAL_ITEMS.names] if is_whole(test) else [test]
+
+
+def is_whole(test: NamedTest) -> bool:
+    """Whether a test is called the physical examination as a whole."""
+    return test.spelling in (whole_test("en").spelling, whole_test("zh").spelling)
+
+
 def test_called(test: str, language: Language) -> NamedTest:
-    """A test, or an item as a whole, by its English name, as it is called in a language."""
-    entry = next((entry for entry in word_list("tests")["test"] if entry["en"] == test), None)
+    """A test, an item as a whole, or all items by hand, by its English name, as it is called in a language."""
+    tests = word_list("tests")
+    entry = next((entry for entry in (*tests["test"], tests["whole"]) if entry["en"] == test), None)
     spelling = normalise(label(test, language) if entry is None else entry[language])
     return _by_spelling()[spelling]
 
 
 @cache
 def _by_spelling() -> dict[str, NamedTest]:
-    return {name.spelling: name for name in reversed((*_tests(), *_items()))}  # a test before an item
+    return {name.spelling: name for name in reversed((*_tests(), *_items(), whole_test("en"), whole_test("zh")))}
 
 
 @cache

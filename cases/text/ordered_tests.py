@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise, product
 
-from cases.text.named_tests import COLLECTIVE, NamedTest, placed_tests, test_called
-from cases.vocabulary import IMAGE_CLASSES, Language, normalise, patterns, word_list
+from cases.text.named_tests import COLLECTIVE, NamedTest, parts_of, placed_tests, test_called, whole_test, whole_words
+from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, patterns, word_list
 
 Span = tuple[int, int]
 Placed = tuple[int, int, NamedTest]
@@ -26,12 +26,22 @@ _COMMA = re.compile("[,;，；]")
 def ordered_tests(words: str) -> tuple[Placed, ...]:
     """The tests that words order, each with its place in the folded words, in their order.
 
-    Of a collection of tests ("blood for CRP") only what is named of it; of what is not to be done, nothing.
+    Of a collection of tests ("blood for CRP") only what is named of it, and so of the physical examination; of what is
+    not to be done, nothing.
     """
     folded = normalise(words)
-    named, none = placed_tests(words), denied(words)
+    none, cuts = denied(words), phrases(folded)
+    whole_at = [match.span() for match in whole_words().finditer(folded)]
+    named = tuple(place for place in placed_tests(words) if not is_within(place[:2], whole_at))  # "from head to toe"
     found = [place for place in (*named, *_described(words, folded, named)) if not is_within(place[:2], none)]
-    cuts = phrases(folded)
+    by_hand = [place for place in found if place[2].item in PHYSICAL_ITEMS.names]
+    found += [
+        (*at, part)
+        for at in whole_at
+        for part in parts_of(whole_test("en" if folded[slice(*at)].isascii() else "zh"))
+        if not is_within(at, none)
+        and not any(start <= at[0] < end and start <= place[0] < end for start, end in cuts for place in by_hand)
+    ]
     narrowed = [
         whole
         for whole in found

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.text.named_tests import NamedTest, test_called
+from cases.text.named_tests import NamedTest, parts_of, test_called
 from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases, with_mark
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -41,8 +41,8 @@ def order_wordings(language: Language) -> list[tuple[str, str]]:
 @cache
 def named_orders(language: Language) -> list[tuple[str, bool]]:
     """Folded sentences that name a test, and whether they order it; of each plain kind one for each test."""
-    told, tests = data_file("nodes.offline", "named_orders"), word_list("tests")["test"]
-    names = [*(test[language] for test in tests), *(term.label(language) for term in EXAMINATION_ITEMS.terms)]
+    told, tests = data_file("nodes.offline", "named_orders"), word_list("tests")
+    names = [*(test[language] for test in tests["test"]), tests["whole"][language], *(term.label(language) for term in EXAMINATION_ITEMS.terms)]
     return [
         (normalise(text), kind == "order")
         for kind, plain in told["plain"].items()
@@ -59,7 +59,12 @@ def heard_tests(words: str) -> tuple[Placed, ...]:
     """The tests that words order, each with its place in the folded words; of a test by meaning, its phrase's."""
     folded, told = normalise(words), [*_only_named(words)]
     named = [place for place in ordered_tests(words) if not is_within(place[:2], told)]
-    found = [place for sentence, places in weighed(words) for place in _by_meaning(folded, sentence, places, named)]
+    found = [
+        (start, end, part)
+        for sentence, places in weighed(words)
+        for start, end, test in _by_meaning(folded, sentence, places, named)
+        for part in parts_of(test)
+    ]
     return tuple(sorted((*named, *found), key=lambda place: (place[0], -place[1])))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
-from cases.text.named_tests import NamedTest, named_tests, occurs, told_of
+from cases.text.named_tests import NamedTest, named_tests, occurs, told_of, whole_words
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, spelled
@@ -126,9 +126,12 @@ def is_specific(words: str, language: Language) -> bool:
 
 
 def names_examination(words: str) -> bool:
-    """Whether an item of examinations is named, which asks for its result, where a test's name stands in questions."""
+    """Whether an item of examinations is named, which asks for its result, where a test's name stands in questions.
+
+    The physical examination as a whole is one.
+    """
     folded = normalise(words)
-    return any(spelled(normalise(name)).search(folded) for term in EXAMINATION_ITEMS.terms for name in term.names)
+    return whole_words().search(folded) is not None or any(spelled(normalise(name)).search(folded) for term in EXAMINATION_ITEMS.terms for name in term.names)
 
 
 def _shows(reports: Sequence[str], words: str, language: Language) -> bool:

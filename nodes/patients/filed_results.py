@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
-from cases.text.named_tests import NamedTest, labelled_test, named_tests, occurs, told_of
+from cases.text.named_tests import NamedTest, is_whole, labelled_test, named_tests, occurs, told_of
 from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import IMAGE_CLASSES, normalise, patterns
@@ -82,11 +82,16 @@ def asked_for(name: str, words: str) -> list[str]:
     allowed = []
     for test in tests:
         named = [each for *_, each in heard_tests(words) if each.item == test.item]
-        if any(not each.spellings or set(each.spellings) & set(test.spellings) for each in named):
+        if any(is_whole(each) or (not is_whole(test) and _is_of(each, test)) for each in named):
             allowed.append(test.spelling)
         elif not test.spellings:
             allowed += [each.spelling for each in named]
     return list(dict.fromkeys(allowed))
+
+
+def _is_of(named: NamedTest, test: NamedTest) -> bool:
+    """Whether what is named is a test by another name, or the whole item that it belongs to."""
+    return not named.spellings or bool({*named.spellings} & {*test.spellings})
 
 
 def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[str]:

@@ -7,11 +7,12 @@ import pytest
 from cases import load_cases
 from cases.case import Case
 from cases.text.ordered_tests import ordered_tests
-from cases.vocabulary import Language, normalise
+from cases.vocabulary import PHYSICAL_ITEMS, Language, normalise
 from graphs.patient_turn import patient_turn_of
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.hearing import NO_ORDER, heard_items, heard_tests, named_orders, order_wordings, weighed_texts
 from nodes.offline.meaning import subjects, wordings
+from nodes.patients.filed_results import asked_for
 from nodes.state.chart import Turn
 from nodes.workflow.order_extraction import DialogueView, items_by_name
 from wardround.run.ship_embeddings import stock_words
@@ -67,6 +68,34 @@ NO_ORDERS = {
         "这个胶抹在膝盖上，一天两次。",
         "您想喝点什么？",
         "把病历上写的都告诉我。",
+    ],
+}
+# The physical examination as a whole, and what is asked or said of one, in words that nothing was learned from.
+WHOLE = {
+    "en": [
+        "Let me examine you.",
+        "A physical examination, please.",
+        "Can I examine you now?",
+        "I'm going to examine you from head to toe.",
+        "What did the physical examination show?",
+        "Let me examine you, and then we'll get a chest X-ray.",
+    ],
+    "zh": ["我给您做个体格检查。", "查体。", "我来给您检查一下身体。", "体格检查有什么异常吗？", "先查体，再拍个胸片。"],
+}
+NOT_WHOLE = {
+    "en": [
+        ("Let me examine your belly.", {"Abdominal Examination"}),
+        ("A physical examination of the abdomen, please.", {"Abdominal Examination"}),
+        ("Have you had a physical examination recently?", set()),
+        ("Your physical examination was normal.", set()),
+        ("Is your job physical?", set()),
+    ],
+    "zh": [
+        ("做个腹部的体格检查。", {"Abdominal Examination"}),
+        ("请先做以下体格检查：腹部检查、颈部检查。", {"Abdominal Examination", "Neck Examination"}),
+        ("您做过体格检查吗？", set()),
+        ("今天不用查体了。", set()),
+        ("查体温。", {"General Examination"}),
     ],
 }
 # Both name a test, in words that nothing was learned from.
@@ -180,14 +209,17 @@ def with_results(language: Language) -> Case:
     return Case.model_validate(told)
 
 
+def before_order(case: Case) -> list[Turn]:
+    return [Turn(speaker="doctor", text="?"), Turn(speaker="patient", text=case.patient.chief_complaint)]
+
+
 @LANGUAGES
 def test_every_desk_hears_an_order_as_the_others_do(language: Language) -> None:
     case = with_results(language)
-    before = [Turn(speaker="doctor", text="?"), Turn(speaker="patient", text=case.patient.chief_complaint)]
     for number, (words, _) in [*enumerate(UNSEEN[language])][:3]:
         for patient, settings in DESKS.items():
             state = patient_turn_of(patient).invoke(
-                {"case": case, "words": words, "dialogue": before},
+                {"case": case, "words": words, "dialogue": before_order(case)},
                 context={"patient": patient, "models": {"default": "offline"}, **settings},
             )
             told = " ".join(turn.text for turn in state["dialogue"][3:])
@@ -195,3 +227,26 @@ def test_every_desk_hears_an_order_as_the_others_do(language: Language) -> None:
     doctor = [Turn(speaker="doctor", text=words) for words, _ in UNSEEN[language][:3]]
     found = items_by_name(DialogueView(dialogue=doctor, physical_options=None, auxiliary_options=None))  # type: ignore[arg-type]
     assert {*found.auxiliary} == {item for _, item in UNSEEN[language][:3]} and not found.physical
+
+
+@LANGUAGES
+def test_the_physical_examination_as_a_whole_opens_all_findings_by_hand_at_every_desk(language: Language) -> None:
+    opened = [(words, heard_items(words) & {*PHYSICAL_ITEMS.names}) for words in WHOLE[language]]
+    assert [words for words, items in opened if items != {*PHYSICAL_ITEMS.names}] == []
+    assert [(words, heard_items(words)) for words, items in NOT_WHOLE[language] if heard_items(words) != items] == []
+    told = with_results(language).model_dump(exclude={"folder"})
+    told["examinations"]["physical"] = {"Neck Examination": "0A0 is felt.", "Skin Examination": "0B0 is seen."}
+    case = Case.model_validate(told)
+    for patient, settings in DESKS.items():
+        reply = patient_turn_of(patient).invoke(
+            {"case": case, "words": WHOLE[language][0], "dialogue": before_order(case)},
+            context={"patient": patient, "models": {"default": "offline"}, **settings},
+        )
+        said = " ".join(turn.text for turn in reply["dialogue"][3:])
+        assert "0A0" in said and "0B0" in said and "010" not in said, (patient, said)
+
+
+def test_who_reads_a_whole_where_a_part_was_ordered_opens_the_part() -> None:
+    assert asked_for("Physical Examination", "Let me examine you.") == ["physical examination"]
+    assert asked_for("Abdominal Examination", "Let me examine you.") == ["abdominal examination"]
+    assert asked_for("Full Physical Examination", "Let me examine your belly.") == ["belly"]
