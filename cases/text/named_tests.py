@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from cases.text.words import rules_of
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, label, normalise, spelled, word_list
+from cases.vocabulary import (
+    EXAMINATION_ITEMS,
+    IMAGE_CLASSES,
+    PHYSICAL_ITEMS,
+    Language,
+    label,
+    normalise,
+    spelled,
+    word_list,
+)
 
 # Words that say that a region is examined, and how far they reach.
 _EXAMINING = re.compile(

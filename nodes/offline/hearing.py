@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.text.named_tests import NamedTest, parts_of, test_called
+from cases.text.named_tests import NamedTest, is_whole, parts_of, test_called
 from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases, with_mark
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -25,6 +25,7 @@ WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 NO_ORDER = "none"
 # How likely it must be that words are an order at all, for this test and no other, and so to count beside a named one.
 _AN_ORDER, _OF_A_TEST, _SURELY = 0.6, 0.4, 0.6
+_OF_THE_WHOLE_BODY = 0.75  # an order: what opens so much is to be surely one
 _NOT_AT_ALL = 0.1  # an order: what is less likely one orders nothing, though it names a test
 _CLAUSE = re.compile("[^,;:]+")
 _SHORTEST = {True: 8, False: 3}  # characters of what is weighed, by whether it is Latin
@@ -42,7 +43,11 @@ def order_wordings(language: Language) -> list[tuple[str, str]]:
 def named_orders(language: Language) -> list[tuple[str, bool]]:
     """Folded sentences that name a test, and whether they order it; of each plain kind one for each test."""
     told, tests = data_file("nodes.offline", "named_orders"), word_list("tests")
-    names = [*(test[language] for test in tests["test"]), tests["whole"][language], *(term.label(language) for term in EXAMINATION_ITEMS.terms)]
+    names = [
+        *(test[language] for test in tests["test"]),
+        tests["whole"][language],
+        *(term.label(language) for term in EXAMINATION_ITEMS.terms),
+    ]
     return [
         (normalise(text), kind == "order")
         for kind, plain in told["plain"].items()
@@ -155,7 +160,8 @@ def _by_meaning(folded: str, sentence: Span, places: Sequence[Span], named: Sequ
     passed = [
         (float(likely[at]), (*place, test))
         for at, (place, test) in enumerate(zip(places, tests, strict=True))
-        if orders[at] >= _AN_ORDER and likely[at] >= (_SURELY if named else _OF_A_TEST)
+        if orders[at] >= (_OF_THE_WHOLE_BODY if is_whole(test) else _AN_ORDER)
+        and likely[at] >= (_SURELY if named else _OF_A_TEST)
     ]
     if not _patterns()["examines"].search(folded[slice(*sentence)]):
         passed = [each for each in passed if not is_by_hand(each[1][2])]

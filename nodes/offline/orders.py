@@ -131,7 +131,9 @@ def names_examination(words: str) -> bool:
     The physical examination as a whole is one.
     """
     folded = normalise(words)
-    return whole_words().search(folded) is not None or any(spelled(normalise(name)).search(folded) for term in EXAMINATION_ITEMS.terms for name in term.names)
+    return whole_words().search(folded) is not None or any(
+        spelled(normalise(name)).search(folded) for term in EXAMINATION_ITEMS.terms for name in term.names
+    )
 
 
 def _shows(reports: Sequence[str], words: str, language: Language) -> bool:

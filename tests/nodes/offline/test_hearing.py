@@ -80,7 +80,13 @@ WHOLE = {
         "What did the physical examination show?",
         "Let me examine you, and then we'll get a chest X-ray.",
     ],
-    "zh": ["我给您做个体格检查。", "查体。", "我来给您检查一下身体。", "体格检查有什么异常吗？", "先查体，再拍个胸片。"],
+    "zh": [
+        "我给您做个体格检查。",
+        "查体。",
+        "我来给您检查一下身体。",
+        "体格检查有什么异常吗？",
+        "先查体，再拍个胸片。",
+    ],
 }
 NOT_WHOLE = {
     "en": [
