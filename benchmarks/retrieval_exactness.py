@@ -1,103 +1,151 @@
-"""Whether the case memory finds the true nearest cases: recall@3 against an exact NumPy scan.
+"""Whether the case memory finds the true nearest cases, and what it takes: beside an exact NumPy scan.
 
     python -m benchmarks.retrieval_exactness [--records 12163] [--queries 500] [--seed 0]
 
-As many records as MedChain has cases, 384 dimensions, in clusters within 19 departments of unequal size. Times are
-given as ratios to the NumPy scan (one matrix product and a sort over the same vectors in the process), which is what
-a database is measured against here, not seconds of some machine. Exit status 1 if recall is below what is promised.
+As many records as MedChain has cases, or a million (4 GB), 384 dimensions, in clusters within 19 departments of unequal
+size. What is measured is the search, so that the records come from a stand-in for Chroma: writing a million into Chroma
+takes most of an hour. Times are those of one processor, as ratios to the scan (one matrix product and a partition
+over the same vectors), which is what a database is measured against here, not seconds of some machine. Exit status 1
+if one case is found that the scan does not find.
 """
 
-import tempfile
+import re
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from cases.vocabulary import DEPARTMENTS
-from retrieval import Memory, RememberedCase, build_memory
+from retrieval import Memory, RememberedCase
 
 Vectors = NDArray[np.float32]
-WITHIN, OVERALL = 1.0, 0.99  # the recall promised within a department and over all of them
-K = 3
+K, CLUSTERS, DIMENSIONS, ROUNDS = 3, 10, 384, 3
 
 
-def clustered(rng: np.random.Generator, n: int, dimensions: int = 384) -> tuple[Vectors, NDArray[np.int64]]:
-    """Unit vectors (n, dimensions) in ten clusters a department, and the department of each (n,)."""
-    departments = rng.choice(19, size=n, p=rng.dirichlet(np.full(19, 2.0)))
-    centres = rng.normal(size=(19, 10, dimensions)) + 0.5 * rng.normal(size=(19, 1, dimensions))
-    vectors = centres[departments, rng.integers(0, 10, n)] + 0.5 * rng.normal(size=(n, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32), departments
+class Clusters:
+    """Unit vectors in clusters within 19 departments."""
+
+    def __init__(self, seed: int) -> None:
+        """Choose the centres, and how large each department is."""
+        self._rng = np.random.default_rng(seed)
+        self._centres = (
+            self._rng.normal(size=(19, CLUSTERS, DIMENSIONS)) + self._rng.normal(size=(19, 1, DIMENSIONS)) / 2
+        )
+        self._shares = self._rng.dirichlet(np.full(19, 2.0))
+
+    def sizes(self, n: int) -> list[int]:
+        """How many of n records each department has."""
+        sizes: list[int] = self._rng.multinomial(n, self._shares).tolist()
+        return sizes
+
+    def fill(self, vectors: Vectors, department: int) -> None:
+        """Draw the vectors of a department, in place; in single precision, for there may be a million."""
+        vectors[:] = self._rng.standard_normal(vectors.shape, np.float32) / 2
+        vectors += self._centres.astype(np.float32)[department, self._rng.integers(0, CLUSTERS, len(vectors))]
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def scan(vectors: Vectors, rows: NDArray[np.int64], query: Vectors) -> set[int]:
-    """Of some vectors, which are ``rows`` of all, the rows of the K nearest, exactly."""
-    return set(rows[np.argpartition(-(vectors @ query), K - 1)[:K]].tolist())
+class StandIn:
+    """What a memory asks of a Chroma client and of its collections, answered from arrays."""
+
+    def __init__(self, vectors: Vectors | None = None, told: list[str] | None = None, first: int = 0) -> None:
+        """A collection of some records, of which the first has this number; or a client."""
+        self.vectors, self.told, self.first = vectors, told, first
+        self.collections: dict[str, StandIn] = {}
+
+    def list_collections(self) -> list[Any]:
+        """None that was made with another model."""
+        return []
+
+    def get_collection(self, name: str, **_: Any) -> "StandIn | None":
+        """The collection of this name, if there is one."""
+        return self.collections.get(name)
+
+    def get(self, **_: Any) -> dict[str, Any]:
+        """All records."""
+        assert self.told is not None
+        ids = [str(self.first + row) for row in range(len(self.told))]
+        return {"ids": ids, "embeddings": self.vectors, "metadatas": [{"case": case} for case in self.told]}
 
 
-def measure(queries: Vectors, find: Callable[[int, Vectors], set[int]]) -> tuple[list[set[int]], float]:
-    """The answers, and the median seconds of one."""
-    answers, seconds = [], []
-    for number, query in enumerate(queries):
-        start = time.perf_counter()
-        answers.append(find(number, query))
-        seconds.append(time.perf_counter() - start)
-    return answers, float(np.median(seconds))
+def scan(vectors: Vectors, first: int, query: Vectors) -> set[int]:
+    """Of some vectors, the first of which has this number, the numbers of the K nearest, exactly."""
+    return set((first + np.argpartition(-(vectors @ query), K - 1)[:K]).tolist())
 
 
-def remembered(memory: Memory, query: Vectors, department: str | None) -> set[int]:
-    """The rows of the cases that the memory finds."""
+def remembered(memory: Memory, department: str | None, query: Vectors) -> set[int]:
+    """The numbers of the cases that the memory finds."""
     return {int(neighbour.case.id) for neighbour in memory.recall_by_vector(query, department, k=K)}
 
 
-def compared(folder: Path, records: int, number: int, seed: int) -> list[tuple[str, float, float, float]]:
-    """For each way of asking: its name, the recall promised, the recall found, and its time over the scan's."""
-    rng = np.random.default_rng(seed)
-    everything, filed = clustered(rng, records + number)
-    vectors, queries = everything[:records], everything[records:]
-    rows = [np.flatnonzero(filed[:records] == number) for number in range(19)]
-    shelves, every = [vectors[own] for own in rows], np.arange(records)
-    asked = filed[records:]
-    cases = [
-        RememberedCase(id=str(row), verified=True, department=DEPARTMENTS.names[filed[row]]) for row in range(records)
-    ]
-    memory = build_memory([], folder, embedding="synthetic")
-    memory.add(cases, vectors)
-    found = []
-    for label, promised, exact, ours in (
+def measure(
+    ask: Callable[[int, Vectors], set[int]], queries: list[tuple[int, Vectors]]
+) -> tuple[list[set[int]], float]:
+    """The answers, and the median seconds of one on a processor."""
+    answers, seconds = [], []
+    for department, query in queries:
+        start = time.thread_time()
+        answers.append(ask(department, query))
+        seconds.append(time.thread_time() - start)
+    return answers, float(np.median(seconds))
+
+
+def compared(records: int, number: int, seed: int) -> list[tuple[str, float, float]]:
+    """For each way of asking: its name, the recall found, and its time over the scan's."""
+    clusters, client = Clusters(seed), StandIn()
+    vectors = np.empty((records, DIMENSIONS), np.float32)
+    shelves: list[tuple[Vectors, int]] = []
+    first = 0
+    for department, size in enumerate(clusters.sizes(records)):
+        name, own = DEPARTMENTS.names[department], vectors[first : first + size]
+        clusters.fill(own, department)
+        shelves.append((own, first))
+        case = RememberedCase(id="@", verified=True, department=name).model_dump_json(exclude_defaults=True)
+        told = [case.replace("@", str(row)) for row in range(first, first + size)]
+        named = f"wardround-{re.sub('[^a-z]+', '-', name.lower())}-verified"
+        client.collections[named] = StandIn(own, told, first)
+        first += size
+    queries = []
+    for department in [department for department, size in enumerate(clusters.sizes(number)) for _ in range(size)]:
+        query = np.empty((1, DIMENSIONS), np.float32)
+        clusters.fill(query, department)
+        queries.append((department, query[0]))
+    memory = Memory(client, location="benchmark", embedding="synthetic")  # type: ignore[arg-type]
+    ways: list[tuple[str, Callable[[int, Vectors], set[int]], Callable[[int, Vectors], set[int]]]] = [
         (
             "within the department",
-            WITHIN,
-            lambda number, query: scan(shelves[asked[number]], rows[asked[number]], query),
-            lambda number, query: remembered(memory, query, DEPARTMENTS.names[asked[number]]),
+            lambda department, query: scan(*shelves[department], query),
+            lambda department, query: remembered(memory, DEPARTMENTS.names[department], query),
         ),
         (
             "over all departments",
-            OVERALL,
-            lambda number, query: scan(vectors, every, query),
-            lambda number, query: remembered(memory, query, None),
+            lambda _, query: scan(vectors, 0, query),
+            lambda _, query: remembered(memory, None, query),
         ),
-    ):
-        truth, scanned = measure(queries, exact)
-        answers, asked_memory = measure(queries, ours)
-        share = sum(len(a & b) for a, b in zip(truth, answers, strict=True)) / sum(map(len, truth))
-        found.append((label, promised, share, asked_memory / scanned))
-    memory.close()
+    ]
+    found = []
+    with threadpool_limits(1, "blas"):
+        for label, exact, ours in ways:
+            ours(*queries[0])  # what is read once
+            turns = [(measure(exact, queries), measure(ours, queries)) for _ in range(ROUNDS)]
+            truth, answers = turns[0][0][0], turns[0][1][0]
+            share = sum(len(a & b) for a, b in zip(truth, answers, strict=True)) / sum(map(len, truth))
+            found.append((label, share, min(taken for _, (_, taken) in turns) / min(taken for (_, taken), _ in turns)))
     return found
 
 
 def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")] = 500, seed: int = 0) -> None:
-    """Build, ask, compare and print."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = compared(Path(folder), records, number, seed)
+    """Fill, ask, compare and print."""
+    found = compared(records, number, seed)
     print(f"{records} records in 19 departments, {number} queries\n")
-    print(f"{'':28}{'recall@3':>9}{'promised':>10}{'x NumPy':>9}")
-    for label, promised, share, times in found:
-        print(f"{label:28}{share:9.4f}{promised:10.2f}{times:9.1f}")
-    raise typer.Exit(any(share < promised for _, promised, share, _ in found))
+    print(f"{'':28}{'recall@3':>9}{'x NumPy':>9}")
+    for label, share, times in found:
+        print(f"{label:28}{share:9.4f}{times:9.2f}")
+    raise typer.Exit(any(share < 1 for _, share, _ in found))
 
 
 if __name__ == "__main__":

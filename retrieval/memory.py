@@ -185,11 +185,12 @@ class Memory:
         query = unit_rows(vector).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            found = _nearest(partial(self._shelves.nearest_verified, query), departments, exclude, kin, language, k)
+            look = partial(self._shelves.nearest, query, departments)
+            found = _nearest(look, exclude, kin, language, k)
             if len(found) < k and before != 0:
-                pseudo = partial(self._shelves.nearest_pseudo, query, run=self.run, before=before)
                 hidden = {*exclude, *(neighbour.case.id for neighbour in found)}
-                found += _nearest(pseudo, departments, hidden, kin, language, k - len(found))
+                pseudo = partial(look, run=self.run, before=before)
+                found += _nearest(pseudo, hidden, kin, language, k - len(found))
         return found
 
     def verified(self) -> Iterator[RememberedCase]:
@@ -256,8 +257,7 @@ class Memory:
 
 
 def _nearest(
-    look: Callable[[str | None, int], Nearest],
-    departments: Sequence[str | None],
+    look: Callable[[int], list[Nearest]],
     hidden: Collection[str],
     kin: Kin | None,
     language: Language | None,
@@ -266,7 +266,7 @@ def _nearest(
     """The k nearest cases; shelves are looked at further until none that is nearer can have been left on one."""
     wanted = k + len(hidden)
     while True:
-        shelves = [look(name, wanted) for name in departments]
+        shelves = look(wanted)
         found = _best((shelf.candidates for shelf in shelves), set(hidden), kin, language, k)
         farthest = found[-1].similarity if len(found) == k and found else -2.0
         if not any(shelf.others and min(shelf.candidates)[0] > farthest for shelf in shelves):

@@ -37,16 +37,10 @@ class Rows:
     told: list[str]
     orders: NDArray[np.float64]
 
-    def nearest(self, query: NDArray[np.float64], n: int, before: int | None = None) -> Nearest:
-        """The n nearest to a unit vector, and what is as near as the last; of those whose order is less, if given."""
-        rows = np.arange(len(self.ids)) if before is None else np.flatnonzero(self.orders < before)
-        if others := n < len(rows):
-            # BLAS would share each shelf among threads, and on a busy machine wait for them twenty times a question.
-            near = np.einsum("ij,j->i", self.vectors, query.astype(np.float32))[rows]
-            rows = rows[near >= np.partition(near, -n)[-n] - _SAME]
-            others = len(rows) < len(near)
-        ids, told = [self.ids[row] for row in rows.tolist()], [self.told[row] for row in rows.tolist()]
-        return Nearest(candidates(query, ids, self.vectors[rows], told), others)
+    def near(self, query: NDArray[np.float32], before: int | None) -> NDArray[np.float32]:
+        """How near each lies to a unit vector, about; -inf where its order is not less than ``before``."""
+        near: NDArray[np.float32] = np.vecdot(self.vectors, query)  # on one thread, unlike a product by BLAS
+        return near if before is None else np.where(self.orders < before, near, np.float32(-inf))
 
     def without(self, ids: Sequence[str]) -> "Rows":
         """The rows but for those of some cases."""
@@ -68,10 +62,32 @@ class Rows:
         )
 
 
+def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before: int | None) -> Nearest:
+    """Of some shelves the n cases nearest to a unit vector, and what is as near as the last.
+
+    Args:
+        shelves: the shelves.
+        query: the vector, (d,).
+        n: how many.
+        before: only cases whose order is less; None takes every one.
+    """
+    single = query.astype(np.float32)
+    by_shelf = [rows.near(single, before) for rows in shelves]
+    near = by_shelf[0] if len(by_shelf) == 1 else np.concatenate([*by_shelf, np.zeros(0, np.float32)])
+    allowed = len(near) if before is None else int(np.count_nonzero(near > -inf))
+    least = np.partition(near, -n)[-n] - _SAME if n < allowed else -2.0
+    found: list[Candidate] = []
+    for rows, own in zip(shelves, by_shelf, strict=True):
+        if chosen := (own >= least).nonzero()[0].tolist():
+            ids, told = [rows.ids[row] for row in chosen], [rows.told[row] for row in chosen]
+            found += candidates(query, ids, rows.vectors[chosen], told)
+    return Nearest(found, others=len(found) < allowed)
+
+
 def candidates(query: NDArray[np.float64], ids: Sequence[str], vectors: Any, told: Sequence[str]) -> list[Candidate]:
     """Cases with their similarities to a unit vector."""
     if not ids:
         return []
     # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
     similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
-    return [Candidate(*found) for found in zip(similarities, ids, told, strict=True)]
+    return list(map(Candidate, similarities, ids, told))

@@ -1,10 +1,10 @@
 """How remembered cases lie in Chroma: a shelf (collection) per department and kind of case.
 
 Verified cases have one shelf per department, pseudo-cases one per department and run. A shelf that nobody else writes
-is read once and looked through in this process (``rows.py``), unless it is very long. On a server, or where they are
-too many, Chroma's index finds the candidates among verified cases, which are ranked by their stored vectors, because
-Chroma's distances are off by up to 1e-6. Pseudo-cases are few and written all the time, and what is found must not
-depend on when: all those in question are fetched and ranked.
+is read once and looked through in this process (``rows.py``): exact. On a server, Chroma's index finds the candidates
+among verified cases, which are ranked by their stored vectors, because Chroma's distances are off by up to 1e-6.
+Pseudo-cases are few and written all the time, and what is found must not depend on when: all those in question are
+fetched and ranked.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import DEPARTMENTS
 from retrieval.features import RememberedCase
-from retrieval.rows import Nearest, Rows, candidates
+from retrieval.rows import Nearest, Rows, candidates, nearest
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -33,7 +33,8 @@ _INDEX: Any = {"hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction
 _SPARE_CANDIDATES = 8  # near-ties that Chroma puts beyond the last place asked for may belong before it
 _SAME = 1e-5  # cosine distance up to which two vectors count as one
 _CHECKED_AT_ONCE = 500  # vectors in one query
-_SCANNED = 20_000  # cases on a shelf: about here a scan of all becomes as slow as a question to the index
+
+_Key = tuple[str | None, str | None]  # of a shelf: the department, and the run of pseudo-cases
 
 
 class Shelves:
@@ -45,8 +46,8 @@ class Shelves:
         self._prefix = prefix
         self._embedding = embedding
         self._shared = shared
-        self._known: dict[str, Collection | None] = {}
-        self._rows: dict[str, Rows | None] = {}  # None: too many
+        self._known: dict[_Key, Collection | None] = {}
+        self._rows: dict[_Key, Rows] = {}
         self._lock = threading.RLock()  # also over a write and what is known of it
 
     def embeddings(self) -> set[str]:
@@ -78,8 +79,8 @@ class Shelves:
                 metadatas: list[Any] = [_metadata(case) for case in here]
                 shelf = self._create(department, run)
                 shelf.upsert(ids=[case.id for case in here], embeddings=there, metadatas=metadatas)
-                if known := self._rows.pop(shelf.name, None):
-                    self._rows[shelf.name] = known.having(here, there, _told(metadatas))
+                if known := self._rows.get((department, run)):
+                    self._rows[department, run] = known.having(here, there, _told(metadatas))
             # Only now, so that a reader finds a moving case in two departments rather than in none.
             for department in ALL_DEPARTMENTS:
                 elsewhere = [case.id for case in cases if case.department != department]
@@ -87,8 +88,8 @@ class Shelves:
                     continue
                 if moved := found.get(ids=elsewhere, include=[])["ids"]:
                     found.delete(ids=moved)
-                    if known := self._rows.pop(found.name, None):
-                        self._rows[found.name] = known.without(moved)
+                    if known := self._rows.get((department, run)):
+                        self._rows[department, run] = known.without(moved)
 
     def mend(self, departments: Iterable[str | None]) -> None:
         """Make every verified case of these departments findable.
@@ -104,59 +105,53 @@ class Shelves:
                     for case_id, vector in lost.items():
                         shelf.update(ids=[case_id], embeddings=vector)
 
-    def nearest_verified(self, query: NDArray[np.float64], department: str | None, n: int) -> Nearest:
-        """The n verified cases of a department nearest to a unit vector, and some more."""
-        if (shelf := self._find(department, None)) is None:
-            return Nearest([], others=False)
-        if rows := self._scannable(shelf):
-            return rows.nearest(query, n)
-        answer: Any = shelf.query(
-            query_embeddings=cast(Any, query.astype(np.float32)[np.newaxis]),
-            n_results=n + _SPARE_CANDIDATES,
-            include=["embeddings", "metadatas"],
-        )
-        ids, vectors, metadatas = answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0]
-        return Nearest(candidates(query, ids, vectors, _told(metadatas)), others=len(ids) > n)
-
     def told(self, department: str | None) -> list[str]:
         """All verified cases of a department, as JSON."""
         shelf = self._find(department, None)
         answer: Any = shelf.get(include=["metadatas"]) if shelf else {"metadatas": []}
         return _told(answer["metadatas"])
 
-    def nearest_pseudo(
-        self, query: NDArray[np.float64], department: str | None, n: int, run: str, before: int | None
-    ) -> Nearest:
-        """The n nearest pseudo-cases of a department and run whose order is less than ``before``, and some more."""
-        if (shelf := self._find(department, run)) is None:
-            return Nearest([], others=False)
-        if rows := self._scannable(shelf):
-            return rows.nearest(query, n, before)
-        earlier: Any = None if before is None else {"order": {"$lt": before}}
-        answer: Any = shelf.get(where=earlier, include=["embeddings", "metadatas"])
-        return Nearest(candidates(query, answer["ids"], answer["embeddings"], _told(answer["metadatas"])), others=False)
+    def nearest(
+        self,
+        query: NDArray[np.float64],
+        departments: Iterable[str | None],
+        n: int,
+        run: str | None = None,
+        before: int | None = None,
+    ) -> list[Nearest]:
+        """Of some departments the n cases nearest to a unit vector, and some more, in one part or several.
 
-    def _scannable(self, shelf: "Collection") -> Rows | None:
-        """What a shelf holds, read once; None if others may write it, or if it holds too much."""
-        if not self._shared and shelf.name not in self._rows:
+        ``run`` None means the verified ones; otherwise its pseudo-cases, of which only those are asked for whose order
+        is less than ``before``, if given.
+        """
+        shelves = [(name, shelf) for name in departments if (shelf := self._find(name, run))]
+        if not self._shared:
+            return [nearest([self._read(shelf, name, run) for name, shelf in shelves], query, n, before)]
+        return [_asked(shelf, query, n, run, before) for _, shelf in shelves]
+
+    def _read(self, shelf: "Collection", department: str | None, run: str | None) -> Rows:
+        """What a shelf holds, read once."""
+        key = department, run
+        if key not in self._rows:
             with self._lock:
-                self._rows[shelf.name] = _rows(shelf) if shelf.count() <= _SCANNED else None
-        return self._rows.get(shelf.name)
+                if key not in self._rows:
+                    self._rows[key] = _rows(shelf)
+        return self._rows[key]
 
     def _name(self, department: str | None, run: str | None) -> str:
         kind = "verified" if run is None else f"pseudo-{hashlib.sha256(run.encode()).hexdigest()[:12]}"
         return f"{self._prefix}-{re.sub('[^a-z]+', '-', (department or 'unfiled').lower())}-{kind}"
 
     def _find(self, department: str | None, run: str | None) -> "Collection | None":
-        from chromadb.errors import NotFoundError
+        key = department, run
+        if key not in self._known or (self._shared and self._known[key] is None):  # another client may make it
+            from chromadb.errors import NotFoundError
 
-        name = self._name(department, run)
-        if name not in self._known or (self._shared and self._known[name] is None):  # another client may make it
             try:
-                self._known[name] = self._client.get_collection(name, embedding_function=None)
+                self._known[key] = self._client.get_collection(self._name(department, run), embedding_function=None)
             except NotFoundError:
-                self._known.setdefault(name, None)  # another thread may just have made it
-        return self._known[name]
+                self._known.setdefault(key, None)  # another thread may just have made it
+        return self._known[key]
 
     def _create(self, department: str | None, run: str | None) -> "Collection":
         with self._lock:
@@ -167,8 +162,24 @@ class Shelves:
             shelf = self._client.get_or_create_collection(
                 name, metadata=metadata, configuration=_INDEX, embedding_function=None
             )
-            self._known[name] = shelf
+            self._known[department, run] = shelf
             return shelf
+
+
+def _asked(shelf: "Collection", query: NDArray[np.float64], n: int, run: str | None, before: int | None) -> Nearest:
+    """What a server's index finds among verified cases; of pseudo-cases all in question."""
+    answer: Any
+    if run is not None:
+        earlier: Any = None if before is None else {"order": {"$lt": before}}
+        answer = shelf.get(where=earlier, include=["embeddings", "metadatas"])
+        return Nearest(candidates(query, answer["ids"], answer["embeddings"], _told(answer["metadatas"])), others=False)
+    answer = shelf.query(
+        query_embeddings=cast(Any, query.astype(np.float32)[np.newaxis]),
+        n_results=n + _SPARE_CANDIDATES,
+        include=["embeddings", "metadatas"],
+    )
+    ids, vectors, metadatas = answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0]
+    return Nearest(candidates(query, ids, vectors, _told(metadatas)), others=len(ids) > n)
 
 
 def _rows(shelf: "Collection") -> Rows:

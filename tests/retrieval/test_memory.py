@@ -139,10 +139,9 @@ async def test_many_coroutines_may_recall_while_cases_are_added(memory: Memory) 
     assert sum(count.pseudo for count in growing.stats().values()) == 100
 
 
-def test_every_case_can_be_found_after_batches_with_reads_between(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shelves, "_SCANNED", 0)  # by the index
+def test_every_case_can_be_found_by_the_index_after_batches_with_reads_between(memory: Memory) -> None:
+    prefix = f"test-{uuid.uuid4().hex}"
+    memory = Memory(memory._client, location="test", embedding="cheap", prefix=prefix, shared=True)
     vectors = cheap_embed([str(number) for number in range(600)])
     for start in range(0, 600, 50):
         cases = [verified(f"{number}") for number in range(start, start + 50)]
@@ -203,7 +202,7 @@ CASES = st.builds(
     exclude=st.sets(st.integers(0, 12).map("c{}".format), max_size=5),
     before=st.none() | st.integers(0, 7),
     k=st.integers(1, 5),
-    scanned=st.sampled_from([0, 20_000]),
+    shared=st.booleans(),
 )
 def test_recall_is_what_an_exact_search_by_the_rules_gives(
     memory: Memory,
@@ -212,10 +211,10 @@ def test_recall_is_what_an_exact_search_by_the_rules_gives(
     exclude: set[str],
     before: int | None,
     k: int,
-    scanned: int,
+    shared: bool,
 ) -> None:
     prefix = f"test-{uuid.uuid4().hex}"
-    fresh = Memory(memory._client, location="test", embedding="cheap", prefix=prefix)
+    fresh = Memory(memory._client, location="test", embedding="cheap", prefix=prefix, shared=shared)
     known: dict[tuple[bool, str], RememberedCase] = {}
     for cases in additions:
         fresh.recall("pain", None, k=9)  # what is known of the shelves by now is to follow what is added
@@ -232,8 +231,5 @@ def test_recall_is_what_an_exact_search_by_the_rules_gives(
     fill = [case for case in allowed if not case.verified and case.id not in taken]
     fill = [case for case in fill if before is None or (case.order is not None and case.order < before)]
     expected += sorted(fill, key=rank)[: k - len(expected)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shelves, "_SCANNED", scanned)
-        opened = fresh if scanned else Memory(memory._client, location="test", embedding="cheap", prefix=prefix)
-        found = opened.recall("pain", department, exclude=exclude, before=before, k=k)
+    found = fresh.recall("pain", department, exclude=exclude, before=before, k=k)
     assert [neighbour.case for neighbour in found] == expected
