@@ -1,4 +1,4 @@
-"""A finished run's cases as multiple-choice questions: four distractors a case, written once and kept with the run."""
+"""A finished run's cases as multiple-choice questions: by their own options, or with distractors kept with the run."""
 
 import asyncio
 from collections.abc import Mapping
@@ -141,13 +141,14 @@ def other_diagnoses(case: Case) -> list[str]:
 async def _options_of(
     directory: RunDirectory, cases: list[Case], settings: ModelSettings
 ) -> tuple[dict[str, KeptOptions], dict[str, str]]:
-    """The options of the cases, those that are missing written now; and why a case has none."""
+    """The options of the cases, their own or kept ones, those that are missing written now; and why a case has none."""
     reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
-    kept = _read(directory)
+    own = {case.id: found for case in cases if (found := own_options(case))}
+    kept = _read(directory) | own
     if all(case.id in kept or case.id in reasons for case in cases):
         return kept, reasons
     with directory.adding_options() as add:
-        kept = _read(directory)
+        kept = _read(directory) | own
 
         async def write(case: Case) -> None:
             written = await _write(case, settings)
@@ -157,6 +158,14 @@ async def _options_of(
         left = [case for case in cases if case.id not in kept and case.id not in reasons]
         reasons |= {case.id: reason for case, reason in (await ask_each(left, write)).failures}
     return kept, dict(sorted(reasons.items()))
+
+
+def own_options(case: Case) -> KeptOptions | None:
+    """The options of the case itself, where the right one is its diagnosis."""
+    right = case.key.options.get(case.key.option, "")
+    if not (right and case.key.diagnosis and name_agreement(right, case.key.diagnosis[0]) == SAME):
+        return None
+    return KeptOptions(case_id=case.id, options=case.key.options, right=case.key.option, writer=case.provenance.source)
 
 
 def _read(directory: RunDirectory) -> dict[str, KeptOptions]:

@@ -103,6 +103,7 @@ class _Found:
     n: int
     samples: Sequence[Sample] = ()
     reason: str = ""
+    lacking: Sequence[str] = ()  # cases that other doctors' files have
 
 
 def reproduce(
@@ -149,11 +150,18 @@ def reproduce(
 def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:
     groups: dict[tuple[str, str], dict[str, AieTranscript]] = {}
     tables = list(published)[2:]
+    known: dict[str, set[str]] = {table: set() for table in tables}
     for file, row in _named_files(source, published, lambda first: "raw_data" in first and "history" in first):
-        records = [one for one in read_aie(file).records if one.diagnosis is not None and len(one.history) > 1]
+        read = read_aie(file).records
+        records = [one for one in read if one.diagnosis is not None and len(one.history) > 1]
         if not records:
             continue
-        group = groups.setdefault((tables[1] if records[0].dataset else tables[0], row), {})
+        table = tables[1] if records[0].dataset else tables[0]
+        if unfit := [one.case for one in read if one not in records]:
+            out.notes.append(f"{row}: no letter or no dialogue for {_cases(unfit)}, which no column has.")
+            known[table].update(unfit)
+        group = groups.setdefault((table, row), {})
+        known[table].update(one.case for one in records)
         _file_in(out, group, {one.case: one for one in records}, row, file, source)
     for table in tables:
         computed: dict[str, dict[str, _Found]] = {}
@@ -161,10 +169,12 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
             group = groups.get((table, row), {})
             if not (records := [one for case, one in group.items() if case not in leave_out]):
                 continue
+            lacking = sorted(known[table] - group.keys()) * (not leave_out)
             paper, sound = score_aie(records, "paper"), score_aie(records, "sound")
             errors = estimates(paper, clustered=False)
             computed[row] = {
-                name: _Found(errors[name].mean, _mean(sound[name]), errors[name].n, paper[name]) for name in METRICS
+                name: _Found(errors[name].mean, _mean(sound[name]), errors[name].n, paper[name], lacking=lacking)
+                for name in METRICS
             }
         printed = {
             (row, name): pair[0]
@@ -226,9 +236,10 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave
         computed: dict[str, dict[str, _Found]] = {}
         for row, group in groups.items():
             cases = [one for case, one in group.items() if case not in leave_out]
+            lacking = sorted(out.ids - group.keys()) * (not leave_out)
             paper, sound = (score_medpmc(cases, recall, mode) for mode in ("paper", "sound"))
             own = {
-                name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name])
+                name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name], lacking=lacking)
                 for name in columns[:4]
             }
             halves = [own["Diagnosis"], own["Treatment"]]
@@ -360,9 +371,21 @@ def _cells(
             left = Cell(table, cell.row, cell.column, cell.paper, (total - value) / (n - 1), digits=digits, cut=cut)
             if left.same:
                 return f"as printed without case {case}"
+        if one.lacking:
+            return _without(cell, total, n, one.lacking)
         return one.reason or "not known"
 
     return [replace(cell, reason=reason(cell)) for cell in cells.values()]
+
+
+def _without(cell: Cell, total: float, n: int, lacking: Sequence[str]) -> str:
+    """What a cell says without the cases that a doctor's files lack: what they would have to be for the printed one."""
+    wanted = (cell.paper * (n + len(lacking)) - total) / len(lacking)
+    return f"over {n}, without {_cases(lacking)}; as printed if the mean of what is lacking is {wanted:.{cell.digits}f}"
+
+
+def _cases(ids: Sequence[str]) -> str:
+    return f"case{'s' * (len(ids) > 1)} {', '.join(ids)}"
 
 
 def _mean(samples: Sequence[Sample]) -> float | None:

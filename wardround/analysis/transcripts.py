@@ -17,6 +17,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import find_runs
 
 Format = Literal["aie", "medpmc"]
+THEIR_PATIENT: dict[Format, str] = {"aie": "saps", "medpmc": "medpmc"}
 Model = TypeVar("Model", bound=ForeignModel)
 
 _WRITERS: dict[Format, Callable[[Case, ConsultationAnswers, Context], dict[str, Any]]] = {

@@ -46,14 +46,24 @@ def transcripts(
 ) -> None:
     """Write the consultations of a run as AIE's or Med-PMC's authors release theirs.
 
-    `score aie` and `score medpmc` read the file as they read the run.
+    `score aie` and `score medpmc` read the file as they read the run, whoever plays the patient. A run with another
+    patient than the authors' is said to be one.
     """
-    from wardround.analysis.transcripts import transcripts_of
+    from wardround.analysis.transcripts import THEIR_PATIENT, transcripts_of
     from wardround.store.provenance import write_whole
+    from wardround.store.recorded_run import find_runs
 
     records = list(transcripts_of(run, format))
     write_whole(out, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
     echo(f"{len(records)} transcript{'s' * (len(records) != 1)}: {out}")
+    others = {one.experiment.context.patient for one in find_runs([run])} - {THEIR_PATIENT[format]}
+    if others:
+        theirs = next(
+            (f"; {name} is the form of its authors" for name, one in THEIR_PATIENT.items() if one in others), ""
+        )
+        echo(
+            f"The patient is {', '.join(sorted(others))}, not {THEIR_PATIENT[format]}: only the form is theirs{theirs}."
+        )
 
 
 @export_app.command()

@@ -170,7 +170,11 @@ def _run_directories(path: Path) -> list[Path]:
         return [path]
     found = {folder.name: folder for folder in path.iterdir() if is_run(folder)} if path.is_dir() else {}
     if not found:
-        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}, nor has a folder in it")
+        beside = path.parent if path.parent.is_dir() and any(map(is_run, path.parent.iterdir())) else None
+        raise ConfigurationError(
+            f"{path}: is not a run directory: it has no {MANIFEST}, nor has a folder in it"
+            + (f"; the runs beside it are all read of {beside}" if beside else "")
+        )
     order = [name for name in run_order(path) if name in found]
     return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]
 

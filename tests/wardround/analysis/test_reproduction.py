@@ -128,6 +128,20 @@ def test_the_numbers_themselves_tell_why_a_cell_is_another() -> None:
     assert (reasons["y", "a"], reasons["y", "c"], reasons["z", "a"]) == ("", "not known", "")
 
 
+def test_cases_that_a_file_lacks_are_named_with_what_they_would_have_to_be(tmp_path: Path) -> None:
+    lost = [{**CHINESE[0], "id": "7", "diagnosis": None}]
+    written(tmp_path / "gpt4.json", [*CHINESE, *lost])
+    written(tmp_path / "qianwen.json", [*CHINESE, {**CHINESE[0], "id": "8"}])
+    found = reproduce("aie", tmp_path)
+    assert "GPT-4: no letter or no dialogue for case 7, which no column has." in found.notes
+    cells = {cell.row: cell for cell in found.cells if cell.column == "AVG_TURN" and cell.ours is not None}
+    one = cells["GPT-4"]
+    wanted = (one.paper * 4 - (one.ours or 0) * 2) / 2
+    assert one.reason == f"over 2, without cases 7, 8; as printed if the mean of what is lacking is {wanted:.2f}"
+    assert "over 3, without case 7;" in cells["QianWen"].reason
+    assert {cell.reason for cell in reproduce("aie", tmp_path, leave_out=["8"]).cells if cell.ours} <= {"not known", ""}
+
+
 def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off() -> None:
     computed = {"x": {"d": _Found(28.619, None, 1), "t": _Found(27.08, None, 1), "avg": _Found(27.8495, None, 1)}}
     printed = {("x", "d"): 28.61, ("x", "t"): 27.08, ("x", "avg"): 27.08}

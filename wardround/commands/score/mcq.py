@@ -32,7 +32,8 @@ def mcq(
 ) -> Scores:
     """The multiple-choice format against the interactive one, on the cases of a finished run (percent).
 
-    Each case gets four distractors once, kept in the run directory as options.jsonl.
+    A case's own options are put where the right one is its diagnosis. Any other case gets four distractors once, kept
+    in the run directory as options.jsonl; a question for anything else is put by `score aie RUN --mcq`.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (

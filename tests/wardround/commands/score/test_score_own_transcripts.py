@@ -15,6 +15,7 @@ from tests.scoring.transcripts_of_ours import aie_data, turn, write
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import graded, write_run
+from wardround.analysis.multiple_choice import own_options
 
 OPTIONS = {"A": "Tennis elbow", "B": "Gallstones with fever", "C": "Gout"}
 REPORT = FinalReport(
@@ -53,11 +54,36 @@ def test_a_run_and_its_exported_file_have_the_same_scores_in_either_mode(run: Pa
         file = tmp_path / f"{format}.json"
         told = wardround("export", "transcripts", run, "--format", format, "-o", file)
         assert told.exit_code == 0 and "1 transcript" in told.stdout, told.output
+        assert ("The patient is saps, not medpmc: only the form is theirs" in told.stdout) is (format == "medpmc")
         of_run = metrics(tmp_path / "s.json", "score", suite, run, "--mode", "paper")
         assert of_run == metrics(tmp_path / "s.json", "score", suite, file, "--mode", "paper")
     assert of_run["Turns"]["mean"] == 3
     sound = metrics(tmp_path / "s.json", "score", "aie", run)
     assert sound == metrics(tmp_path / "s.json", "score", "aie", tmp_path / "aie.json")
+
+
+def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its_diagnosis() -> None:
+    case = next(case for case in load_cases() if case.id == "surgery-01")
+    options = {
+        "A": "Gout",
+        "B": "Tennis elbow",
+        "C": case.key.diagnosis[0],
+        "D": "Gastritis",
+        "E": "Sprain",
+        "F": "Flu",
+    }
+    key = case.key.model_copy(update={"question": "What is it?", "options": options, "option": "C"})
+    own = own_options(case.model_copy(update={"key": key}))
+    assert own and (own.options, own.right) == (options, "C")
+    treated = key.model_copy(update={"options": {"A": "Aspirin", "B": "Surgery"}, "option": "B"})
+    assert own_options(case.model_copy(update={"key": treated})) is None, "asks for no diagnosis"
+    assert own_options(case) is None
+
+
+def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> None:
+    (run.parent / "tables").mkdir()
+    told = wardround("score", "medpmc", run, run.parent / "tables", "--mode", "paper")
+    assert told.exit_code == 2 and f"the runs beside it are all read of {run.parent}" in told.stderr, told.output
 
 
 def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Path, tmp_path: Path) -> None:
