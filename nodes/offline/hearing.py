@@ -77,12 +77,15 @@ def _only_named(words: str) -> Iterator[Span]:
     """The places of the sentences that name a test and order none: no questions, which may ask for a result.
 
     Of a list ("please have these done: ...") what stands before it is an order, or what stands in it; of any sentence
-    the whole, or a clause with a name.
+    the whole, or a clause with a name. Names with little beside them ("Please get an ECG and a troponin") are one.
     """
     asked, named = with_mark(words), [place[:2] for place in ordered_tests(words)]
     for start, end in order_sentences(asked):
         said = asked[start:end]
         if not is_within((start, end), named) or said.rstrip().endswith("?"):
+            continue
+        beside = "".join(char for at, char in enumerate(said, start) if not is_within((at, at + 1), named))
+        if _patterns()["beside_names"].fullmatch(beside):
             continue
         clauses = [match for match in _CLAUSE.finditer(asked, start, end) if is_within(match.span(), named)]
         parts = [*said.split(":"), *(clause.group() for clause in clauses)]

@@ -33,7 +33,7 @@ _BETWEEN = {
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
 _MUCH_LIKELIER = 3  # than a question for the whole one for something must be, all in all, to be heard in its place
-_LIKELY = 0.35  # how likely what a question is about must be before it is denied
+_LIKELY = 0.4  # how likely what a question is about must be before it is denied
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
 _ASKS = re.compile("[?？]")
 _DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
@@ -72,6 +72,13 @@ def idioms(language: Language) -> dict[str, list[str]]:
     """Idioms for what a question is about, by subject; they teach no kind of action, which is heard worse with them."""
     key = f"{rules_of(language)}_idioms"
     return {name: entry.get(key, "").split("\n")[:-1] for name, entry in _entries().items()}
+
+
+@cache
+def questions(language: Language) -> dict[str, list[str]]:
+    """Questions in other people's words by what they are about; they too teach the subject alone."""
+    told = data_file("nodes.offline", "questions")
+    return {name: by_language[rules_of(language)].split("\n")[:-1] for name, by_language in told.items()}
 
 
 def kind_named(name: str) -> str:

@@ -64,7 +64,7 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     topic, name = topic_of(words, language), subject_of(words, language)
     subject, usual = subjects()[name], words_of(name, language)
     if name == "family" or (topic.sections and "family_history" not in usual):
-        return _of_the_family([fact for fact in told if fact.section == "family_history"], topic, language)
+        return _of_the_family([fact for fact in told if fact.section == "family_history"], words, topic, language)
     told = [fact for fact in told if fact.section != "family_history"]
     clinical = pattern("clinical", "", language)
     within = [fact for fact in told if fact.section in subject.sections or not subject.sections]
@@ -93,8 +93,12 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     if general and not foreign and subject.sections and not subject.rest:
         return _best(general, topic, within=True) or general  # "Does any food make you itch?" is about allergies
     if particular or foreign:
-        # "No serious disease" answers a question for one of them.
-        return _each(told, topic, listed) or [fact for fact in general if _denies(fact, language)]
+        found, denials = [*_each(told, topic, listed)], [fact for fact in general if _denies(fact, language)]
+        if subject.rest and listed:  # of several illnesses each
+            found = [each for each in told if each in found or (each in general and _best([each], topic, within=True))]
+        return found or denials  # "No serious disease" answers a question for one of them
+    if subject.rest and not listed and _names_illness(words, topic, language):
+        return _best(general, topic, within=True) or general  # "Have you got high blood pressure?"
     return general
 
 
@@ -114,15 +118,22 @@ def _of_subject(
             return
 
 
-def _of_the_family(recorded: Sequence[RecordSentence], topic: Topic, language: Language) -> Sequence[RecordSentence]:
+def _of_the_family(
+    recorded: Sequence[RecordSentence], words: str, topic: Topic, language: Language
+) -> Sequence[RecordSentence]:
     """All of the family history, or what it says of a particular illness: at least that there is none of any kind."""
-    unnamed = pattern("unnamed", "", language)
-    named = [w for w in topic.words if pattern("clinical", "", language).search(w) and not unnamed.search(w)]
     general = {name for each in subjects().values() if each.sections for name in each.record} - {"allergy"}
     matters = [matter for matter in topic.matters if matter.name not in general]
-    if not (named or matters or topic.places):
+    if not (_names_illness(words, topic, language) or matters or topic.places):
         return recorded
     return _best(recorded, topic, within=True) or [fact for fact in recorded if _denies(fact, language)]
+
+
+def _names_illness(words: str, topic: Topic, language: Language) -> bool:
+    clinical, unnamed = pattern("clinical", "", language), pattern("unnamed", "", language)
+    phrases = (match.group() for match in clinical.finditer(words) if " " in match.group())  # "blood pressure"
+    named = (*filter(clinical.search, topic.words), *phrases)
+    return not all(map(unnamed.search, named))
 
 
 def _each(told: Sequence[RecordSentence], topic: Topic, listed: bool) -> Sequence[RecordSentence]:

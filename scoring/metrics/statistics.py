@@ -32,15 +32,10 @@ _WIDEST = 0.999  # of the expanded level: beyond it, 10,000 resamples say nothin
 
 
 class Estimate(Strict):
-    """A mean and how sure it is. What cannot be known is None: all of it from nothing, the spread from one case.
-
-    Where all cases have the same mean, theirs is no spread to tell an error from: an interval says how sure it is.
-    """
+    """A mean and how sure it is. What cannot be known is None: all of it from nothing, the spread from one case."""
 
     mean: float | None = None
-    se: float | None = Field(
-        None, description="Standard error (ddof = 1), clustered by case; None if all are the same."
-    )
+    se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")
     ci95: tuple[float, float] | None = Field(None, description="95 % interval over cases.")
     n: int = Field(ge=0, description="Number of scored values.")
     interval: Interval | None = Field(None, exclude=True, description="How ci95 was made.")
@@ -63,8 +58,7 @@ def estimate(
     """Estimate the mean of one score.
 
     Mean: over all values. Standard error: ``sqrt(G / (G - 1) * sum over cases of (sum of residuals)^2) / n`` with G
-    cases, which is ``sd / sqrt(n)`` (ddof = 1) if every case has one value; None if all cases have the same mean (0 if
-    ``published``), since no spread is known.
+    cases, which is ``sd / sqrt(n)`` (ddof = 1) if every case has one value.
 
     Interval: Wilson's where every value is one of two that stand for right and wrong, with the number of values divided
     by the design effect and Student's quantile where cases have several; else the BCa bootstrap of whole cases, 10,000
@@ -166,15 +160,9 @@ def _estimate(
     if cases == 1:
         return Estimate(mean=mean, n=n)
     squares = math.fsum(pull * pull for pull in pulls.values())
-    alike = _are_alike(mean, pulls, n) and not published
-    se = None if alike else math.sqrt(cases / (cases - 1) * squares)
+    se = math.sqrt(cases / (cases - 1) * squares)
     how, ci95 = _interval(mean, pulls, values, ends, published, within or (min(values), max(values)))
     return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None)
-
-
-def _are_alike(mean: float, pulls: Mapping[Hashable, float], n: int) -> bool:
-    """Whether all cases have the same mean."""
-    return n * max(map(abs, pulls.values())) <= 1e-9 * max(1.0, abs(mean))
 
 
 def _interval(
@@ -191,7 +179,7 @@ def _interval(
     right_or_wrong = ends or (observed if observed in _ALWAYS else None)
     if right_or_wrong and set(values) <= set(right_or_wrong):
         return "wilson", _wilson(mean, pulls, len(values), right_or_wrong)
-    if _are_alike(mean, pulls, len(values)):
+    if len(values) * max(map(abs, pulls.values())) <= 1e-9 * max(1.0, abs(mean)):
         if ends is None:
             return "wilson", None
         differing = _wilson(0.0, dict.fromkeys(pulls, 0.0), cases, (0.0, 1.0))[1]

@@ -1,7 +1,8 @@
 """Train what hears the meaning of a doctor's words without a model: ``python -m wardround.run.train_meaning``.
 
-Learned from the wordings of ``nodes/offline/wordings.toml`` and, for the kind of action, from the development items of
-the tracker's test set; run this again when one of them, or a list that the features read, changes (a test says when).
+Learned from the wordings of ``nodes/offline/wordings.toml``, for the subject the questions of ``questions.toml`` too,
+and for the kind of action the development items of the tracker's test set; run this again when one of them, or a list
+that the features read, changes (a test says when).
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
 from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
-from nodes.offline.meaning import KINDS, features, idioms, subjects, wordings
+from nodes.offline.meaning import KINDS, features, idioms, questions, subjects, wordings
 from prompts import mark
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -77,12 +78,12 @@ def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list
 
 
 def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Questions, idioms among them, with what they are about."""
+    """Questions, idioms and other people's among them, with what they are about."""
     return [
         (text, name)
         for name, texts in wordings(language).items()
         if name in subjects()
-        for text in (*texts, *idioms(language)[name])
+        for text in (*texts, *idioms(language)[name], *questions(language)[name])
     ]
 
 

@@ -20,6 +20,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
+from nodes.offline.hearing import heard_tests, is_by_hand
 from nodes.offline.record_answers import wants_examination
 from nodes.offline.relevance import released_for
 from nodes.state.chart import Turn
@@ -107,11 +108,11 @@ def kind_by_rule(view: WordsView) -> ActionKind:
     Online, who wants to see what hurts wants it shown on the spot.
     """
     kind = kind_of(view.words, view.language)
-    if kind != "inquiry":
-        return ActionKind(kind=kind)
     if view.in_one_room:
-        return ActionKind(kind="advice" if wants_examination(view.words) else kind)
-    return ActionKind(kind="demand" if _PATTERNS["to_be_shown"].search(view.words) else kind)
+        return ActionKind(kind="advice" if kind == "inquiry" and wants_examination(view.words) else kind)
+    shown = kind in ("inquiry", "advice") and _PATTERNS["to_be_shown"].search(view.words) is not None
+    by_hand = all(is_by_hand(test) for *_, test in heard_tests(view.words))
+    return ActionKind(kind="demand" if shown and by_hand else kind)
 
 
 def specificity_by_rule(view: KindView) -> Specificity:

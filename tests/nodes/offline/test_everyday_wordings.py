@@ -34,8 +34,8 @@ CASES: dict[str, list[Case]] = {
 _EVERY = 12
 # Questions for one illness, which is denied where the family has others.
 A_PARTICULAR_ILLNESS = re.compile(
-    r"cancer|tumour|diabetes|heart|stroke|mental|asthma|tuberculosis|thyroid|bleeding|kidney|skin|eye|hepatitis"
-    r"|癌|瘤|糖尿病|血压|心脏|哮喘|结核|甲状腺|出血|肾|皮肤|眼睛|中风|精神|肝炎"
+    r"cancer|tumour|diabetes|heart|stroke|blood pressure|mental|asthma|tuberculosis|thyroid|bleeding|kidney|skin|eye"
+    r"|hepatitis|癌|瘤|糖尿病|血压|心脏|哮喘|结核|甲状腺|出血|肾|皮肤|眼睛|中风|精神|肝炎"
 )
 DUE = {
     "en": {
@@ -153,10 +153,10 @@ def test_wordings_that_nothing_was_settled_on_are_heard_right(language: Language
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
 @LANGUAGES
-def test_of_two_further_hands_questions_three_in_five_are_heard_as_what_they_are_about(language: Language) -> None:
-    asked = [(name, words) for name, by in BY_OTHERS.items() for words in by[language].split("\n")[:-1]][::10]
+def test_of_two_further_hands_questions_two_in_three_are_heard_as_what_they_are_about(language: Language) -> None:
+    asked = [(name, words) for name, by in BY_OTHERS.items() for words in by[language].split("\n")[:-1]][::2]
     heard = [subject_of(words, language) == name for name, words in asked]
-    assert len(heard) > 100 and sum(heard) >= 0.6 * len(heard), (sum(heard), len(heard))
+    assert len(heard) > 100 and sum(heard) >= 0.66 * len(heard), (sum(heard), len(heard))
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,8 @@ def _forget_pseudo_cases(memory: str, out: Path) -> None:
     for department in ALL_DEPARTMENTS:
         if shelf := shelves._find(department, name):
             shelves._client.delete_collection(shelf.name)
-            shelves._known.pop(shelf.name)
+            shelves._known.pop((department, name))
+            shelves._rows.pop((department, name), None)
     assert not any(count.pseudo for count in opened.stats().values())
 
 

@@ -74,8 +74,9 @@ def test_the_steps_by_rule_read_words_kind_and_record() -> None:
     ("words", "online", "in_one_room"),
     [
         ("May I have a look at that rash of yours?", "demand", "advice"),
-        ("Would you mind showing me the rash?", "demand", "inquiry"),
+        ("Would you mind showing me the rash?", "demand", "advice"),
         ("我能看看您的皮疹吗？", "demand", "advice"),
+        ("Can I take a look at your heart with an ECG?", "advice", "advice"),
         ("Can I have a look at your test results?", "inquiry", "advice"),
         ("Where does it hurt, can you show me?", "inquiry", "inquiry"),
         ("When can I see you again?", "inquiry", "inquiry"),
