@@ -7,7 +7,7 @@ a pronoun of the patient's sex means the patient, but in the family history a re
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from cases.case import Case, Sex
 from cases.text.record_sentences import HISTORIES
@@ -86,6 +86,7 @@ def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
         yield "diagnosis", breast[0]
 
 
+@lru_cache(maxsize=1 << 12)  # hundreds of remembered cases are held against each patient
 def bound_to_sex(diagnosis: str, sex: Sex, language: Language) -> bool:
     """Whether a diagnosis names what a patient of this sex does not have; False in a language without rules."""
     groups = ("male",) if sex == "female" else ("female", "birth", "female_disease")

@@ -38,6 +38,9 @@ def unsealed(text: str) -> str:
     Raises:
         ValueError: it is not a JSON object, or not what was written.
     """
+    told, mark, seal = text.rstrip("\n").rpartition(f',"{CHECKSUM}":"')
+    if mark and seal == f'{_digest(told + "}")}"}}':
+        return told + "}"  # as we write it
     try:
         content = json.loads(text.removeprefix("\ufeff"))  # which some editors put before a file
     except RecursionError:

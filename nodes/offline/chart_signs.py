@@ -29,7 +29,11 @@ def urgency(chart: Chart) -> str:
 
 def sites(chart: Chart) -> list[dict[str, Any]]:
     """Where the complaint sits, with which examination looks there and which pictures are usual; the table's order."""
-    complaint, language = chart.presentation.chief_complaint, rules_of(chart.presentation.language)
+    return _sites(chart.presentation.chief_complaint, rules_of(chart.presentation.language))
+
+
+@lru_cache(maxsize=64)  # each doctor of each stage asks
+def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
     start = "" if language == "zh" else r"(?<![a-z])"
     table = data_file("nodes.offline", "sites")["site"]
     return [site for site in table if re.search(f"{start}(?:{site[language]})", complaint, re.IGNORECASE)]

@@ -6,6 +6,7 @@ departments, each by its whole picture, and at the first referral at the clinics
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import contradicts
@@ -40,12 +41,14 @@ def seen_whole(
     language = chart.presentation.language
     read = not unfit_languages(embedding, [language])
     shown = {each.case.id for each in recalled}
-    further = [replace(each, aside="case") for each in search(None, k=CANDIDATES) if each.case.id not in shown]
-    seen = _compared(chart, [*recalled, *further], read)
-    more = seen[len(recalled) :]
+    further = [each for each in search(None, k=CANDIDATES) if each.case.id not in shown]
+    every = [*recalled, *further]
+    by_id = sorted(every, key=lambda each: each.case.id)  # at each stage alike: what is reckoned of all texts is kept
+    seen = {each.case.id: each for each in _compared(chart, by_id, read)}
+    more = [seen[each.case.id] for each in further]
     more.sort(key=lambda each: (contradicts(each.case, chart), -((each.told or 0.0) + FOUND * each.found)))
     called = clinics(complaint, language, embedding, read) if complaint else ()
-    return [*seen[: len(recalled)], *more[:KEPT], *called]
+    return [*(seen[each.case.id] for each in recalled), *(replace(each, aside="case") for each in more[:KEPT]), *called]
 
 
 def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[Neighbour]:
@@ -53,22 +56,27 @@ def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list
     door, (talk, _) = chart.presentation, sorted_replies(chart)
     words = " ".join([door.chief_complaint, door.present_illness, *talk])
     told = likeness(words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
-    return with_findings(
-        [
-            replace(each, told=(alike + each.similarity) / 2 if read else alike)
-            for each, alike in zip(neighbours, told, strict=True)
-        ],
-        chart,
-    )
+    return [
+        Neighbour(each.case, each.similarity, (alike + each.similarity) / 2 if read else alike, found)
+        for each, alike, found in zip(neighbours, told, _alike_in_findings(neighbours, chart), strict=True)
+    ]
 
 
 def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
     """The cases with how alike is what was found by now; a clinic has no findings."""
-    read_out = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *sorted_replies(chart)[1]])
-    found = likeness(" ".join(read_out), [_found(each.case) if read_out else "" for each in neighbours])
     return [
-        each if each.told is None else replace(each, found=alike) for each, alike in zip(neighbours, found, strict=True)
+        each if each.told is None else replace(each, found=found)
+        for each, found in zip(neighbours, _alike_in_findings(neighbours, chart), strict=True)
     ]
+
+
+def _alike_in_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:
+    read_out = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *sorted_replies(chart)[1]])
+    return (
+        likeness(" ".join(read_out), [_found(each.case) for each in neighbours])
+        if read_out
+        else [0.0] * len(neighbours)
+    )
 
 
 def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
@@ -104,11 +112,16 @@ def clinics(complaint: str, language: Language, embedding: str, read: bool) -> l
         near = [float(each) for each in vectors[1:] @ vectors[0]]
     else:
         near = likeness(complaint, names)
-    of = [(department, name) for department in DEPARTMENTS.names for name in SECOND_LEVEL[department].names]
     return [
-        Neighbour(
-            RememberedCase(id=f"clinic: {name}", verified=True, department=department, sub_departments=[name]),
-            *(each, 0.0, CLINIC * each, "clinic"),
-        )
-        for (department, name), each in zip(of, near, strict=True)
+        Neighbour(clinic, each, 0.0, CLINIC * each, "clinic") for clinic, each in zip(_clinics(), near, strict=True)
+    ]
+
+
+@cache
+def _clinics() -> list[RememberedCase]:
+    """The clinics as cases that tell nothing but where they were treated, in the order of their names."""
+    return [
+        RememberedCase(id=f"clinic: {name}", verified=True, department=department, sub_departments=[name])
+        for department in DEPARTMENTS.names
+        for name in SECOND_LEVEL[department].names
     ]

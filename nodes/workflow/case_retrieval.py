@@ -99,11 +99,15 @@ async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> 
 
     Where some role has no model, more of them follow, from everywhere, for its rules.
     """
-    memory = await memory_of(context)
+    found = await asyncio.to_thread(_neighbours, findings, stage, context)
+    return found if context.personalized else [replace(each, case=each.case.impersonal()) for each in found]
+
+
+def _neighbours(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     chart = read_chart(findings, stage.name, context.language)
     department = chart.department
     search = partial(
-        memory.recall,
+        memory_of(context).recall,
         findings["symptoms"],
         exclude=(findings["case_id"],),
         kin=findings.get("kin"),
@@ -111,20 +115,18 @@ async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> 
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
     )
     here = department if department in DEPARTMENTS.names else None  # one that there is not keeps no memory
-    found = await asyncio.to_thread(search, here, k=context.neighbours)
+    found = search(here, k=context.neighbours)
     if OFFLINE in context.models.values() or "default" not in context.models:
         complaint = findings["symptoms"] if stage is LEVEL1 else ""
-        found = await asyncio.to_thread(seen_whole, chart, found, search, context.embedding, complaint)
-    return found if context.personalized else [replace(each, case=each.case.impersonal()) for each in found]
+        return seen_whole(chart, found, search, context.embedding, complaint)
+    return found
 
 
-async def memory_of(context: Context) -> Memory:
-    """The run's case memory; opened once, in a thread, since that reads files and may load a model."""
-    memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
-    return memory.for_run(context.run)
+def memory_of(context: Context) -> Memory:
+    """The run's case memory; opened once, which reads files and may load a model."""
+    return open_memory(context.memory, context.embedding).for_run(context.run)
 
 
 async def add_to_memory(course: RememberedCase, context: Context) -> None:
     """Remember a finished case as a pseudo-case of the run."""
-    memory = await memory_of(context)
-    await asyncio.to_thread(memory.add, [course])
+    await asyncio.to_thread(lambda: memory_of(context).add([course]))

@@ -107,7 +107,7 @@ class OneEarlierCase:
 def test_without_personalization_no_prompt_tells_age_sex_occupation_or_a_history_of_anybody(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def memory_of(context: Any) -> OneEarlierCase:
+    def memory_of(context: Any) -> OneEarlierCase:
         return OneEarlierCase()
 
     monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", memory_of)

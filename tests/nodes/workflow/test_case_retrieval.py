@@ -19,7 +19,7 @@ def test_the_setting_says_of_which_language_cases_are_recalled(
             languages.add(language)
             return []
 
-    async def memory_of(context: Any) -> Any:
+    def memory_of(context: Any) -> Any:
         return Empty()
 
     monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", memory_of)
