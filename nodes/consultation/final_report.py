@@ -81,8 +81,10 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
 
 
 def _stated(told: Iterable[str], language: Language) -> list[str]:
-    """Each sentence once, but for questions and for words of a patient who has nothing more to say."""
-    empty = load_words("consultation/words", language)["patient"].values()
+    """Each sentence once, but for questions, a persona's manner, and words of a patient who has nothing more to say."""
+    manners = load_words("medpmc/words", language)["manner"].values()
+    mannered = (part for by_sex in manners for ways in by_sex.values() for way in ways for part in way)
+    empty = {*load_words("consultation/words", language)["patient"].values(), *chain(*map(sentences, mannered))}
     said = dict.fromkeys(sentence for text in told for sentence in sentences(text))
     return [sentence for sentence in said if sentence not in empty and not sentence.endswith(("?", "？"))]
 

@@ -61,6 +61,12 @@ def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> Examination
     return record.model_copy(update={"images": meant})
 
 
+def as_spoken(name: str, words: str) -> str:
+    """A folded name as it stands in the words that it was heard in: "mri" was an MRI."""
+    spoken = re.search(re.escape(name), words, re.IGNORECASE)
+    return spoken.group() if spoken else name
+
+
 def is_asked_for(name: str, words: str) -> bool:
     """Whether the words call an examination by one of its names, and not only a part of it."""
     known = {test.spelling for test in (*named_tests(name), *labelled_test(name))}

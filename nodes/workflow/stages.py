@@ -27,6 +27,8 @@ from nodes.state.stage import Recalled
 from prompts import load_prompt, stage_title
 from retrieval import RememberedCase
 
+_BASIS = 500  # characters that an offline doctor gives as the basis of a diagnosis
+
 
 class TriageOutput(Progress, total=False):
     """What referral, level 1, adds."""
@@ -136,10 +138,11 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 def _diagnosed(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or list(chosen)
-    return {
-        "names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)],
-        "basis": " ".join(chart.results.values())[:500],
-    }
+    found = " ".join(chart.results.values())
+    told = found[:_BASIS]
+    if told != found:  # whole sentences, if there is one
+        told = told[: max(told.rfind(". "), told.rfind("。")) + 1] or told
+    return {"names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)], "basis": told}
 
 
 def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:

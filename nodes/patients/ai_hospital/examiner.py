@@ -4,7 +4,6 @@ First the request is parsed into the examinations that it names; one that names 
 these, and of nothing else, are put into words: the second step is handed their texts only, so it can release no others.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
-from nodes.patients.filed_results import asked_for, look_up
+from nodes.patients.filed_results import as_spoken, asked_for, look_up
 from nodes.state.chart import Picture, Turn
 from nodes.state.decisions import NonEmpty
 from nodes.state.patient_side import HeardState, last_words
@@ -111,8 +110,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     for item in state["requested_items"]:
         filed = look_up(state["examination_record"], item, folder, context.send_pictures, ordered)
         words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
-        name = re.search(re.escape(item), ordered, re.IGNORECASE)  # a folded "mri" was an MRI
-        findings[name.group() if name else item] = " ".join(words) or says[context.absent_examinations]
+        findings[as_spoken(item, ordered)] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)
