@@ -144,11 +144,11 @@ async def _options_of(
     """The options of the cases, their own or kept ones, those that are missing written now; and why a case has none."""
     reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
     own = {case.id: found for case in cases if (found := own_options(case))}
-    kept = _read(directory) | own
+    kept = kept_options(directory) | own
     if all(case.id in kept or case.id in reasons for case in cases):
         return kept, reasons
     with directory.adding_options() as add:
-        kept = _read(directory) | own
+        kept = kept_options(directory) | own
 
         async def write(case: Case) -> None:
             written = await _write(case, settings)
@@ -168,7 +168,20 @@ def own_options(case: Case) -> KeptOptions | None:
     return KeptOptions(case_id=case.id, options=case.key.options, right=case.key.option, writer=case.provenance.source)
 
 
-def _read(directory: RunDirectory) -> dict[str, KeptOptions]:
+def with_kept_options(case: Case, kept: Mapping[str, KeptOptions]) -> Case:
+    """The case with the options that were written for it in a run; as it is if it has its own, or none were."""
+    if case.key.options or not (found := kept.get(case.id)):
+        return case
+    key = case.key.model_copy(update={"options": found.options, "option": found.right})
+    return case.model_copy(update={"key": key})
+
+
+def kept_options(directory: RunDirectory) -> dict[str, KeptOptions]:
+    """The options that were written for the cases of a run, by case.
+
+    Raises:
+        ConfigurationError: a line of ``options.jsonl`` cannot be read.
+    """
     try:
         kept = [KeptOptions.model_validate_json(line) for line in directory.options()]
     except ValidationError as error:

@@ -13,8 +13,10 @@ from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import EPOCH
 from scoring.records import ForeignModel, Reading
+from wardround.analysis.multiple_choice import kept_options, with_kept_options
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import RunDirectory
 
 Format = Literal["aie", "medpmc"]
 THEIR_PATIENT: dict[Format, str] = {"aie": "saps", "medpmc": "medpmc"}
@@ -32,7 +34,8 @@ _MODELS: dict[Format, type[ForeignModel]] = {"aie": AieTranscript, "medpmc": Med
 def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
     """The consultations of a run, or of each run of a sweep, as records of the authors' transcript files.
 
-    Cases of later epochs have the epoch in their id, and those of several runs the run.
+    Cases of later epochs have the epoch in their id, and those of several runs the run. A case without options has
+    those that `wardround score mcq` wrote in the run.
 
     Raises:
         ConfigurationError: no run, one without a dialogue, or its cases are no longer what they were.
@@ -40,11 +43,12 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
     runs = find_runs([path])
     found = 0
     for run in runs:
-        context = run.experiment.context
+        context, kept = run.experiment.context, kept_options(RunDirectory(run.path))
         for result, answers in run.each_dialogue():
             if not result.scored:
                 continue
-            record = _WRITERS[format](run.cases[result.case_id], answers, context)
+            case = with_kept_options(run.cases[result.case_id], kept)
+            record = _WRITERS[format](case, answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             found += 1
             yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}

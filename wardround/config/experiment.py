@@ -249,7 +249,7 @@ class Experiment(Strict):
     def context(self) -> Context:
         """The context of the graph, as far as it is the same for all cases."""
         judges = {key: spec for key, spec in self.judges.items() if key != "default"}
-        if "default" in self.judges:
+        if "default" in self.judges and SUITES[self.scored_by].judged:  # whom nobody asks needs no key
             judges = {**dict.fromkeys(judging_roles(), self.judges["default"]), **judges}
         with laid_over(self.prompts) if self.prompts else nullcontext():  # which may bring the language that is set
             own = CONTEXTS[self.graph].model_validate(

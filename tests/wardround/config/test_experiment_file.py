@@ -266,6 +266,11 @@ def test_a_judge_of_default_is_every_judge_and_nobody_else(file: Path) -> None:
     assert models["default"] == "offline" and "patient" not in models
 
 
+def test_a_judge_whom_the_suite_asks_nothing_needs_no_key(file: Path) -> None:
+    unjudged = "graph = 'consultation'\nsuite = 'aie'\nworkflow.patient = 'saps'\n[judges]\ndefault = 'openai:m'"
+    assert set(read(file, unjudged).context.models.values()) == {"offline"}
+
+
 def test_a_grid_is_a_named_run_for_every_combination(file: Path) -> None:
     found = sweep(
         file, """name = 'x'\n[grid]\n"workflow.feedback" = ["off", "same_stage"]\nworkflow.neighbours = [1, 2]"""

@@ -123,7 +123,9 @@ def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str]
     told = [one.model_copy(update={"record": _conversation(one)}) for one in transcripts]
     questions, reasons = questions_of(told)
     if not questions:
-        refuse("--diagnose: no case has options to choose among; `wardround score mcq RUN` has them written")
+        refuse(
+            "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
+        )
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
     return answered.letters, reasons | answered.failures
 

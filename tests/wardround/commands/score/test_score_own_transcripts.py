@@ -97,7 +97,10 @@ def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Pa
     told = wardround("score", "aie", half)
     assert told.exit_code == 0 and "half: 1 of 2 cases failed" in told.stdout, told.output
     told = wardround("score", "aie", half, "--diagnose", "offline")
-    assert told.exit_code == 2 and "no case has options" in told.stderr
+    assert told.exit_code == 2 and "no case with options" in told.stderr
+    assert wardround("score", "mcq", half).exit_code == 1  # the failed case counts as wrong
+    told = wardround("score", "aie", half, "--diagnose", "offline")  # as the refusal says, they are written now
+    assert told.exit_code == 0 and "│ DIAGNOSIS" in told.stdout, told.output
     untracked = {"patient": "saps", "tracker": False}
     bare = write_run(tmp_path / "bare", [kept], suite="mvme", workflow=untracked, **how)
     told = wardround("score", "aie", bare, "--mode", "paper")
