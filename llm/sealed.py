@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
 
 from llm.replies import whole
 
@@ -26,10 +25,12 @@ def checksum(content: Mapping[str, Any]) -> str:
 def sealed(record: BaseModel) -> str:
     """The record as a line of JSON (without its line feed) that ends with its checksum."""
     try:
-        text = record.model_dump_json()
-    except PydanticSerializationError:  # half a character: what a server says may hold one
-        text = type(record).model_validate(whole(record.model_dump())).model_dump_json()
-    return f'{text[:-1]},"{CHECKSUM}":"{checksum(json.loads(text))}"}}'
+        told = _plain(record.model_dump(mode="json"), allow_nan=False)
+        seal = _digest(told)
+    except ValueError:  # what a server says may hold half a character, or what is no number
+        told = type(record).model_validate(whole(record.model_dump())).model_dump_json()
+        seal = checksum(json.loads(told))
+    return f'{told[:-1]},"{CHECKSUM}":"{seal}"}}'
 
 
 def unsealed(text: str) -> str:
@@ -68,8 +69,8 @@ def read_sealed(text: str, kind: TypeAdapter[Record]) -> Record:
         return kind.validate_json(content, extra="ignore")
 
 
-def _plain(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+def _plain(content: Mapping[str, Any], *, allow_nan: bool = True) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":"))
 
 
 def _digest(text: str) -> str:

@@ -110,7 +110,7 @@ def _union(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Of the entries at one place the latest, in the order of time."""
     latest: dict[str, Entry] = {}
     for entry in entries:
-        if (seen := latest.get(entry.id)) is None or _when(seen) <= _when(entry):
+        if (seen := latest.get(entry.id)) is None or seen.started < entry.started or _when(seen) <= _when(entry):
             latest[entry.id] = entry
     return tuple(sorted(latest.values(), key=lambda entry: (entry.started, entry.id)))
 
