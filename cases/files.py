@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -20,6 +21,7 @@ BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
 
 Severity = Literal["error", "warning"]
+_NAMED = 3  # records that are named of an error that many have
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,21 @@ class Problem:
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.file, self.record, self.field) if part)
         return f"{where}: {self.message}"
+
+
+def shortened(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems, but of an error that many records have the first few, and how many more have it."""
+    problems = list(problems)
+    shared = Counter((each.file, each.field, each.message, each.severity) for each in problems)
+    left, shown = shared.copy(), list[Problem]()
+    for each in problems:
+        kind = (each.file, each.field, each.message, each.severity)
+        left[kind] -= 1
+        if each.severity == "warning" or shared[kind] - left[kind] <= _NAMED or shared[kind] == _NAMED + 1:
+            shown.append(each)
+        elif not left[kind]:
+            shown.append(replace(each, record=f"and {shared[kind] - _NAMED} more"))
+    return shown
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,13 +60,15 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     language = chart.presentation.language
     talk, replies = sorted_replies(chart)
     found = _read_out(replies, language)
-    heard = replace(chart, results={**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}})
+    door = chart.presentation
+    plain = mark("space", language).join(_stated([door.chief_complaint], language)) or door.chief_complaint
+    known = {**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}}
+    heard = replace(chart, presentation=door.model_copy(update={"chief_complaint": plain}), results=known)
     similar = with_findings(view.neighbours, heard)
     diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
     treatment = majority(TREATMENT, heard, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     names, plan = told_already(chart) or (diagnosis.names, "")
-    door = chart.presentation
     history = [door.past_history, door.personal_history, door.family_history]
     results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
     talk = [text for text in talk if not text.endswith(door.chief_complaint)]  # a greeting, and the complaint again

@@ -71,7 +71,7 @@ async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[s
         inferred,
         context.language or note.language,
         last_words=state.get("last_words", ""),
-    ).model_copy(update={"diseases": state.get("diseases") or note.diseases or ([inferred] if inferred else [])})
+    ).model_copy(update={"diseases": state.get("diseases") or note.diseases})
     department = note.department or (knowledge.diagnostic.department if knowledge else None)
     return {"dialogue": dialogue.model_copy(update={"strategy": way, "department": department})}
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
+from cases.files import Problem, shortened
 from cases.validation import faults, in_a_line
 
 
@@ -33,6 +34,14 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
         Bed.model_validate(3)
     assert in_a_line(refused.value) == "expected an object"
     assert in_a_line(KeyError("a\n b")) == "'a\\n b'" and in_a_line(ValueError("a\n b")) == "a b"
+
+
+def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> None:
+    errors = [Problem("f", f"line {number}", "id", "is missing") for number in range(1, 507)]
+    warnings = [Problem("f", f"line {number}", "age", "is odd", "warning") for number in range(1, 9)]
+    told = list(map(str, shortened([*errors, Problem("f", "line 9", "sex", "is odd"), *warnings])))
+    assert told[:4] == [*map(str, errors[:3]), "f, and 503 more, id: is missing"]
+    assert told[4:] == ["f, line 9, sex: is odd", *map(str, warnings)]  # what is left out is named each
 
 
 def test_what_types_say_is_read_in_this_place_alone() -> None:

@@ -52,6 +52,12 @@ def test_no_request_of_a_reconstruction_or_of_the_papers_judges_holds_the_answer
     assert dialogue.diseases == [ANSWER], "it is filed beside the dialogue all the same"
 
 
+def test_a_disease_that_the_writer_came_to_is_not_filed_as_one_of_an_answer_key() -> None:
+    text = "Diagnosis: His abdominal exam was normal. Gout."
+    dialogue = GRAPHS["reconstruction"].invoke({"note": {"id": "n", "text": text}})["dialogue"]
+    assert (dialogue.diseases, dialogue.inferred) == ([], "Gout")
+
+
 def test_by_our_own_settings_who_writes_and_who_judges_are_told(note: Any) -> None:
     with FakeServer() as server:
         settings = {"models": spec(server), "reconstruction": "direct", "answer_key": "told"}

@@ -187,7 +187,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         notes.append(f"{summary['dropped_seats']} answers of group members could not be read; the others went on.")
     if summary.get("unnamed_results"):
         notes.append(
-            f"{summary['unnamed_results']} results were told that no rule finds named in the order; "
+            f"Results told that no rule finds named in the order: {summary['unnamed_results']}; "
             "result_gate = 'strict' holds them back."
         )
     offline = [role for role, names in summary["models"].items() if "offline" in names]

@@ -71,8 +71,10 @@ def ask_about(
 
 
 def report(problems: "Iterable[Problem]") -> None:
-    """Name each problem."""
-    for problem in problems:
+    """Name each problem; an error that many records have, by the first few."""
+    from cases.files import shortened
+
+    for problem in shortened(problems):
         echo(f"{problem.severity}: {problem}", err=True)
 
 

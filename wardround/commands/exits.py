@@ -59,6 +59,7 @@ class Commands(TyperGroup):
                 raise
             # Imported now, as a command that is only asked for its help must not wait for them.
             from cases import CaseFileError
+            from cases.files import shortened
             from cases.registry import RegistryError
             from llm import ModelSpecError, RefusedError
             from llm.masking import masked
@@ -72,7 +73,7 @@ class Commands(TyperGroup):
             from wardround.tuning.configuration import TuningError
 
             if isinstance(error, CaseFileError):
-                refuse(*map(str, error.problems))
+                refuse(*map(str, shortened(error.problems)))
             bad = (ConfigurationError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError, PromptError)
             if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
                 refuse(str(error))

@@ -100,7 +100,7 @@ def reconstruct(
         echo(reason)
     echo(f"Dialogues: {out}")
     if sheet.failed:
-        echo(f"{sum(sheet.failed.values())} notes without a dialogue: {files.failed.name}")
+        echo(f"Notes without a dialogue: {sum(sheet.failed.values())}, in {files.failed.name}")
     if left:
         echo(f"{left} notes were not attempted: the run's limits are used up; raise them and run it again")
     if sheet.failed or left:

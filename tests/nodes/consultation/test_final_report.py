@@ -78,6 +78,12 @@ def test_offline_a_doctor_who_knows_nothing_says_that_the_diagnosis_is_open() ->
     assert report([]).diagnosis == ["Undetermined: A cough for two weeks."]
 
 
+def test_offline_an_open_diagnosis_has_the_complaint_without_the_manner_of_a_persona() -> None:
+    manner = load_words("medpmc/words", "en")["manner"]["student"]["male"][0][0]
+    door = Presentation(language="en", chief_complaint=f"{manner} A cough.")
+    assert report([], presentation=door).diagnosis == ["Undetermined: A cough."]
+
+
 def test_results_on_file_are_reported_by_the_name_of_the_examination() -> None:
     assert report([], results={"Blood Test": "CRP 60 mg/L."}).examinations == "Blood Test: CRP 60 mg/L."
 

@@ -187,7 +187,7 @@ def _by(
     header = [*by, "n", *columns, *(f"{name}, gain" for name in gains)]
     shown = [place for place in range(len(header)) if any(row[place] for row in rows)]
     cut = [[row[place] for place in shown] for row in (header, *rows)]
-    return ExtraTable(f"Means by {' and '.join(by)}", cut[0], cut[1:])
+    return ExtraTable(f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)", cut[0], cut[1:])
 
 
 def _gain(value: float | None, base: float | None) -> str:

@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.commands.case_files import counted
 from wardround.commands.exits import SOME_FAILED, refuse
 from wardround.commands.printing import printable
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_whole
 from wardround.tables.table import Table
 from wardround.tables.terminal import print_rows, print_table
+
+if TYPE_CHECKING:
+    from cases import Problem
 
 
 class Mode(StrEnum):
@@ -126,10 +130,12 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
     _print(scores)
 
 
-def refuse_records(problems: Iterable[object]) -> None:
-    """End with code 2 if there are problems, each on a line; go on if there are none."""
-    if found := [str(problem) for problem in problems]:
-        refuse(*found, f"nothing scored: {len(found)} {'problem' if len(found) == 1 else 'problems'}")
+def refuse_records(problems: "Iterable[Problem]") -> None:
+    """End with code 2 if there are problems, named in lines; go on if there are none."""
+    from cases.files import shortened
+
+    if found := list(problems):
+        refuse(*map(str, shortened(found)), f"nothing scored: {counted(len(found), 'problem')}")
 
 
 def _print(scores: Scores) -> None:
