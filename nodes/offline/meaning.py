@@ -34,6 +34,7 @@ _BETWEEN = {
 }
 _MUCH_LIKELIER = 3  # than a question for the whole one for something must be, all in all, to be heard in its place
 _LIKELY = 0.4  # how likely what a question is about must be before it is denied
+_OTHER = 0.6  # how likely small talk must be to be heard as such
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
 _ASKS = re.compile("[?？]")
 _DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
@@ -126,10 +127,14 @@ def kind_label(words: str, language: Language) -> str:
     """
     tables, scores = _scores("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
+    if label == "other_topic" and float(1 / np.exp(scores - scores.max()).sum()) < _OTHER:
+        label = "inquiry"  # "Still on the fags?"
     if label == "ambiguous" and _share_of("inquiry", tables, scores) > _MUCH_LIKELIER * _share_of(
         "ambiguous", tables, scores
     ):
         label = "inquiry"
+    if label == "inquiry" and kind_named(subject_of(words, language)) == "ambiguous" and not _names(words, language):
+        label = "ambiguous"  # "Where shall we begin?"
     told = sentences(words)
     if label == "conclusion" and len(told) > 1:
         return kind_label(told[-1], language)
@@ -150,6 +155,12 @@ def subject_of(words: str, language: Language) -> str:
 def is_understood(words: str, language: Language) -> bool:
     """Whether it is clear what a question is about: its meaning is likely, or it has a clinical word."""
     return pattern("clinical", "", language).search(words) is not None or is_likely(words, language)
+
+
+def _names(words: str, language: Language) -> bool:
+    """Whether a symptom, a part of the body or of the record is named."""
+    topic = topic_of(words, language)
+    return bool(topic.matters or topic.places or topic.sections)
 
 
 def is_likely(words: str, language: Language) -> bool:
@@ -177,7 +188,8 @@ def clauses(words: str, language: Language) -> list[str]:
     ]
     if naming and naming[0] == parts[0]:
         return naming
-    return [part for part in parts if kind_label(part, language) == "inquiry"] or parts or [words]
+    asking = [part for part in parts if kind_label(part, language) == "inquiry"] or parts or [words]
+    return [part for part in asking if is_understood(part, language)] or asking
 
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:

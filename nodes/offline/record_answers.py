@@ -46,11 +46,11 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     words = load_words("consultation/words", language)["patient"]
     facts = facts_for(question, record_sentences(record, ExaminationRecord(), language), language)
     told = told_now(question, said_of(facts, record, language), dialogue, language)
-    return mark("space", language).join(told) or str(words["all_said" if facts else _denial(question, language)])
+    return mark("space", language).join(told) or str(words["all_said" if facts else denial(question, language)])
 
 
-def _denial(question: str, language: Language) -> str:
-    """What is said where nothing is on record: no is no answer to what was not understood, nor to "how much"."""
+def denial(question: str, language: Language) -> str:
+    """The phrase where nothing is on record: no is no answer to what was not understood, nor to "how much"."""
     if not is_understood(question, language):
         return "unclear"
     return "untold" if _PATTERNS["open_question"].search(sentences(question)[-1]) else "nothing"

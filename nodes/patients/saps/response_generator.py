@@ -14,7 +14,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import facts_for, told_now
+from nodes.offline.record_answers import denial, facts_for, told_now
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -67,7 +67,10 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
         told = [said for said, fact in zip(told, facts, strict=True) if fact in due]
     if not told:
         action = view.action or "Ineffective Inquiry"
-        return SimulatedReply(text=load_words("saps/words", view.language)[action.lower().replace(" ", "_")])
+        said = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
+        if action == "Ineffective Inquiry" and (phrase := denial(view.words, view.language)) != "nothing":
+            said = load_words("consultation/words", view.language)["patient"][phrase]
+        return SimulatedReply(text=said)
     all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
     now = told_now(view.words, told, view.dialogue, view.language)
     return SimulatedReply(text=mark("space", view.language).join(now) or all_said)

@@ -19,9 +19,9 @@ BEHAVIOUR: list[tuple[Action, Any]] = [
 ]
 
 
-def said(action: Action, language: Language, released: list[str]) -> str:
+def said(action: Action, language: Language, released: list[str], words: str = "?") -> str:
     own_words = [("present_illness", text) for text in released]
-    return quote_what_is_released(ReleasedView("?", [], action, released, "", own_words, language)).text
+    return quote_what_is_released(ReleasedView(words, [], action, released, "", own_words, language)).text
 
 
 @LANGUAGES
@@ -41,6 +41,20 @@ def test_by_rule_the_patient_does_what_the_action_requires(
 def test_by_rule_the_patient_quotes_what_is_released_and_nothing_else(action: Action, language: Language) -> None:
     joint = " " if language == "en" else ""
     assert said(action, language, ["One.", "Two."]) == f"One.{joint}Two."
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "reply"),
+    [
+        ("en", "Do you have asthma?", "No, I do not know of anything like that."),
+        ("en", "How many cigarettes do you smoke?", "I could not tell you anything about that."),
+        ("en", "Does it go gloop in there?", "I am not sure what you mean. Could you ask me that in another way?"),
+        ("zh", "您有哮喘吗？", "没有，这个我不清楚。"),
+        ("zh", "您一天抽多少烟？", "这个我说不上来。"),
+    ],
+)
+def test_no_answers_a_question_for_something_alone(language: Language, words: str, reply: str) -> None:
+    assert said("Ineffective Inquiry", language, [], words) == reply
 
 
 def test_the_generator_has_no_record_before_it() -> None:
