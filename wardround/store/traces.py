@@ -4,10 +4,11 @@ import gzip
 import os
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
+from llm.limits import Limits, Meter
 from llm.trace import Trace, kept_at, raw_lines, read_calls, trace_lines
 
 
@@ -20,6 +21,12 @@ def traces_in(folder: Path) -> list[Path]:
     """The traces of a folder, each by the name under which it is written."""
     packed = (file.with_suffix("") for file in folder.glob("*.jsonl.gz"))
     return sorted({*folder.glob("*.jsonl"), *packed})
+
+
+def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
+    """What the run has taken so far; looked up only where something limits it."""
+    limited = limits != Limits()
+    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
 
 
 def pack(file: Path) -> None:

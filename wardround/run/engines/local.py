@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from nodes.context import Context
 from wardround.config.experiment import Experiment
 from wardround.run.checkpoints import forget_thread, forget_threads, open_checkpoints
-from wardround.run.engines.work import Finish, run_meter, work_through
+from wardround.run.engines.work import Finish, work_through
 from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import RunDirectory
+from wardround.store.traces import run_meter
 
 
 async def run_here(

@@ -8,8 +8,7 @@ from typing import Any, Self
 from filelock import FileLock
 
 from llm.limits import Limits, Meter, Spent
-from wardround.run.engines.work import run_meter
-from wardround.store.traces import traces_in
+from wardround.store.traces import run_meter, traces_in
 
 _SECONDS = 60  # for the writer of a driver that was killed to be gone
 

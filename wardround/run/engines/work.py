@@ -1,14 +1,11 @@
 """What every engine does: cases from a queue, some at once, until none is left or the run has used up its means."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 
-from llm.limits import Limits, Meter
 from nodes.context import Context
 from wardround.run.one_case import Attempt, Outcome
 from wardround.store.run_directory import RunDirectory
-from wardround.store.traces import read_trace
 
 Finish = Callable[[Outcome], None]
 RunCases = Callable[[RunDirectory, Context, Sequence[Attempt], Finish], Awaitable[None]]
@@ -48,9 +45,3 @@ async def work_through(
                 group.create_task(fill(slot))
     except ExceptionGroup as group_of_errors:
         raise group_of_errors.exceptions[0] from None
-
-
-def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
-    """What the run has taken so far; looked up only where something limits it."""
-    limited = limits != Limits()
-    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
