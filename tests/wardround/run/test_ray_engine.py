@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -55,8 +54,9 @@ def memory_server(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def on_ray(experiment: Experiment, checkpoints: str | None = None) -> Experiment:
-    settings = {"engine": "ray", "checkpoints": checkpoints}
+def on_ray(experiment: Experiment, checkpoints: str | None = None, **more: Any) -> Experiment:
+    """On a cluster; with a concurrency of one by one worker, which imports for longer than it plays."""
+    settings = {"engine": "ray", "checkpoints": checkpoints, **more}
     return experiment.model_copy(update={"run": experiment.run.model_copy(update=settings)})
 
 
@@ -148,7 +148,8 @@ def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str) -
 def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> None:
     metric = Path(__file__).parents[3] / "examples" / "own_metric.py"
     with FakeServer() as server:
-        ended = to_its_end(command(server, tmp_path / "out", f"--address={cluster}", f"--plugin={metric}"))
+        more = [f"--address={cluster}", f"--plugin={metric}", "--concurrency=1"]
+        ended = to_its_end(command(server, tmp_path / "out", *more))
     assert ended.returncode == 0, ended.stderr
     assert all(0 <= result.scores["urgency"] <= 1 for result in results(tmp_path / "out"))
 
@@ -206,8 +207,8 @@ def test_a_limit_of_the_run_holds_over_all_workers_and_a_raised_one_goes_on(tmp_
 def test_a_memory_on_a_server_gives_what_the_built_in_one_gives(
     tmp_path: Path, cluster: str, memory_server: str
 ) -> None:
-    run(short(retrieval=True), tmp_path / "built in")  # without a model, too, workers give what one process gives
-    run(on_ray(short(retrieval=True, memory=memory_server)), tmp_path / "served")
+    run(short(retrieval=True), tmp_path / "built in")  # without a model, too, a worker gives what one process gives
+    run(on_ray(short(retrieval=True, memory=memory_server), concurrency=1), tmp_path / "served")
     assert outcomes(tmp_path / "served") == outcomes(tmp_path / "built in")
     grown = on_ray(short(retrieval=True, memory=memory_server, grow="as_finished"))
     run(grown, tmp_path / "grown")
@@ -238,8 +239,8 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
             assert ended.stderr.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
             assert "Traceback" not in ended.stderr and "ray" not in ended.stderr.lower()
         before, server.requests = answered(out), []
-        # Each run starts two workers and a writer, which import for longer than they play: one goes on by itself.
-        run(on_ray(short(server)) if sign == signal.SIGKILL else short(server), out)
+        # Workers and writer import for longer than they play: one run goes on by itself, one with a single worker.
+        run(on_ray(short(server), concurrency=1) if sign == signal.SIGKILL else short(server), out)
         assert not again(whole, before, asked(server))
     assert outcomes(out) == outcomes(tmp_path / "whole")
 
@@ -256,9 +257,7 @@ def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_i
         "import jinja2\n"
     )
     with FakeServer() as server:
-        environment = {**os.environ, "PYTHONPATH": str(broken)}
-        arguments = [sys.executable, "-c", "from wardround.cli import main; main()", *command(server, tmp_path / "out")]
-        ended = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        ended = to_its_end(command(server, tmp_path / "out"), {**os.environ, "PYTHONPATH": str(broken)})
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr
     said = ended.stderr.strip().splitlines()[-1]
