@@ -6,10 +6,10 @@ import re
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,14 @@ SECONDS = 120.0  # longer than anything here takes
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of a cluster on this machine, which the runs of this process use."""
-    with connected(None) as ray:
-        yield ray.get_runtime_context().gcs_address
+    """The address of a cluster on this machine, which the runs of this process use.
+
+    Its workers are as urgent as the tests beside them, which would leave them too little of a busy machine.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_worker_niceness", "0")
+        with connected(None) as ray:
+            yield ray.get_runtime_context().gcs_address
 
 
 @pytest.fixture
@@ -81,7 +86,7 @@ def _facts(process: int) -> list[str]:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
-def killing_a_worker(server: FakeServer, after: int, out: Path) -> threading.Thread:
+def killing_a_worker(server: FakeServer, after: int, out: Path) -> Future[None]:
     """A thread that kills one worker of a run when a number of questions have been answered and the next one waits.
 
     The traces as they are then are kept beside the run, and the server forgets what it was asked before: also what the
@@ -89,21 +94,21 @@ def killing_a_worker(server: FakeServer, after: int, out: Path) -> threading.Thr
     """
 
     def kill() -> None:
-        wait_for(server.is_holding)
-        worker = workers_of_this_process()[0]
-        os.kill(worker, signal.SIGSTOP)
-        wait_for(lambda: _facts(worker)[0] == "T")
-        server.read_all()
-        wait_for(lambda: all_are_packed(out))
-        shutil.copytree(out / "traces", out.with_name("then") / "traces")
-        server.requests = []
-        os.kill(worker, signal.SIGKILL)
-        server.release()
+        try:
+            wait_for(server.is_holding)
+            worker = workers_of_this_process()[0]
+            os.kill(worker, signal.SIGSTOP)
+            wait_for(lambda: _facts(worker)[0] == "T")
+            server.read_all()
+            wait_for(lambda: all_are_packed(out))
+            shutil.copytree(out / "traces", out.with_name("then") / "traces")
+            server.requests = []
+            os.kill(worker, signal.SIGKILL)
+        finally:
+            server.release()  # also where the moment never came: the run would wait for ever
 
     server.hold_answers(after)
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
+    return ThreadPoolExecutor(1).submit(kill)
 
 
 def all_are_packed(out: Path) -> bool:
@@ -163,7 +168,7 @@ def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_dou
         whole, server.requests = asked(server), []
         killer = killing_a_worker(server, whole.total() // 3, tmp_path / "killed")
         summary = run(on_ray(experiment), tmp_path / "killed")
-        killer.join()
+        killer.result()
         after = asked(server)
     assert summary["attempted"] == summary["scored"] == 6
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
@@ -180,7 +185,7 @@ def test_with_postgres_the_finished_nodes_of_a_killed_worker_are_not_run_again(
         whole, server.requests = asked(server), []
         killer = killing_a_worker(server, whole.total() // 2, tmp_path / "killed")
         run(on_ray(experiment, database), tmp_path / "killed")
-        killer.join()
+        killer.result()
         after = asked(server)
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
     assert not again(whole, answered(tmp_path / "then"), after)
