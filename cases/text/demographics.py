@@ -13,9 +13,10 @@ _YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25,
 _OLDEST = 130
 
 _AGES = [
-    # "45-year-old", "8 years old", "3 months of age", "35 y/o"
+    # "45-year-old", "8 years old", "3 months of age", "35 y/o", "5-year, 5-month-old"
     re.compile(
         r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)[\s-]*(?P<unit>y(?:ea)?rs?|y|months?|weeks?|days?|hours?)"
+        r"(?:(?:(?<=year)|(?<=years)|(?<=yr)|(?<=yrs))[\s,-]+(?:and[\s-]+)?(?P<months>\d{1,2})[\s-]*months?)?"
         r"(?:[\s-]*(?:old|of age)\b|[\s/.]*o\b)",
         re.IGNORECASE,
     ),

@@ -176,6 +176,8 @@ def test_arbitrary_text_in_a_file_never_raises(text: str, tmp_path_factory: pyte
         ("Lives with her 8-year-old son", None, None),
         ("Cough for 3 months", None, None),
         ("", None, None),
+        ("The patient is a 5-year, 5-month-old male.", 5.417, "male"),
+        ("Cough for 3 days, an 18-month-old boy.", 1.5, "male"),
     ],
 )
 def test_age_and_sex_are_read_where_stated_of_the_patient_and_nowhere_else(
