@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from cases.sexes import bound_to_sex
-from cases.text.statements import Mention, mentions, statements
+from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import data_file, normalise, patterns, word_list
 from nodes.state.chart import Chart
@@ -76,7 +76,7 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
 @lru_cache(maxsize=64)  # hundreds of cases are held against one chart
 def _only_denied(text: str) -> frozenset[str]:
     """The words that results deny and nowhere affirm."""
-    said = [each for statement in statements(text) for each in _said(statement)]
+    said = [each for statement in statements(text) for each in mentions(statement)]
     return frozenset(each.word for each in said if each.negated) - {each.word for each in said if not each.negated}
 
 
@@ -89,16 +89,11 @@ def _sides_found(text: str) -> frozenset[str]:
 
 def _side_of(clause: str) -> frozenset[str]:
     """The one side on which a clause finds something; none of a clause that finds things normal."""
-    said = _said(_normal().sub(" normal ", clause))
+    said = mentions(_normal().sub(" normal ", clause))
     if any(each.word in _NORMAL and not each.negated for each in said):
         return frozenset()
     found = [each.sides for each in said if each.negated == (each.word in _NORMAL)]
     return next((sides for sides in found if len(sides) == 1), frozenset())
-
-
-@lru_cache(maxsize=1 << 9)  # what was found is read by two rules, and again with what each stage adds to it
-def _said(clause: str) -> tuple[Mention, ...]:
-    return tuple(mentions(clause))
 
 
 @cache
