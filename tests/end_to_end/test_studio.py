@@ -138,7 +138,8 @@ def test_a_course_can_be_forked_at_every_checkpoint_and_goes_on_to_its_end(
         thread = str(client.threads.create()["thread_id"])
     if graph.startswith("patient_"):
         given |= {"words": "Please have an X-ray done."}
-    context = {name: value for name, value in SHORT.items() if name in form_of(client, graph)}
+    form = form_of(client, graph)
+    context = {name: value for name, value in SHORT.items() if name in form}
     whole = client.runs.wait(thread, graph, input=given, context=context, raise_error=True)
     history = client.threads.get_history(thread, limit=100)
     begun = [state for state in history if state["next"] not in ([], ["__start__"])]
