@@ -53,6 +53,7 @@ def settled(text: str, voice: Voice) -> str:
         return re.sub(r"@my", their, re.sub(r"@I", pronoun, text))
     text = re.sub(r"@I['’]s", "my", text)
     text = PATTERNS["own_verb"].sub(lambda m: f"I {m[1]}{_first_person(m[2])}", text)
+    text = re.sub(r"(?<=of )@my(?! \w)", "mine", text)
     text = text.replace("@I", "I").replace("@my", "my")
     return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_first_person(m[2]) if _is_of_i(m) else m[2]), text)
 
