@@ -168,13 +168,16 @@ def _configuration(origins: list[str]) -> Path:
     """A file of the user's cache that holds it, for an installation brings no ``langgraph.json``."""
     import json
 
+    from filelock import FileLock
+
     from retrieval.vector_cache import cache_folder
     from wardround.store.provenance import write_whole
 
     file = cache_folder() / "langgraph.json"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(served(origins), indent=2))
+        with FileLock(f"{file}.lock"):  # two servers may be started in the same moment
+            write_whole(file, json.dumps(served(origins), indent=2))
     except OSError as error:
         refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
     return file
