@@ -70,7 +70,10 @@ def heard_tests(words: str) -> tuple[Placed, ...]:
         for start, end, test in _by_meaning(folded, sentence, places, named)
         for part in parts_of(test)
     ]
-    return tuple(sorted((*named, *found), key=lambda place: (place[0], -place[1])))
+    places = sorted((*named, *found), key=lambda place: (place[0], -place[1]))
+    # 抽个血 has two names.
+    once = {(*place[:2], place[2].item, place[2].spellings): place for place in reversed(places)}
+    return tuple(reversed(once.values()))
 
 
 def _only_named(words: str) -> Iterator[Span]:

@@ -57,6 +57,9 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             of_it = [fact for fact in told if fact.section in subject.sections]
             other = {*_recorded(of_it, subject.whole_but, language)}
             found |= {*of_it} - other | {*_recorded(of_it, (*subject.record, *subject.whole_with), language)}
+    untold = not (found or any(fact.section == "present_illness" for fact in told))
+    if untold and any(subjects()[subject_of(part, language)].story for part in parts):
+        return [fact for fact in facts if fact.section == "chief_complaint"]  # all the story there is
     return [fact for fact in told if fact in found]
 
 

@@ -256,3 +256,7 @@ def test_who_reads_a_whole_where_a_part_was_ordered_opens_the_part() -> None:
     assert asked_for("Physical Examination", "Let me examine you.") == ["physical examination"]
     assert asked_for("Abdominal Examination", "Let me examine you.") == ["abdominal examination"]
     assert asked_for("Full Physical Examination", "Let me examine your belly.") == ["belly"]
+
+
+def test_one_order_by_two_names_is_heard_once() -> None:
+    assert [test.item for *_, test in heard_tests("抽个血，验个尿。")] == ["Blood Test", "Urine Test"]

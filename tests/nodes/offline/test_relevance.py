@@ -200,3 +200,8 @@ def test_what_is_only_named_is_not_opened_by_a_word_of_its_name() -> None:
 def test_what_is_asked_for_in_everyday_words_is_heard_in_jargon() -> None:
     facts = [RecordSentence("past_history", "Hypertension for ten years."), RecordSentence("past_history", "No gout.")]
     assert answering(facts, "Do you have high blood pressure?", "en") == facts[:1]
+
+
+def test_where_the_complaint_is_all_the_story_it_answers_what_the_story_would() -> None:
+    facts = [RecordSentence("chief_complaint", "中上腹部隐痛1年。"), RecordSentence("past_history", "否认高血压。")]
+    assert answering(facts, "什么时候开始的？", "zh") == facts[:1] and answering(facts, "您抽烟吗？", "zh") == []
