@@ -178,8 +178,7 @@ def clauses(words: str, language: Language) -> list[str]:
     told = sentences(words)
     if any(_ASKS.search(sentence) for sentence in told):
         told = [each for each in told if _ASKS.search(each) or kind_label(each, language) != "remark"]
-    parts = [part.strip() for sentence in told for part in _BETWEEN[rules_of(language)].split(sentence)]
-    parts = [part for part in parts if not topic_of(part, language).is_empty or len(part) >= _PHRASE]
+    parts = [part for part in split(told, language) if not topic_of(part, language).is_empty or len(part) >= _PHRASE]
     naming = [
         part
         for part in parts
@@ -190,6 +189,11 @@ def clauses(words: str, language: Language) -> list[str]:
         return naming
     asking = [part for part in parts if kind_label(part, language) == "inquiry"] or parts or [words]
     return [part for part in asking if is_understood(part, language)] or asking
+
+
+def split(told: Sequence[str], language: Language) -> list[str]:
+    """The parts of sentences, each of which may be a question."""
+    return [part.strip() for sentence in told for part in _BETWEEN[rules_of(language)].split(sentence)]
 
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:

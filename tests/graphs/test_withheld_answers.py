@@ -99,6 +99,7 @@ def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_hol
     for text in asked.values():
         assert [fact in text for fact in facts] == [told] * len(facts)
         assert not any(disease in text for disease in case.key.diagnosis)
+        assert text.count("Qualmschmerz") <= 1, "what was said stands in the dialogue alone"
 
 
 def test_a_department_of_its_own_stays_with_the_note_and_a_model_files_under_the_list_that_is_set(note: Any) -> None:

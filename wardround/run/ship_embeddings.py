@@ -11,7 +11,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from graphs import clinical_workflow
 from nodes.offline.hearing import weighed_texts
-from nodes.offline.meaning import clauses, heard
+from nodes.offline.meaning import heard, split
 from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
 from retrieval import MULTILINGUAL_MODEL, remember
@@ -30,7 +30,7 @@ def stock_words(language: Language) -> list[str]:
         load_words("saps/words", language)["greeting"],
     ]
     whole = [part for text in said for part in (text, text.partition(": ")[0])]
-    parts = [part for text in whole for part in (text, *sentences(text), *clauses(text, language))]
+    parts = [part for text in whole for part in (text, *sentences(text), *split(sentences(text), language))]
     return [*map(heard, parts), *(weighed for part in parts for weighed in weighed_texts(part))]
 
 
