@@ -45,10 +45,10 @@ class Problem:
 def shortened(problems: Iterable[Problem]) -> list[Problem]:
     """The problems, but of an error that many records have the first few, and how many more have it."""
     problems = list(problems)
-    shared = Counter((each.file, each.field, each.message, each.severity) for each in problems)
+    kinds = [(each.file, each.field, each.message, each.severity) for each in problems]
+    shared = Counter(kinds)
     left, shown = shared.copy(), list[Problem]()
-    for each in problems:
-        kind = (each.file, each.field, each.message, each.severity)
+    for each, kind in zip(problems, kinds, strict=True):
         left[kind] -= 1
         if each.severity == "warning" or shared[kind] - left[kind] <= _NAMED or shared[kind] == _NAMED + 1:
             shown.append(each)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from cases.text.words import rules_of
+from cases.text.words import language_of, rules_of
 from cases.vocabulary import (
     EXAMINATION_ITEMS,
     IMAGE_CLASSES,
@@ -149,7 +149,7 @@ def labelled_test(text: str) -> list[NamedTest]:
     """The examination that a label stands for: an item's spelling, a region (`Chest`) alone, or all items by hand."""
     folded = normalise(text)
     if whole := whole_words().search(folded):
-        return parts_of(whole_test("en" if whole.group().isascii() else "zh"))
+        return parts_of(whole_test(language_of(whole.group())))
     item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
     return [NamedTest(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
 

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from itertools import pairwise, product
 
 from cases.text.named_tests import COLLECTIVE, NamedTest, parts_of, placed_tests, test_called, whole_test, whole_words
+from cases.text.words import language_of
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, patterns, word_list
 
 Span = tuple[int, int]
@@ -38,7 +39,7 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
     found += [
         (*at, part)
         for at in whole_at
-        for part in parts_of(whole_test("en" if folded[slice(*at)].isascii() else "zh"))
+        for part in parts_of(whole_test(language_of(folded[slice(*at)])))
         if not is_within(at, none)
         and not any(start <= at[0] < end and start <= place[0] < end for start, end in cuts for place in by_hand)
     ]

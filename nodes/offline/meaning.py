@@ -127,7 +127,7 @@ def kind_label(words: str, language: Language) -> str:
     """
     tables, scores = _scores("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
-    if label == "other_topic" and float(1 / np.exp(scores - scores.max()).sum()) < _OTHER:
+    if label == "other_topic" and _likelihood(scores) < _OTHER:
         label = "inquiry"  # "Still on the fags?"
     if label == "ambiguous" and _share_of("inquiry", tables, scores) > _MUCH_LIKELIER * _share_of(
         "ambiguous", tables, scores
@@ -166,7 +166,12 @@ def _names(words: str, language: Language) -> bool:
 def is_likely(words: str, language: Language) -> bool:
     """Whether what a question is heard to be about (`subject_of`) is more than a guess."""
     _, scores = _scores("subject", words, language)
-    return float(1 / np.exp(scores - scores.max()).sum()) >= _LIKELY
+    return _likelihood(scores) >= _LIKELY
+
+
+def _likelihood(scores: NDArray[np.float32]) -> float:
+    """How likely the best of the labels is."""
+    return float(1 / np.exp(scores - scores.max()).sum())
 
 
 def clauses(words: str, language: Language) -> list[str]:

@@ -91,7 +91,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     released = list(dict.fromkeys(text for each in found.values() for text in each.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
-    findings = {as_spoken(item, last_words(dialogue, "doctor")): each.words for item, each in found.items()}
+    findings = {as_spoken(item, dialogue[-1].text): each.words for item, each in found.items()}
     event = Event(
         id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
         event="released_results",

@@ -111,8 +111,9 @@ def kind_by_rule(view: WordsView) -> ActionKind:
     if view.in_one_room:
         return ActionKind(kind="advice" if kind == "inquiry" and wants_examination(view.words) else kind)
     shown = kind in ("inquiry", "advice") and _PATTERNS["to_be_shown"].search(view.words) is not None
-    by_hand = all(is_by_hand(test) for *_, test in heard_tests(view.words))
-    return ActionKind(kind="demand" if shown and by_hand else kind)
+    if shown and all(is_by_hand(test) for *_, test in heard_tests(view.words)):
+        kind = "demand"
+    return ActionKind(kind=kind)
 
 
 def specificity_by_rule(view: KindView) -> Specificity:
