@@ -1,6 +1,7 @@
 """Files of foreign records, read into a type; what does not fit is named by file, record and field."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -56,6 +57,15 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     if not (records or problems):
         problems.append(Problem(str(path), "", "", "holds no record; expected a JSON list of objects"))
     return Reading(path=Path(path), records=records, problems=problems)
+
+
+def repeated(path: str | Path, cases: Iterable[str]) -> list[Problem]:
+    """A warning for each case that stands in a file several times, and so is read as several dialogues."""
+    return [
+        Problem(str(path), f"case {case}", "id", f"stands {count} times; each is scored, as an epoch of it", "warning")
+        for case, count in Counter(cases).items()
+        if count > 1
+    ]
 
 
 def odd_values(path: str | Path, oddities: Iterator[tuple[str, str, str]]) -> list[Problem]:

@@ -34,8 +34,11 @@ def import_aie(source: Source) -> Iterator[Case]:
 
 def _data(record: Record) -> dict[str, Any] | None:
     value = record.value
-    raw = value.get("raw_data") if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or not isinstance(raw, Mapping):
+    if not isinstance(value, Mapping):
+        record.expected("", "an object with raw_data", value)
+        return None
+    raw = value.get("raw_data")
+    if not isinstance(raw, Mapping):
         record.expected("raw_data", "an object with question, options and answer_idx", raw)
         return None
     text, letter = raw.get("question"), str(raw.get("answer_idx") or "").strip()

@@ -53,8 +53,11 @@ def import_medpmc(source: Source) -> Iterator[Case]:
 
 def _data(record: Record) -> dict[str, Any] | None:
     value = record.value
-    text = value.get("Text") if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or not isinstance(text, Mapping):
+    if not isinstance(value, Mapping):
+        record.expected("", "an object with Text and Image", value)
+        return None
+    text = value.get("Text")
+    if not isinstance(text, Mapping):
         record.expected("Text", f"an object with {', '.join(_TEXTS)}", text)
         return None
     told = {name: _plain(text.get(name)) for name in _TEXTS}

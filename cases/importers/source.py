@@ -14,6 +14,12 @@ from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
 
+_KINDS = {  # of files that are no UTF-8 text, by how they begin
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+}
 _DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
 
 
@@ -57,8 +63,11 @@ class Source:
             return path.read_text("utf-8-sig")
         except OSError as error:
             self.error(f"cannot be read: {error.strerror or error}", file=path)
-        except ValueError as error:  # it is no UTF-8, or the path is one that no system takes
-            self.error(f"cannot be read ({error}); expected UTF-8 text", file=path)
+        except UnicodeDecodeError as error:
+            kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), error.reason)
+            self.error(f"is not UTF-8 at byte {error.start} ({kind}); expected UTF-8 text", file=path)
+        except ValueError as error:  # the path is one that no system takes
+            self.error(f"cannot be read ({error})", file=path)
         return None
 
     def error(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
@@ -94,7 +103,8 @@ class Source:
             value: object = json.loads(text, object_pairs_hook=unique)
         except json.JSONDecodeError as error:
             place = f"column {error.colno}" if name else f"line {error.lineno}, column {error.colno}"
-            self.error(f"is not JSON ({error.msg} at {place}); expected one JSON object", name)
+            expected = "one JSON object" if name else "a JSON list or object, or JSON lines"
+            self.error(f"is not JSON ({error.msg.removesuffix(' at')} at {place}); expected {expected}", name)
             return
         except (ValueError, RecursionError) as error:
             self.error(f"cannot be read as JSON ({error})", name)
@@ -130,8 +140,11 @@ class Record:
         self.source.warn(message, self.name, field)
 
     def expected(self, field: str, what: str, found: object) -> None:
-        """Note that a field holds something of another kind than was expected."""
-        self.error(field, f"expected {what}, found {describe(found)}")
+        """Note that a field holds something of another kind than was expected, or is missing."""
+        held = ""
+        if found is None and isinstance(self.value, Mapping) and field.partition(".")[0] not in self.value:
+            held = f"; the record holds {', '.join(map(repr, list(self.value)[:5])) or 'no field at all'}"
+        self.error(field, f"expected {what}, found {describe(found)}{held}")
 
     def invalid(self, error: ValidationError) -> None:
         """Note each fault that a type found."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from cases.vocabulary import Language, label
-from nodes.offline.votes import majority, weights
+from nodes.offline.chart_signs import named_in_findings
+from nodes.offline.votes import weights
 from nodes.state.chart import Chart
-from nodes.state.decisions import Diagnosis
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS
 from prompts import load_words, mark
 from retrieval import Neighbour
@@ -24,20 +24,17 @@ def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_l
     told = len(spoken) - asked
     if not told and asked < len(words["questions"]) and turns_left > len(rest) + 1:  # the last word has no reply
         return words["questions"][asked], False
-    return rest[min(told, len(rest) - 1)], told >= len(rest)
+    suspected = len(rest) > 2  # else no patient would end at the tests that confirm it
+    return rest[min(told, len(rest) - 1)], told >= len(rest) - (not suspected)
 
 
 def _diagnosis(chart: Chart, neighbours: Sequence[Neighbour], language: Language) -> list[str]:
-    """What similar cases had, or what a result names, and what was examined there."""
-    found = majority(DIAGNOSIS, chart, neighbours, (), None)
-    assert isinstance(found, Diagnosis)
+    """What a result names, or similar cases had, and what was examined there; else that none can be named."""
     words, joint = load_words("clini_eval/words", language)["physician"], mark("listed", language)
-    names = list(weights(DIAGNOSIS, chart, neighbours))
-    others = [name for name in names if name not in found.names][:3]
     tests = list(weights(AUXILIARY, chart, neighbours))[:3] or ["Blood Test"]
-    filled = {
-        "disease": found.names[0],
-        "others": joint.join(others) or words["no_other"],
-        "tests": joint.join(label(test, language) for test in tests),
-    }
-    return [step.format(**filled) for step in words["steps"]]
+    said = {"tests": joint.join(label(test, language) for test in tests)}
+    names = list(dict.fromkeys([*named_in_findings(chart), *weights(DIAGNOSIS, chart, neighbours)]))
+    if not names:
+        return [words["unnamed"].format(**said)]
+    said |= {"disease": names[0], "others": joint.join(names[1:4]) or words["no_other"]}
+    return [step.format(**said) for step in words["steps"]]

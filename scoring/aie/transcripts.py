@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field
 
-from scoring.records import ForeignModel, Reading, Text, number_of, odd_values, read_records
+from scoring.records import ForeignModel, Reading, Text, number_of, odd_values, read_records, repeated
 
 ACTIONS = {
     "O": "Initialization",
@@ -108,7 +108,9 @@ class SimulatorTest(ForeignModel):
 def read_aie(path: str | Path) -> Reading[AieTranscript]:
     """Read cases (HospitalCases, MedicalExam) or transcripts; odd actions and answers are warnings."""
     reading = read_records(path, AieTranscript)
-    return _with_warnings(reading, _odd_transcripts(reading.records))
+    reading = _with_warnings(reading, _odd_transcripts(reading.records))
+    twice = repeated(path, (one.case for one in reading.records))
+    return dataclasses.replace(reading, problems=reading.problems + twice)
 
 
 def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:

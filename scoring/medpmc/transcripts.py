@@ -1,11 +1,12 @@
 """Med-PMC: the cases of its authors and their transcripts."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import AliasPath, Field
 
-from scoring.records import ForeignModel, Reading, Text, number_of, read_records
+from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated
 
 END = "D"  # Med-PMC's code of the conclusion
 _IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
@@ -74,4 +75,5 @@ class MedPmcTranscript(ForeignModel):
 
 def read_medpmc(path: str | Path) -> Reading[MedPmcTranscript]:
     """Read cases or transcripts; the pictures themselves are not looked at."""
-    return read_records(path, MedPmcTranscript)
+    reading = read_records(path, MedPmcTranscript)
+    return replace(reading, problems=reading.problems + repeated(path, (one.case for one in reading.records)))

@@ -71,6 +71,34 @@ def test_a_file_of_another_encoding_is_a_problem(format: str, tmp_path: Path) ->
     assert "UTF-8" in messages(import_cases(format, path))
 
 
+@pytest.mark.parametrize("format", IMPORTERS)
+@pytest.mark.parametrize(
+    ("begins", "remedy"), [(b"\x1f\x8b\x08", "gzip: unpack it"), (b"PK\x03\x04\xff", "zip"), (b"\xff\xfe{", "UTF-16")]
+)
+def test_what_is_packed_or_of_another_unicode_is_told_with_the_remedy(
+    format: str, begins: bytes, remedy: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(begins)
+    assert remedy in messages(import_cases(format, path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "found nothing; the record holds no field at all"),
+        ('{"data": [], "version": 2}', "found nothing; the record holds 'data', 'version'"),
+        ("[[{}]]", "expected an object with"),
+        ("[[{}]]", "found a list"),
+        ("id,question", "expected a JSON list or object, or JSON lines"),
+    ],
+)
+@pytest.mark.parametrize("format", ["aie", "medpmc"])
+def test_what_is_no_record_is_told_by_what_stands_there(format: str, text: str, said: str, tmp_path: Path) -> None:
+    (problem,) = import_cases(format, write(tmp_path / "x.json", text)).errors
+    assert said in problem.message
+
+
 def test_a_broken_line_is_named_and_the_rest_of_the_file_is_still_read(tmp_path: Path) -> None:
     lines = [json.dumps(osce()), '{"OSCE_Examination": {"Patient_Actor"}', json.dumps(osce()), "{}"]
     result = import_cases("agentclinic", write(tmp_path / "x.jsonl", "\n".join(lines)))

@@ -134,9 +134,17 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
+    if uneven := [title for title, columns in suite.means.values() if any(_uneven(run, columns) for run in runs)]:
+        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which are not all over the same cases.")
     if any(run.scored and not run.estimates[name].n for run in runs for name in suite.means):
         notes.append("An average has no value where one of its columns has none.")
     return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
+
+
+def _uneven(run: RecordedRun, columns: Iterable[str]) -> bool:
+    """Whether an average's columns have all a value, but of different numbers of cases."""
+    counts = {run.estimates[name].n for name in columns}
+    return len(counts) > 1 and 0 not in counts
 
 
 def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:

@@ -67,11 +67,18 @@ def test_what_the_note_does_not_say_is_denied() -> None:
 
 @pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])
 def test_each_step_of_the_diagnosis_draws_the_patients_next_question_once_and_in_order(case_id: str) -> None:
-    result = consult(case_id)
+    result = consult(case_id, retrieval=True)
     occasions = [turn.action for turn in result["dialogue"] if turn.action]
     assert occasions[0] == "opening" and "results" in occasions
     assert [occasion for occasion in occasions if occasion in DIAGNOSING] == list(DIAGNOSING)
     assert result["dialogue_ended"] == "patient_ended" and result["dialogue"][-1].speaker == "patient"
+
+
+def test_a_physician_who_recalls_nothing_says_once_that_no_disease_can_be_named_and_none_is_counted() -> None:
+    result = consult("surgery-01", max_turns=8)
+    told = [turn for turn in result["dialogue"] if "cannot name a disease yet" in turn.text]
+    assert told == result["dialogue"][-1:] and result["dialogue_ended"] == "concluded"
+    assert not any(turn.action in DIAGNOSING or "Undetermined" in turn.text for turn in result["dialogue"])
 
 
 def test_a_question_during_the_diagnosis_is_answered_and_the_steps_go_on() -> None:
@@ -108,7 +115,7 @@ def test_extrinsic_interviews_are_held_and_scored_offline(case_id: str) -> None:
 
 
 def test_a_short_limit_cuts_the_history_and_not_the_diagnosis() -> None:
-    result = consult("surgery-01", max_turns=8)
+    result = consult("surgery-01", max_turns=8, retrieval=True)
     assert result["dialogue_ended"] == "patient_ended"
     assert "confirmatory_tests" in [turn.action for turn in result["dialogue"]]
 

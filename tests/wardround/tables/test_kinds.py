@@ -84,6 +84,18 @@ def test_a_column_without_a_value_says_why(tmp_path: Path) -> None:
     ]
 
 
+def test_an_average_over_columns_of_other_cases_says_so(tmp_path: Path) -> None:
+    told = {"Inquiry": 50.0, "Examination": 40.0, "Diagnosis": 20.0, "Treatment": 10.0}
+    ones = [graded("a", scores={**told, "MMA": 30.0}), graded("b", scores=told)]
+    folders = [
+        write_run(tmp_path / str(n), found, graph="consultation", suite="medpmc")
+        for n, found in enumerate((ones, ones[:1]))
+    ]
+    uneven, even = (scores.build(find_runs([folder]))[0].notes for folder in folders)
+    said = "Average of gathering: the mean of the columns' means, which are not all over the same cases."
+    assert said in uneven and said not in even
+
+
 def test_nothing_is_best_where_all_are_the_same_or_alone(tmp_path: Path) -> None:
     same = runs_of(tmp_path, one=[graded("a")], two=[graded("a")])
     for found in (same, same[:1]):

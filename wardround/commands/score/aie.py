@@ -32,6 +32,7 @@ from wardround.commands.score.transcripts import (
     cell,
     compared,
     correlated,
+    counts,
     distinct,
     joined,
     names_of,
@@ -141,7 +142,8 @@ def aie(
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    return Scores("aie", mode, len(everything), metrics, tables, notes, failed, answered, asked, drawn=drawn)
+    n, more = counts(everything)
+    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, asked, drawn=drawn, more=more)
 
 
 def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str]]:

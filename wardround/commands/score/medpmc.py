@@ -34,6 +34,7 @@ from wardround.commands.score.transcripts import (
     cell,
     compared,
     correlated,
+    counts,
     joined,
     pairing,
     read_files,
@@ -136,7 +137,8 @@ def medpmc(
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
-    return Scores("medpmc", mode, len(cases), metrics, tables, notes)
+    n, more = counts(cases)
+    return Scores("medpmc", mode, n, metrics, tables, notes, more=more)
 
 
 def _judge(

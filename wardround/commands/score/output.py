@@ -58,6 +58,7 @@ class Scores:
         suite: its name on the command line.
         mode: the definitions that were used.
         n: cases read.
+        more: what else was counted, in words, where a case stands several times.
         metrics: the scores under the names that the papers print, in the order to show them.
         tables: further tables to print.
         notes: what a reader must know to read the numbers, one sentence each.
@@ -66,7 +67,7 @@ class Scores:
             everything was.
         asked: how many values these metrics have, unanswered ones included.
         drawn: tables of the papers, which can also be written.
-        listed: whether the scores are printed one below the other; if not, what is drawn holds them.
+        listed: whether the scores are printed one below the other; if not, what is drawn holds them, and comes first.
     """
 
     suite: str
@@ -80,6 +81,7 @@ class Scores:
     asked: Mapping[str, int] = field(default_factory=dict)
     drawn: Sequence[Table] = ()
     listed: bool = True
+    more: Sequence[str] = ()
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
@@ -140,7 +142,7 @@ def refuse_records(problems: "Iterable[Problem]") -> None:
 
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
-    title = f"{scores.suite}, {scores.mode.value} mode, {scores.n} cases"
+    title = ", ".join([scores.suite, f"{scores.mode.value} mode", counted(scores.n, "case"), *scores.more])
     rows = {name: _cells(found) for name, found in scores.metrics.items()}
     shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
     if scores.listed:
@@ -148,15 +150,21 @@ def _print(scores: Scores) -> None:
         print_rows(title, headings, [[name, *(cells[place] for place in shown)] for name, cells in rows.items()])
     else:
         console.print(Text(title))
+        _draw(scores.drawn)
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))
     for extra in [*_answered(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
-    for paper in scores.drawn:
-        print_table(paper)
+    if scores.listed:
+        _draw(scores.drawn)
     for note in scores.notes:
         console.print(Text(printable(note)))
+
+
+def _draw(tables: Iterable[Table]) -> None:
+    for paper in tables:
+        print_table(paper)
 
 
 def _answered(scores: Scores) -> list[ExtraTable]:

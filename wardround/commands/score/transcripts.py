@@ -1,6 +1,6 @@
 """What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Protocol, TypeVar
@@ -10,7 +10,7 @@ import typer
 from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
-from scoring.metrics.samples import Sample, Samples, by_case, case_means, mean
+from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means, mean
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
 from wardround.commands.exits import refuse
@@ -148,6 +148,12 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     if len(warnings) > _WARNINGS_SHOWN:
         echo(f"... and {len(warnings) - _WARNINGS_SHOWN} warnings more", err=True)
     return [reading.records for reading in readings]
+
+
+def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
+    """How many cases were played, and in words how many dialogues, where these are more."""
+    cases = len({one.case.partition(EPOCH)[0] for one in dialogues})
+    return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
 
 
 def joined(parts: Sequence[Samples]) -> dict[str, list[Sample]]:

@@ -61,6 +61,14 @@ def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(t
         assert found["DIAGNOSIS"]["n"] == 2 and found["AVG_TURN"]["n"] == 3
 
 
+def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_so(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.json", rows) for name, rows in (("one", CHINESE), ("two", CHINESE[:1] * 2))]
+    told = run("aie", *files)
+    assert "aie, sound mode, 2 cases, 4 dialogues" in told.stdout
+    assert "two.json, case " in told.stderr and "stands 2 times; each is scored" in told.stderr
+    assert "one.json" not in told.stderr and "1 case, 2 dialogues" in run("aie", files[1]).stdout
+
+
 def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", CHINESE[:rows]) for name, rows in (("gpt4", 2), ("glm", 1))]
     told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out")
@@ -289,6 +297,8 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
     }
     assert "Agreement with people, all pairs" in told.stdout and "gpt4: people: total" not in told.stdout
     assert (folder / "aie-figure-5b-all-spearman.svg").stat().st_size > 1000 and "DIAGNOSIS" in told.stdout
+    beneath = told.stdout.partition("aie-pairwise, sound mode, 4 cases")[2].split()
+    assert beneath[:2] == ["Win", "rates,"], "the heading stands above its table"
     strange = write(tmp_path / "strange.json", [*judged, chosen(77, "gpt4", "glm", "model1")])
     told = run("aie-pairwise", *three, "--people", strange, "--judge", "none", "--diagnose", "offline")
     assert "1 of people's 9 choices are on cases" in told.stdout, told.output
