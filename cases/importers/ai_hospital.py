@@ -35,6 +35,10 @@ _SEEN = re.compile(r"查体|体格检查|体检|体征|专科检查")
 _TESTED = re.compile(r"辅助检查|实验室检查|影像学|化验|结果|检查(?:提示|显示|示|发现)")
 _VERDICT = re.compile(r"诊断|支持|确诊|结果如上")
 _HEADING = re.compile(rf"(?:{_SEEN.pattern}|{_TESTED.pattern}|病史|和|及|:|：)+")
+# Who has the complaint, which no patient says and the fields beside it tell: "患者为中老年男性，主诉".
+_WHO = re.compile(
+    r"(?:患者|患儿|病人)?[为，]*(?:\d+岁|中?老年|中年|青年|青少年|年轻|育龄期?|[男女][性童]?|患者|，)*(?:主诉|表现为|出现)?[:：]?"
+)
 _PERSON_ALONE = 5  # letters of "老年患者" and the like, which are no complaint
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 _OPINION = re.compile(r"考虑|提示为|符合|可能|证据|鉴别")
@@ -122,7 +126,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
         "patient": {
             "age_years": stated.age_years,
             "sex": stated.sex,
-            "chief_complaint": complaint,
+            "chief_complaint": _WHO.sub("", complaint, count=1) or complaint,
             "present_illness": paragraph(*illness),
         },
         "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),

@@ -74,11 +74,22 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
     found["present_illness"] = [line for line in found["present_illness"] if line not in of_family]
     found["family_history"] += of_family
     # One heading often stands over both: the family's illnesses and the patient's own habits.
-    mixed, personal = found["family_history"], note_sections()["personal_history"].told[rules_of(language)]
-    own = [line for line in mixed if personal.search(line) and not _PATTERNS["kin_in_note_sections"].search(line)]
+    mixed, own = found["family_history"], _of_oneself(found["family_history"], language)
     found["personal_history"] += own
     found["family_history"] = [line for line in mixed if line not in own]
     return {name: tuple(dict.fromkeys(lines)) for name, lines in found.items() if lines}
+
+
+def _of_oneself(lines: list[str], language: Language) -> list[str]:
+    """Of lines about family and patient, the patient's; "he" and "this" go on with what was told before."""
+    personal, own, oneself = note_sections()["personal_history"].told[rules_of(language)], [], True
+    for line in lines:
+        if not _PATTERNS["goes_on"].match(line) or _PATTERNS["kin_in_note_sections"].search(line):
+            oneself = False
+        if personal.search(line) and not _PATTERNS["kin_in_note_sections"].search(line):
+            oneself = True
+        own += [line] * oneself
+    return own
 
 
 def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:

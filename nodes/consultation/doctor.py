@@ -17,7 +17,7 @@ from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
 from nodes.consultation.example import NO_EXAMPLE, example_for
-from nodes.consultation.final_report import ReportView, report_by_neighbours, told_already
+from nodes.consultation.final_report import ReportView, knows_nothing, report_by_neighbours, told_already
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.clinichat_physician import interview_to_the_plan
@@ -208,7 +208,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
-    if (context.doctor_knows or ("nothing" if stage == clinichat_doctor.stage else "complaint")) == "nothing":
+    if knows_nothing(context, consultation):
         chart = of_the_dialogue(chart)
     view = InterviewView(
         chart=chart,

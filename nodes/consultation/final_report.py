@@ -17,6 +17,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import sorted_replies, with_findings
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, of_the_dialogue
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
@@ -74,12 +75,16 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     talk = [text for text in talk if not text.endswith(door.chief_complaint)]  # a greeting, and the complaint again
     told = (door.chief_complaint, door.present_illness, *talk, *history)
     return FinalReport(
-        symptoms=mark("space", language).join(_stated(told, language)),
+        symptoms=mark("space", language).join(_ended(text, language) for text in _stated(told, language)),
         examinations="\n".join([*results, *found]),
         diagnosis=names,
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
+
+
+def _ended(text: str, language: Language) -> str:
+    return text if text.endswith((".", "!", "。", "！")) else text + mark("stop", language)
 
 
 def _stated(told: Iterable[str], language: Language) -> list[str]:
@@ -100,6 +105,12 @@ def _read_out(replies: Iterable[str], language: Language) -> list[str]:
     return [line for line in lines if line and line not in empty and not line.endswith(("?", "？"))]
 
 
+def knows_nothing(context: Context, consultation: bool) -> bool:
+    """Whether the doctor has the dialogue alone: as set, else as CliniChat has it in a consultation of its patient."""
+    published = consultation and PATIENTS[context.patient].doctor == "clinichat"
+    return (context.doctor_knows or ("nothing" if published else "complaint")) == "nothing"
+
+
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
     """Diagnoses and treatment that the doctor without a model has told the patient, if any."""
     language = chart.presentation.language
@@ -113,7 +124,8 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
         for turn in chart.dialogue:
             if turn.speaker == "doctor" and (match := re.fullmatch(wording, turn.text)):
                 names, treatment = (*match.groups(), "")[:2]
-                return names.split(mark("listed", language)), treatment
+                unknown = names.startswith(load_words("medchain/words", language)["group"]["undetermined"].format(""))
+                return [names] if unknown else names.split(mark("listed", language)), treatment
     return None
 
 
@@ -124,7 +136,7 @@ reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The doctor's final report on what the consultation brought to light."""
     chart = read_chart(state, TREATMENT.name, runtime.context.language)
-    if runtime.context.doctor_knows == "nothing":
+    if knows_nothing(runtime.context, consultation=True):
         chart = of_the_dialogue(chart)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
     return {

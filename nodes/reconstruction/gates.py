@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
+from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, kinds, particulars, verbatim
 
@@ -22,6 +23,7 @@ ENDED = 0.8  # of the other turns, at least, end as sentences do
 SENTENCE = 5  # words; what is shorter may stand without a full stop
 _GREETING = 60  # characters: no more than a greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
+_FINDINGS = ("physical_examination", "test_results")  # of a note
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
@@ -51,7 +53,8 @@ def not_empty(dialogue: Dialogue) -> Iterator[GateProblem]:
         if not any(message.role == role for message in dialogue.spoken):
             yield GateProblem("not_empty", f"there is no turn of the {_who(role)}")
     answered = any(before.role == PHYSICIAN and said.role == PATIENT for before, said in pairwise(dialogue.spoken))
-    if not answered and sum(len(message.content) for message in dialogue.spoken) < _GREETING:
+    size = sum(len(message.content) for message in dialogue.spoken)
+    if not answered and (dialogue.strategy or size < _GREETING):  # ours opens with a greeting and ends with a farewell
         yield GateProblem("not_empty", "the patient answers nothing")
     for number, message in enumerate(dialogue.spoken, 1):
         if not message.content.strip():
@@ -83,11 +86,16 @@ def not_cut_off(dialogue: Dialogue) -> Iterator[GateProblem]:
 def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
     """Nobody names the disease before the physician does, and the physician only in the closing sections.
 
+    A result that names it in the note may be told with the findings before them.
+
     Where the sections are not recorded, the physician may name it after the first third of the dialogue.
     """
-    starts = [dialogue.sections[name] for name in _CLOSING if name in dialogue.sections]
-    closing = min(starts, default=len(dialogue.spoken) // 3)
     known = [*dialogue.diseases[:1], dialogue.inferred]
+    told = read_sections(dialogue.note, dialogue.language)
+    found = any(names_disease(line, known) for name in _FINDINGS for line in told.get(name, ()))
+    named_in = ("physical_examination", *_CLOSING) if found else _CLOSING
+    starts = [dialogue.sections[name] for name in named_in if name in dialogue.sections]
+    closing = min(starts, default=len(dialogue.spoken) // 3)
     for number, message in enumerate(dialogue.spoken):
         if not names_disease(message.content, known) and not content.supposes(
             message.content, known, dialogue.language

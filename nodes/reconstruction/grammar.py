@@ -85,7 +85,7 @@ def _first_person(verb: str) -> str:
         return verb
     if low.endswith("ies"):
         return verb[:-3] + "y"
-    return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zes", "oes")) else verb[:-1]
+    return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
 
 
 def lowered(text: str) -> str:

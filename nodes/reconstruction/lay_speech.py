@@ -25,11 +25,26 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
+def told_to(sentence: str, voice: Voice) -> str:
+    """A finding as the physician tells it: to the patient as "you", without a list's numbers and capitals."""
+    text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
+    if voice.language != "en":
+        return text
+    text = re.sub(r"\b[A-Z]{4,}(?=:)", lambda match: match[0].capitalize(), rewritten(text, "examined"))
+    if not voice.itself or PATTERNS["clinician_self"].search(text):
+        return text
+    marked = with_marks(rewritten(text, "patient"), "", voice)
+    text = rewritten(settled(marked, voice), "to_patient") if marked != text else text
+    return text[:1].upper() + text[1:]
+
+
 def _in_english(text: str, section: str, voice: Voice) -> str:
     text = text.rstrip(" .;").replace("’", "'")
     if section != "chief_complaint" and PATTERNS["clinician"].search(text):
         return ""
     text = rewritten(text, "begin")
+    if PATTERNS["third_person"].search(text) and not PATTERNS["quoted"].search(text):
+        text = rewritten(text, "clinician")
     if listed := re.match(r"(?:other|associated) symptoms?: (.*)", text, re.IGNORECASE):
         return _listed(listed[1], voice)
     text = rewritten(text, "headings")
@@ -42,8 +57,10 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     if section == "person":
         return settled(_work(text), voice)
     text = with_marks(text, section, voice)
-    if voice.itself and PATTERNS["seen"].match(text):
+    if (voice.itself and PATTERNS["seen"].match(text)) or PATTERNS["unsaid"].search(text):
         return ""
+    if section == "family_history" and PATTERNS["kin_first"].match(text):
+        text = f"@my {lowered(text)}"
     for stock in SPEECH["stock"]:
         if section in stock.get("sections", (section,)) and re.fullmatch(stock["en"], text, re.IGNORECASE):
             return settled(stock["say"], voice)
@@ -55,6 +72,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
 
 def _parent_says(match: re.Match[str]) -> str:
     """What the speaker says of the child needs no "mother says"; a symptom alone becomes a sentence."""
+    if match.string[: match.start()].rstrip()[-1:] not in ("", ".", ";"):
+        return match[0]
     clause = match[0].endswith("that ") or PATTERNS["clause"].match(match.string[match.end() :])
     return "" if clause else "there has been "
 
@@ -78,7 +97,11 @@ def _listed(items: str, voice: Voice) -> str:
     items = settled(with_marks(items, "present_illness", voice), voice)
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
     parts = [re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", part.strip(" .")) for part in items.split(";")]
-    parts = [re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE) for part in parts if part]
+    parts = [
+        re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
+        for part in parts
+        if part and not PATTERNS["found"].search(part)
+    ]
     absent = [part for part in parts if re.match(r"not?\b", part, re.IGNORECASE)]
     clauses = [_of_its_own(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
     there = [
@@ -137,7 +160,7 @@ def _whole(text: str, section: str) -> str:
         return f"@I was {lowered(text)}"
     fragment = lowered(re.sub(r"^(?:history of|h/o|includes?) ", "", text, flags=re.IGNORECASE))
     if section == "family_history":
-        fragment = re.sub(r"^family history (?:of|includes?) ", "", fragment)
+        fragment = re.sub(r"^(?:(?:strong|positive|significant) )?family history (?:of|for|includes?) ", "", fragment)
     if section == "medications":
         fragment = ", ".join(map(lowered, re.split(r"; ", fragment)))
     if section == "chief_complaint":

@@ -15,8 +15,9 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
-from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.lay_speech import spoken, told_to
 from nodes.reconstruction.role_setting import RoleSetting
+from nodes.reconstruction.voice import Voice
 from prompts import load_words, mark
 
 _LONGEST = 45  # words of a turn, about; the next sentence waits
@@ -48,7 +49,7 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
         at_once: sentences in one turn, at most.
     """
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
-    sections = _with_complaint(read_sections(note.text, note.language))
+    sections = _with_complaint(read_sections(note.text, note.language), voice)
     more = cycle(_turned(words["more"], note.id))
     written = []
     for name, parts in _TOLD.items():
@@ -69,14 +70,15 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
     for name, parts in _REPORTED.items():
         exchanges = []
         for part in parts:
-            for number, told_now in enumerate(_together(sections.get(part, ()), at_once, note.language)):
+            findings = filter(None, (told_to(line, voice) for line in sections.get(part, ())))
+            for number, told_now in enumerate(_together(findings, at_once, note.language)):
                 lead = words["further"] if number else _one(words["tell"][part], note.id)
                 exchanges.append(
                     Exchange(physician=f"{lead}{mark('space', note.language)}{told_now}", patient=next(listen))
                 )
         if exchanges:
             written.append(WrittenSection(section=name, exchanges=exchanges))
-    if not any(part.section in _TOLD for part in written):  # a check-up: nothing is complained of
+    if written and not any(part.section in _TOLD for part in written):  # a check-up: nothing is complained of
         reason = words["look_over" if voice.itself else "look_over_family"]
         asked = _addressed(_one(words["ask"]["chief_complaint"], note.id), roles, words)
         opening = WrittenSection(section="chief_complaint", exchanges=[Exchange(physician=asked, patient=reason)])
@@ -97,11 +99,12 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
     return str(_one(load_words("reconstruction/words", note.language)["no"], f"{note.id}{question}"))
 
 
-def _with_complaint(sections: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """A note without a complaint opens with the first that it tells of the illness."""
-    if sections.get("chief_complaint") or not (lines := sections.get("present_illness")):
+def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:
+    """A note without a complaint opens with the first that the patient can tell of the illness."""
+    lines = [line for line in sections.get("present_illness", ()) if spoken(line, "present_illness", voice)]
+    if sections.get("chief_complaint") or not lines:
         return dict(sections)
-    return {**sections, "chief_complaint": lines[:1], "present_illness": lines[1:]}
+    return {**sections, "chief_complaint": tuple(lines[:1]), "present_illness": tuple(lines[1:])}
 
 
 def _age(roles: RoleSetting, words: Mapping[str, Any]) -> list[str]:

@@ -78,6 +78,19 @@ def test_of_a_reference_the_patient_knows_the_complaint_and_nobody_is_told_a_dia
     assert "read out of the reference's basis" in (case.provenance.note or "")
 
 
+@pytest.mark.parametrize(
+    ("basis", "complaint"),
+    [
+        ("患者为中老年男性，出现反复咳嗽、咳痰，痰色黄。", "反复咳嗽、咳痰，痰色黄。"),
+        ("68岁男性，右上腹痛，伴黄染1周。", "右上腹痛，伴黄染1周。"),
+        ("患者因左下后牙疼痛就诊。", "因左下后牙疼痛就诊。"),
+    ],
+)
+def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, complaint: str) -> None:
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**REFERENCE, "basis": basis}}, lines=True)
+    assert case.patient.chief_complaint == complaint
+
+
 def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
     bare = {**REFERENCE, "patient_id": 8, "basis": "胃镜示溃疡。"}
     result = read(tmp_path, *({"reference_diagnosis": one} for one in (bare, REFERENCE, REFERENCE)), lines=True)

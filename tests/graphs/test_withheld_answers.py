@@ -77,12 +77,18 @@ def test_offline_nobody_knows_the_answer_either(note: Any) -> None:
 
 
 NAMES = ("DoctorTurn", "FinalReport")
+KNOWN = ("nothing", "complaint")
 
 
-@pytest.mark.parametrize("system", ["clinichat", "saps", "medpmc"])
-@pytest.mark.parametrize(("knows", "told"), [("nothing", False), ("complaint", True)])
+@pytest.mark.parametrize(
+    ("system", "knows", "told"),
+    [
+        ("clinichat", None, False),  # as the paper has it, and Table 4's file, without a word
+        *((system, knows, knows == "complaint") for system in ("clinichat", "saps", "medpmc") for knows in KNOWN),
+    ],
+)
 def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_holds_a_fact_of_the_patient(
-    knows: str, told: bool, system: str
+    system: str, knows: str | None, told: bool
 ) -> None:
     case = builtin("surgery-01")
     patient = case.patient.model_copy(update={"chief_complaint": "Qualmschmerz", "occupation": "ropedancer"})
@@ -91,7 +97,8 @@ def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_hol
         return {"text": "Goodbye.", "finished": True} if request.name == "DoctorTurn" else None
 
     with FakeServer(answer=answer) as server:
-        settings = {"patient": system, "retrieval": False, "models": spec(server), "doctor_knows": knows}
+        settings = {"patient": system, "retrieval": False, "models": spec(server)}
+        settings |= {"doctor_knows": knows} if knows else {}
         GRAPHS["consultation"].invoke({"case": case.model_copy(update={"patient": patient})}, context=settings)
         asked = {name: next(request.text for request in server.requests if request.name == name) for name in NAMES}
     facts = ["ropedancer", f"{patient.age_years:g} years", f", {patient.sex}"]

@@ -56,6 +56,14 @@ def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_report
         assert found.diagnosis == ["gout"]
 
 
+def test_offline_a_complaint_ends_before_the_next_sentence_and_one_that_nobody_can_name_stays_whole() -> None:
+    unknown = load_words("medchain/words", "en")["group"]["undetermined"].format("A cough, and pain")
+    words = load_words("clini_eval/words", "en")["physician"]["steps"][0].format(disease=unknown)
+    door = Presentation(language="en", chief_complaint="A cough")
+    found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
+    assert found.symptoms.startswith("A cough. For two weeks") and found.diagnosis == [unknown]
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_only_asks_back(language: Any) -> None:
     told_all = load_words("consultation/words", language)["patient"]["all_said"]

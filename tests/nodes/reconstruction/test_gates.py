@@ -118,3 +118,16 @@ def test_initials_of_a_disease_are_told_from_a_word() -> None:
     leukemia = ["Acute lymphoblastic leukemia"]
     assert not names_disease("How did it all go?", leukemia)
     assert names_disease("Is it ALL, doctor?", leukemia) and names_disease("考虑ALL。", leukemia)
+
+
+def test_a_result_of_the_note_that_names_the_disease_may_be_told_before_it_is_concluded() -> None:
+    sections: Any = {"chief_complaint": 1, "physical_examination": 3, "initial_diagnosis": 5}
+    note = "Chief complaint: Chest pain for two weeks.\nTest results: CT: consistent with acute pericarditis."
+    told = changed(3, "Here are the results. CT: consistent with acute pericarditis.")
+    for name, refused in ((note, False), (note.replace("acute pericarditis", "effusion"), True)):
+        assert ("diagnosis_not_leaked" in found(told, note=name, sections=sections)) == refused
+
+
+def test_a_note_that_tells_nothing_gives_no_dialogue() -> None:
+    empty = ("Hello, doctor.", "Thank you for coming. Please come back at once if anything gets worse.")
+    assert found(empty, note="Family history: Unchanged.", strategy="clini_recon") == ["not_empty"]

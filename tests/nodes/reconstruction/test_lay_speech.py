@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.lay_speech import spoken, told_to
 from nodes.reconstruction.voice import Voice
 
 SHE, HE = Voice("en", "self", "female"), Voice("en", "self", "male")
@@ -61,6 +61,16 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The child appears ill.", SON, "My son appears ill."),
         ("present_illness", "The patient's daughter saw a red patch.", MOTHER, "Her daughter saw a red patch."),
         ("present_illness", "Her daughter saw a red patch.", MOTHER, "Her daughter saw a red patch."),
+        ("present_illness", "The patient comes back to see me today.", SHE, "I come back to see you today."),
+        ("present_illness", "She is a 77-year-old female who had seen Dr. X with leg pain.", SHE,
+         "I had seen Dr. X with leg pain."),
+        ("present_illness", "The hip injection helped her briefly with her pain.", SHE,
+         "The hip injection helped me with my pain."),
+        ("present_illness", "Other symptoms: Tingling; Absent reflexes.", SHE, "I have also had tingling."),
+        ("present_illness", "The child is a well-developed baby.", SON, ""),
+        ("present_illness", "Two weeks ago, he had seen the patient and was well.", HE, ""),
+        ("present_illness", "She realizes that it is worse.", SHE, "I realize that it is worse."),
+        ("past_history", "Born at term.", SON, "My son was born at term."),
         ("past_history", "Tramadol made her dizzy and sick.", SHE, "Tramadol made me dizzy and sick."),
         ("past_history", "No other significant medical history.", SHE, "Otherwise I have not had any serious illness."),
         ("personal_history", "Non-smoker, drinks alcohol socially.", SHE, "I do not smoke but drink alcohol socially."),
@@ -80,7 +90,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("allergies", "NKDA.", HE, "No, I am not allergic to anything that I know of."),
         ("medications", "Aspirin and metformin.", HE, "I take aspirin and metformin."),
         ("family_history", "Positive for stroke.", HE, "There is stroke in the family."),
-        ("family_history", "Father died. He smoked.", HE, "Father died. He smoked."),
+        ("family_history", "Father died. He smoked.", HE, "My father died. He smoked."),
         ("personal_history", "Non-smoker, drinks wine.", SHE, "I do not smoke but drink wine."),
         ("present_illness", "His mother reports that he has a fever.", SON, "He has a fever."),
         ("present_illness", "The patient was brought in by his mother.", SON, "My son was brought in by me."),
@@ -92,6 +102,14 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
 )  # fmt: skip
 def test_a_sentence_of_a_chart_is_said_as_people_say_it(section: str, chart: str, voice: Voice, said: str) -> None:
     assert spoken(chart, section, voice) == said
+
+
+def test_a_physician_tells_a_finding_to_the_patient() -> None:
+    assert (
+        told_to("2.  GENERAL:  She was tired, and her arm is sore.", SHE)
+        == "General: You were tired, and your arm is sore."
+    )
+    assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def clini_eval(
         _write(details, dialogues, scores)
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed(scores), *([_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
-    notes = _notes(scores, failures)
+    notes = [*_notes(scores, failures), *(_without_gain(tables[-1], over) if over is not None else [])]
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
@@ -193,6 +193,12 @@ def _by(
 def _gain(value: float | None, base: float | None) -> str:
     """How much more it is than the base, in percent of the base."""
     return "" if value is None or not base else f"{100 * (value / base - 1):+.1f} %"
+
+
+def _without_gain(table: ExtraTable, over: str) -> list[str]:
+    """That of some sums no gain can be told, since they were not assessed in every dialogue."""
+    lacking = [name for name in _GAINS if f"{name}, gain" not in table.header]
+    return [f"No gain over {over} in {', '.join(lacking)}: not assessed, or 0 there."] if lacking else []
 
 
 def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:

@@ -57,6 +57,12 @@ def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> No
     assert float(rows["Cardiology"][-3]) > float(rows["Neurology"][-3])
 
 
+def test_a_gain_that_cannot_be_told_is_said(tmp_path: Path) -> None:
+    talks = [interview("en", True).model_copy(update={"strategy": name}) for name in ("direct", "clini_recon")]
+    result = run(dialogue_file(tmp_path / "dialogues.jsonl", *talks), "--by", "strategy", "--over", "direct")
+    assert "No gain over direct in Medical History, Interview Techniques, Total Score" in result.output
+
+
 def judge(request: ChatRequest) -> dict[str, Any] | None:
     return FULL if request.name == "CliniEvalPoints" else None
 
