@@ -151,6 +151,8 @@ def _identity(model: str) -> str:
     """What a model's vectors are filed under: its name, or for a folder its path and the state of its files."""
     if _is_default(model):
         return DEFAULT_MODEL
+    if model == MULTILINGUAL_MODEL:
+        return model
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return model

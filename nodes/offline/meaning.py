@@ -241,8 +241,13 @@ def _best(head: str, words: str, language: Language) -> str:
 def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:
     """The labels of a head, and the score of each for these words (labels,)."""
     labels, weights = _weights(head)
-    row = features([words], language)[0]
-    return labels, np.round(np.append(row, 1) @ weights, _DECIMALS)
+    return labels, np.round(_row(words, language) @ weights, _DECIMALS)
+
+
+@lru_cache(maxsize=512)  # each of the heads is asked about the same words
+def _row(words: str, language: Language) -> NDArray[np.float64]:
+    """What the classifier sees of a text, and the one of the constant (d + 1)."""
+    return np.append(features([words], language)[0], 1)
 
 
 @cache
