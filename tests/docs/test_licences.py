@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 import pytest
@@ -22,6 +23,13 @@ RESTRICTED = re.compile(r"GPL|General Public|Elastic|SSPL|BUSL|EUPL|CC-BY-(?:NC|
 FILE_LEVEL = re.compile(r"MPL|Mozilla", re.IGNORECASE)  # asks it of changes to its own files alone
 
 
+@cache
+def package(name: str) -> tuple[Distribution, list[Requirement]]:
+    """What is installed of a name, and what it requires."""
+    found = distribution(name)
+    return found, [Requirement(line) for line in found.requires or ()]
+
+
 def needed(requirements: Iterable[str]) -> dict[str, Distribution]:
     """What these requirements install, all the way down, of what is installed here."""
     found: dict[str, Distribution] = {}
@@ -35,11 +43,10 @@ def needed(requirements: Iterable[str]) -> dict[str, Distribution]:
                 continue
             seen.add((name, extra))
             try:
-                found[name] = distribution(name)
+                found[name], requires = package(name)
             except PackageNotFoundError:
                 continue
-            for line in found[name].requires or ():
-                further = Requirement(line)
+            for further in requires:
                 if further.marker is None or further.marker.evaluate({"extra": extra}):
                     left.append(further)
     return found
