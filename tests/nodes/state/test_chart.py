@@ -2,10 +2,10 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from langgraph.graph.state import CompiledStateGraph
 
 import nodes
 from cases import AnswerKey, Case, ExaminationRecord, PatientRecord
@@ -140,9 +140,12 @@ MAY_SEE: dict[str, set[str]] = {
 }
 
 
-WORKFLOWS: dict[str, Any] = {name: build_clinical_workflow(name).compile(name=name) for name in STRATEGIES}
+@cache
+def workflow(strategy: str) -> Any:
+    return build_clinical_workflow(strategy).compile(name=strategy)
 
 
+@cache
 def cast() -> dict[str, Node]:
     """Every node of the cast, by module and name."""
     found = {}
@@ -202,38 +205,31 @@ def test_those_who_need_a_record_have_it_in_their_view() -> None:
     assert secret_keys(view_of(cast()["workflow.examiner.examine"])) == {"examination_record"}
 
 
-def every_node() -> Iterator[tuple[str, str, Any]]:
-    """(graph, node, specification) of every place where someone of the cast stands in a graph."""
-    found: list[tuple[str, CompiledStateGraph[Any, Any, Any, Any]]] = [("clinical_workflow", clinical_workflow)]
-    found += [
-        (f"{strategy}: {name}", graph)
-        for strategy, workflow in WORKFLOWS.items()
-        for name, graph in workflow.get_subgraphs(recurse=True)
-    ]
-    found += [(f"patients.{name}", system.graph) for name, system in PATIENTS.items()]
-    for graph_name, graph in found:
-        for node_name, specification in graph.builder.nodes.items():
-            yield graph_name, node_name, specification
+def graphs_of(whole: str) -> dict[str, Any]:
+    """The graphs of the workflow of a strategy, of a patient system, or of the workflow as it is imported."""
+    if whole in PATIENTS:
+        return {whole: PATIENTS[whole].graph}
+    if whole in STRATEGIES:
+        return dict(workflow(whole).get_subgraphs(recurse=True))
+    return {whole: clinical_workflow}
 
 
-@pytest.mark.parametrize(
-    ("graph", "node", "specification"),
-    [
-        pytest.param(*found, id=f"{found[0]}|{found[1]}")
-        for found in every_node()
-        if isinstance(found[2].runnable, Node)
-    ],
-)
-def test_langgraph_hands_each_node_the_view_that_it_declares_and_no_more(
-    graph: str, node: str, specification: Any
-) -> None:
-    assert specification.input_schema is view_of(specification.runnable)
+@pytest.mark.parametrize("whole", ["clinical_workflow", *STRATEGIES, *PATIENTS])
+def test_langgraph_hands_each_node_the_view_that_it_declares_and_no_more(whole: str) -> None:
+    found = {
+        f"{name}: {node}": specification
+        for name, graph in graphs_of(whole).items()
+        for node, specification in graph.builder.nodes.items()
+        if isinstance(specification.runnable, Node)
+    }
+    assert found
+    assert [place for place, node in found.items() if node.input_schema is not view_of(node.runnable)] == []
 
 
-@pytest.mark.parametrize("strategy", WORKFLOWS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("stage", ["referral", "examination", "diagnosis", "treatment"])
 def test_the_graph_of_a_stage_of_doctors_takes_in_no_record_case_or_answer_key(stage: str, strategy: str) -> None:
-    graph: Any = dict(WORKFLOWS[strategy].get_subgraphs())[stage]
+    graph: Any = dict(workflow(strategy).get_subgraphs())[stage]
     inner = [graph, *dict(graph.get_subgraphs(recurse=True)).values()]
     for each in inner:
         assert not secret_keys(each.builder.state_schema)
