@@ -17,9 +17,10 @@ def check_built_for(built: str, asked: str) -> None:
     """Refuse a setting that a graph would pass over, as it was built for another strategy.
 
     Raises:
-        ValueError: they differ; says how the graph is built that was meant.
+        ValueError: they differ; says how the graph is built that was meant, or that there is no such strategy.
     """
     if asked != built:
+        STRATEGIES[str(asked)]
         raise ValueError(
             f"strategy: this graph was built for {built!r}; for {asked!r}, "
             f"wardround.build_clinical_workflow({asked!r}).compile()"

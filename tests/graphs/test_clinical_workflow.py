@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import ValidationError
 
 from cases import Case, PatientRecord
 from graphs import clinical_workflow
@@ -303,6 +304,12 @@ def test_a_thread_is_not_taken_to_the_graph_of_another_strategy(began: str, take
     with pytest.raises(ValueError, match=f"this graph was built for '{taken_to}'; for '{began}', wardround.build"):
         other.invoke(None, config, context=QUICK)
     assert build_clinical_workflow(began).compile(checkpointer=saver).invoke(None, config, context=QUICK)["follow_up"]
+
+
+@pytest.mark.parametrize("strategy", ["dispute", 5, None])
+def test_a_strategy_that_is_none_is_refused_as_such(strategy: object) -> None:
+    with pytest.raises(ValidationError, match=f"unknown strategy '{strategy}'"):
+        clinical_workflow.invoke({"case": CASE}, context={"strategy": strategy})
 
 
 # What a run looks like from outside.
