@@ -16,6 +16,16 @@ from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
 
 NO_KEY = "no reference in the answer key"
+INFERRED = "its reference is inferred, not stated; inferred_keys = true scores it"
+REFERENCES = {
+    "referral_level1": "department",
+    "referral_level2": "sub_departments",
+    "history_taking": "examination_items",
+    "examination": "imaging_reports",
+    "diagnosis": "diagnosis",
+    "treatment": "treatment_items",
+}
+"""The part of the answer key that each score is held against."""
 
 
 class Answers(Strict):
@@ -106,5 +116,7 @@ async def score_clinical_workflow(
             scores[stage], unscored[stage] = None, f"{JUDGE_FAILED}: {error.reason}: {error}"
 
     await side_by_side([judged("examination", examination()), judged("diagnosis", grade())])
-    unscored |= {stage: NO_KEY for stage, score in scores.items() if score is None and stage not in unscored}
+    for stage, score in scores.items():
+        if score is None and stage not in unscored:
+            unscored[stage] = INFERRED if REFERENCES[stage] in key.inferred else NO_KEY
     return CaseScores(scores, unscored)

@@ -14,9 +14,9 @@ from wardround.commands.printing import echo, printable
 from wardround.commands.rate_cases import rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from cases import Case
+    from cases import AnswerKey, Case
 
 
 cases_app = typer.Typer(
@@ -255,32 +255,35 @@ def _print_summary(cases: "list[Case]") -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from scoring.medchain.answers import REFERENCES
+    from scoring.medchain.suite import suite
+
     table = Table(title=counted(len(cases), "case"), title_justify="left")
     table.add_column("")
     table.add_column("")
     table.add_column("Cases", justify="right")
-    stages: dict[str, Callable[[Case], object]] = {
-        "referral, level 1": lambda case: case.key.department,
-        "referral, level 2": lambda case: case.key.sub_departments,
-        "history-taking": lambda case: case.key.examination_items,
-        "examination": lambda case: case.key.imaging_reports,
-        "diagnosis": lambda case: case.key.diagnosis,
-        "treatment": lambda case: case.key.treatment_items,
-    }
-    groups: dict[str, Mapping[str, int]] = {
+    groups: dict[str, Mapping[str, int | str]] = {
         "Language": Counter(case.language for case in cases),
         "Split": Counter(case.split or "none" for case in cases),
         "Department": Counter(case.key.department or "not recorded" for case in cases),
         "Sex": Counter(case.patient.sex or "not recorded" for case in cases),
         "Age": _ages([case.patient.age_years for case in cases if case.patient.age_years is not None]),
         "Pictures": Counter(str(len(case.examinations.images) or "none") for case in cases),
-        "Answer key for": {name: sum(bool(has(case)) for case in cases) for name, has in stages.items()},
+        "Answer key for": {
+            suite.published[score]: _stated(part, [case.key for case in cases]) for score, part in REFERENCES.items()
+        },
     }
     for name, counts in groups.items():
         for number, (value, count) in enumerate(counts.items()):
             table.add_row("" if number else name, value, str(count))
         table.add_section()
     Console(highlight=False).print(table)
+
+
+def _stated(part: str, keys: "list[AnswerKey]") -> str:
+    """How many keys state this part, and how many have one that an importer inferred."""
+    held = [part in key.inferred for key in keys if getattr(key, part)]
+    return str(held.count(False)) + (f" ({held.count(True)} inferred)" if any(held) else "")
 
 
 def _ages(years: "list[float]") -> dict[str, int]:

@@ -228,14 +228,19 @@ class Experiment(Strict):
         return any(limit.cost is not None for limit in limits)
 
     def to_score(self, item: Any) -> Any:
-        """A case with that part of its key, and of its record, which it is scored by; a note as it is."""
+        """A case with that part of its key, and of its record, which it is scored by; a note as it is.
+
+        What was inferred of the key and is left out is still named there.
+        """
         if not isinstance(item, Case):
             return item
         if self.published_reference:
             told = item.patient.model_copy(update={"present_illness": ""})
             found = item.examinations.model_copy(update={"physical": {}})
             item = item.model_copy(update={"patient": told, "examinations": found})
-        key = item.key if self.inferred_keys or not item.key.inferred else item.key.stated
+        key = item.key
+        if key.inferred and not self.inferred_keys:
+            key = key.stated.model_copy(update={"inferred": key.inferred})
         if key.alternative_plans and not self.alternative_plans:
             key = key.model_copy(update={"alternative_plans": []})
         return item if key is item.key else item.model_copy(update={"key": key})

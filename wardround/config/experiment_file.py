@@ -33,7 +33,6 @@ from wardround.tables.names import TABLE_NAMES
 
 COMMAND_LINE = "command line"
 _MODEL_MAPS = ("models", "judges", "fixed")
-_BARE = {"name", "graph", "suite", "epochs", "seed", "prompts", "mixed"}  # keys of `--set` that are not the workflow's
 _SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
@@ -191,17 +190,21 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """``KEY=VALUE`` options: the key dotted (a bare one is a workflow setting), the value as in TOML or plain text.
+    """``KEY=VALUE`` options: the key dotted, the value as in TOML or plain text.
+
+    A bare key that stands in no section of an experiment file (`seed`, `inferred_keys`) is that one, any other a setting
+    of the workflow.
 
     Raises:
         ConfigurationError: no ``=`` in an option.
     """
     parsed: dict[str, Any] = {}
+    bare = known_keys([])
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
             raise ConfigurationError(f"--set {setting}: expected KEY=VALUE, for example --set feedback=off")
-        parsed[key if "." in key or key in _BARE else f"workflow.{key}"] = _toml_value(value)
+        parsed[key if "." in key or key in bare else f"workflow.{key}"] = _toml_value(value)
     return parsed
 
 

@@ -11,9 +11,10 @@ from llm import ModelSettings
 from llm.trace import collecting_calls
 from nodes.state.decisions import Diagnosis, Referral, Treatment
 from scoring.case_scores import CaseScores
-from scoring.medchain.answers import NO_KEY, score_clinical_workflow
+from scoring.medchain.answers import INFERRED, NO_KEY, score_clinical_workflow
 from scoring.medchain.suite import suite
 from tests.support.fake_server import FakeServer
+from wardround.config.experiment import Experiment
 
 STAGE_NAMES = list(suite.published)
 KEY: dict[str, Any] = {
@@ -88,6 +89,14 @@ def test_a_stage_without_a_reference_is_unscored_and_the_others_are_scored(absen
     unscored = {stage} | ({"referral_level2"} if stage == "referral_level1" else set())
     assert set(scores.unscored) == unscored
     assert all(scores.values[name] == 1.0 for name in STAGE_NAMES if name not in unscored)
+
+
+def test_an_inferred_reference_that_is_left_out_is_said_to_be_one() -> None:
+    whole = case()
+    inferred = whole.model_copy(update={"key": whole.key.model_copy(update={"inferred": ["examination_items"]})})
+    left_out, kept = (Experiment.model_validate({"inferred_keys": told}).to_score(inferred) for told in (False, True))
+    assert score(left_out, answers()).unscored == {"history_taking": INFERRED}
+    assert score(kept, answers()).unscored == {}
 
 
 @pytest.mark.parametrize("blank", ["?", "-", "。"])

@@ -164,12 +164,21 @@ def test_a_departments_file_is_passed_on(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "'Orthopaedics' is not in the departments file" in result.stderr
 
 
+def test_a_summary_counts_what_is_inferred_of_keys_apart(tmp_path: Path) -> None:
+    key = AnswerKey(diagnosis=["Gout"], examination_items=["X-ray"], inferred=["examination_items"])
+    case = Case(id="a", patient=PatientRecord(chief_complaint="Pain"), key=key, provenance=Provenance(source="a test"))
+    save_cases([case], tmp_path / "cases.jsonl")
+    lines = run("check", tmp_path / "cases.jsonl").stdout.splitlines()
+    told = {stage: next(line for line in lines if stage in line) for stage in ("History-taking", "Diagnosis")}
+    assert "0 (1 inferred)" in told["History-taking"] and " 1 " in told["Diagnosis"]
+
+
 def test_a_sound_file_is_summed_up(file: Path) -> None:
     result = run("check", file)
     assert result.exit_code == 0 and result.stderr == ""
     assert all(
         word in result.stdout
-        for word in ("2 cases", "en", "zh", "Surgery", "40 years to 40 years", "none", "referral, level 1", "treatment")
+        for word in ("2 cases", "en", "zh", "Surgery", "40 years to 40 years", "none", "Referral, level 1", "Treatment")
     )
 
 

@@ -169,6 +169,7 @@ def test_a_setting_that_the_workflow_would_ignore_is_refused(key: str) -> None:
         ('memory="a=b"', "workflow.memory", "a=b"),
         ("memory=./store=1", "workflow.memory", "./store=1"),
         ("seed=3", "seed", 3),
+        ("inferred_keys=true", "inferred_keys", True),
         ("epochs=2", "epochs", 2),
         ("name=mine", "name", "mine"),
         ("data.split=train", "data.split", "train"),
