@@ -192,8 +192,8 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     """``KEY=VALUE`` options: the key dotted, the value as in TOML or plain text.
 
-    A bare key that stands in no section of an experiment file (`seed`, `inferred_keys`) is that one, any other a setting
-    of the workflow.
+    A bare key that stands in no section of an experiment file (`seed`, `inferred_keys`) is that one, any other a
+    setting of the workflow.
 
     Raises:
         ConfigurationError: no ``=`` in an option.
