@@ -1,6 +1,7 @@
 """``wardround experiments``: the experiment files that come along, and the schema that editors check them by."""
 
 import json
+from itertools import takewhile
 from typing import Annotated
 
 import typer
@@ -19,8 +20,9 @@ def list_files() -> None:
     from wardround.library import library_files
 
     for name, file in library_files().items():
-        first = file.read_text("utf-8").split("\n", 1)[0].removeprefix("# ")
-        echo(f"{name:32}{first}")
+        lines = takewhile(lambda line: line.startswith("# "), file.read_text("utf-8").splitlines())
+        told, stop, _ = " ".join(line.removeprefix("# ") for line in lines).partition(". ")
+        echo(f"{name:32}{told}{stop.strip()}")
 
 
 @experiments_app.command()
