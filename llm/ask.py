@@ -4,28 +4,24 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from math import inf
-from pathlib import Path
 from typing import Any
 
-from cases.dialogues import Message
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
+from llm.asked import Asked
 from llm.errors import AskError, ContextLengthError
-from llm.fingerprint import fingerprint
-from llm.fitting import RECALLED, RETRIED_AT, fitted, room, tokens, without_recalled
+from llm.fitting import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.journal import is_kept, note, replayed, with_earlier_tries
 from llm.loops import copies
 from llm.prices import cost_of
-from llm.question import Question, spoken_question, typed_question, what_is_wrong
+from llm.question import Question, what_is_wrong
 from llm.rehearsal import is_rehearsal, rehearsed
 from llm.replies import whole_text
-from llm.role import Answer, Role, variables
+from llm.role import Answer, Role
 from llm.settings import ModelSettings
-from llm.specs import HUMAN, OFFLINE, model_of
-from llm.trace import Call, collect, entry_id, record
+from llm.specs import OFFLINE, model_of
+from llm.trace import Call, collect, record
 from llm.watching import tell
-from prompts import load_prompt
 
 
 async def ask(
@@ -61,95 +57,66 @@ async def ask(
         LimitError: the case, the role or the run has taken what it may.
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
     """
-    language = settings.language or language
-    prompt = load_prompt(role.prompt, language, role.stage)
     spec = model_of(role.name, role.stage, settings.models, seat)
-    block = settings.block(spec)
-    pictures = pictures if block.pictures else ()
-    chats = spec not in (OFFLINE, HUMAN)
-    speech = role.speech if chats and (settings.plain_words or block.in_process) else None
-    talks = speech.conversation if speech else None
-
-    def said(view: Any) -> list[Message]:
-        """What the role is asked, of what it sees."""
-        if talks:
-            return talks(view)
-        system, user = prompt.render(variables(view))
-        return [Message(role="system", content=system), Message(role="user", content=user)]
-
-    def size(view: Any) -> int:
-        return tokens(_text_of(said(view)))
-
-    clock, taken = time.perf_counter(), Taken()
-    call = Call(
-        id=entry_id(settings.scope, role.stage, role.name, place),
-        role=role.name,
-        stage=role.stage,
-        model=spec,
-        prompt="" if talks else f"{language}/{role.prompt}",
-        prompt_hash="" if talks else prompt.hash,
-        started=time.time(),
-        seconds=0.0,
-        attempts=0,
-    )
+    asked = Asked(role, settings, settings.language or language, spec, pictures)
+    clock, taken, call = time.perf_counter(), Taken(), asked.opened(place)
     tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
-    length = block.context_length if chats else None
-    most = inf if length is None else room(length, block.max_tokens or settings.max_tokens)
+    most = asked.room
     while True:
-        view, left_out = fitted(view, size, most)
+        view, left_out = fitted(view, asked.size, most)
         taken.left_out += left_out
-        messages = said(view)
-        shown = [*(message.model_dump() for message in messages), *_named(() if talks else pictures)]
-        call = call.model_copy(update={"messages": shown})
-        question: Question[Answer] | None = None
-        if speech and talks:
-            question = spoken_question(role, speech, messages, view)
-        elif chats:
-            question = await typed_question(role, view, messages[0].content, messages[1].content, pictures, language)
-        if question is not None:
-            key = fingerprint(call.id, spec, question.messages, question.schema, question.instruction, settings)
-            call = call.model_copy(update={"fingerprint": key})
-            if (known := _from_journal(role, view, call, settings)) is not None:
-                tell("call_ended", call=call.id, replayed=True)
-                return known
+        call, question = await asked.put(call, view)
+        if question is not None and (known := _from_journal(role, view, call, settings)) is not None:
+            tell("call_ended", call=call.id, replayed=True)
+            return known
         try:
-            if question is not None:
-                if length is not None and (needed := size(view)) > length:
-                    raise ContextLengthError(f"the prompt has about {needed} tokens, and {spec} reads {length} at most")
-                if is_rehearsal():
-                    answer = rehearsed(role, view, question, taken)
-                elif (found := await answer_from_cache(question, call, settings, taken)) is not None:
-                    answer = found
-                else:
-                    answer = await answer_from_model(question, call, settings, taken)
-                    bare, others = without_recalled(view) if role.speech and not talks else (view, 0)
-                    if others and copies(getattr(answer, "text", ""), _text_of(messages), _text_of(said(bare))):
-                        # What other patients had, told to this one: said anew without having read of them.
-                        view, taken.repaired = bare, True
-                        taken.left_out[RECALLED] += others
-                        continue
-            elif spec == OFFLINE:
-                answer = await _by_rule(role, view, settings)
-            else:
-                answer = await _ask_person(role, view, call)
-            break
+            answer = await _answered(asked, view, question, call, taken)
         except AskError as error:
             if isinstance(error, ContextLengthError):
-                most = RETRIED_AT * size(view)
-                if fitted(view, size, most)[1]:
+                most = RETRIED_AT * asked.size(view)
+                if fitted(view, asked.size, most)[1]:
                     continue
             error.call, error.stage = call.id, call.stage
             error.add_note(f"at {call.id}, model {spec}")
             _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
             raise
-    _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
-    if question is not None and not (taken.cached or is_rehearsal()):
-        await keep_in_cache(answer, call, settings, taken)  # once it is on record
-    return answer
+        by_model = question is not None and not (taken.cached or is_rehearsal())
+        if by_model and (bare := _without_others(asked, view, answer, taken)) is not None:
+            view = bare
+            continue
+        _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
+        if by_model:
+            await keep_in_cache(answer, call, settings, taken)  # once it is on record
+        return answer
 
 
-def _text_of(messages: Sequence[Message]) -> str:
-    return "\n".join(message.content for message in messages)
+async def _answered(
+    asked: Asked[Answer], view: Any, question: Question[Answer] | None, call: Call, taken: Taken
+) -> Answer:
+    """The answer of whoever stands behind the role; of a chat model that of the cache, if it has one."""
+    if question is None:
+        return await (_by_rule if asked.spec == OFFLINE else _by_person)(asked, view, call)
+    if asked.length is not None and (needed := asked.size(view)) > asked.length:
+        raise ContextLengthError(f"the prompt has about {needed} tokens, and {asked.spec} reads {asked.length} at most")
+    if is_rehearsal():
+        return rehearsed(asked.role, view, question, taken)
+    known = await answer_from_cache(question, call, asked.settings, taken)
+    return await answer_from_model(question, call, asked.settings, taken) if known is None else known
+
+
+def _without_others(asked: Asked[Answer], view: Any, answer: Answer, taken: Taken) -> Any | None:
+    """What the role sees without other patients' cases, where it told this one what only they had; None if not.
+
+    It then says it anew, without having read of them.
+    """
+    if not asked.role.speech or asked.conversation:
+        return None
+    bare, others = without_recalled(view)
+    if not others or not copies(getattr(answer, "text", ""), asked.words(view), asked.words(bare)):
+        return None
+    taken.repaired = True
+    taken.left_out[RECALLED] += others
+    return bare
 
 
 def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSettings) -> Answer | None:
@@ -165,14 +132,14 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
     return answer
 
 
-async def _by_rule(role: Role[Answer], view: Any, settings: ModelSettings) -> Answer:
+async def _by_rule(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     """The offline rule's answer. It may embed what was said, and is not to hold up whoever else the loop serves."""
-    if is_kept() and set(settings.models.values()) <= {OFFLINE}:
-        return role.offline(view)  # a run without a model: all that waits are other rules
-    return await asyncio.to_thread(role.offline, view)
+    if is_kept() and set(asked.settings.models.values()) <= {OFFLINE}:
+        return asked.role.offline(view)  # a run without a model: all that waits are other rules
+    return await asyncio.to_thread(asked.role.offline, view)
 
 
-async def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
+async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     """Interrupt the graph with the question; the run goes on with what the person gives.
 
     What is no answer is asked for again, by a further interrupt of the same node, with what is wrong with it. LangGraph
@@ -180,18 +147,18 @@ async def _ask_person(role: Role[Answer], view: Any, call: Call) -> Answer:
     """
     from langgraph.types import interrupt
 
-    asked = {
+    shown = {
         "role": call.role,
         "stage": call.stage,
         "messages": call.messages,
-        "schema": role.answer.model_json_schema(),
+        "schema": asked.role.answer.model_json_schema(),
     }
     while True:
-        given = interrupt(asked)
+        given = interrupt(shown)
         try:
-            return await asyncio.to_thread(role.read, view, _form_or_words(given))
+            return await asyncio.to_thread(asked.role.read, view, _form_or_words(given))
         except ValueError as error:
-            asked = {**asked, "wrong": what_is_wrong(error)}
+            shown = {**shown, "wrong": what_is_wrong(error)}
 
 
 def _form_or_words(given: Any) -> Any:
@@ -212,8 +179,3 @@ def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, out
     kept = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
     told = {name: getattr(finished, name) for name in kept}
     tell("call_ended", call=call.id, failed=finished.error is not None, **told)
-
-
-def _named(pictures: Sequence[str]) -> list[dict[str, Any]]:
-    """Pictures as the trace keeps them: by file, not by content."""
-    return [{"role": "user", "image": Path(picture).name} for picture in pictures]

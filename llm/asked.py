@@ -1,0 +1,121 @@
+"""A role and whom it is asked of: what it is asked there, of what it sees."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from pathlib import Path
+from typing import Any, Generic
+
+from cases.dialogues import Message
+from cases.vocabulary import Language
+from llm.blocks import ModelBlock
+from llm.fingerprint import fingerprint
+from llm.fitting import room, tokens
+from llm.question import Question, spoken_question, typed_question
+from llm.role import Answer, Role, Speech, variables
+from llm.settings import ModelSettings
+from llm.specs import HUMAN, OFFLINE
+from llm.trace import Call, entry_id
+from prompts import load_prompt
+from prompts.loading import Prompt
+
+
+@dataclass(frozen=True)
+class Asked(Generic[Answer]):
+    """A role, and whom it is asked of.
+
+    Attributes:
+        role: who is asked.
+        settings: the model map and the limits of a call.
+        language: the language that it is asked in.
+        spec: the entry of the model map that stands behind it.
+        pictures: paths of the images that are sent to a chat model beside the words.
+    """
+
+    role: Role[Answer]
+    settings: ModelSettings
+    language: Language
+    spec: str
+    pictures: Sequence[str]
+
+    @property
+    def chats(self) -> bool:
+        """Whether a chat model is asked, no rule and no person."""
+        return self.spec not in (OFFLINE, HUMAN)
+
+    @cached_property
+    def block(self) -> ModelBlock:
+        """The parameters of its model."""
+        return self.settings.block(self.spec)
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The file of its question."""
+        return load_prompt(self.role.prompt, self.language, self.role.stage)
+
+    @cached_property
+    def speech(self) -> Speech[Answer] | None:
+        """How plain words are its answer, where its model heeds no form."""
+        plain = self.chats and (self.settings.plain_words or self.block.in_process)
+        return self.role.speech if plain else None
+
+    @property
+    def conversation(self) -> Callable[[Any], list[Message]] | None:
+        """What has been said so far, of a view, where the model goes on with it in place of answering a prompt."""
+        return self.speech.conversation if self.speech else None
+
+    @property
+    def length(self) -> int | None:
+        """Tokens that its model reads, if known."""
+        return self.block.context_length if self.chats else None
+
+    @property
+    def room(self) -> float:
+        """Tokens that a prompt may have."""
+        return inf if self.length is None else room(self.length, self.block.max_tokens or self.settings.max_tokens)
+
+    def messages(self, view: Any) -> list[Message]:
+        """What it is asked, of what it sees."""
+        if self.conversation:
+            return self.conversation(view)
+        system, user = self.prompt.render(variables(view))
+        return [Message(role="system", content=system), Message(role="user", content=user)]
+
+    def words(self, view: Any) -> str:
+        """The text of the messages."""
+        return "\n".join(message.content for message in self.messages(view))
+
+    def size(self, view: Any) -> int:
+        """About how many tokens the messages have."""
+        return tokens(self.words(view))
+
+    def opened(self, place: str) -> Call:
+        """The record of the call as it begins; ``place`` tells it from others of the same role and stage."""
+        return Call(
+            id=entry_id(self.settings.scope, self.role.stage, self.role.name, place),
+            role=self.role.name,
+            stage=self.role.stage,
+            model=self.spec,
+            prompt="" if self.conversation else f"{self.language}/{self.role.prompt}",
+            prompt_hash="" if self.conversation else self.prompt.hash,
+            started=time.time(),
+            seconds=0.0,
+            attempts=0,
+        )
+
+    async def put(self, call: Call, view: Any) -> tuple[Call, Question[Answer] | None]:
+        """The record with what is asked of a view, and the question to a chat model; None for a rule or a person."""
+        messages, pictures = self.messages(view), self.pictures if self.block.pictures else ()
+        shown = [message.model_dump() for message in messages]
+        if self.speech and self.conversation:
+            question = spoken_question(self.role, self.speech, messages, view)
+        else:
+            shown += [{"role": "user", "image": Path(picture).name} for picture in pictures]  # by file, not by content
+            if not self.chats:
+                return call.model_copy(update={"messages": shown}), None
+            system, user = (message.content for message in messages)
+            question = await typed_question(self.role, view, system, user, pictures, self.language)
+        key = fingerprint(call.id, self.spec, question.messages, question.schema, question.instruction, self.settings)
+        return call.model_copy(update={"messages": shown, "fingerprint": key}), question
