@@ -141,6 +141,22 @@ def contradicted(told: Told) -> Iterator[tuple[str, int | None]]:
             for name, negated in terms_in(sentence, told.language):
                 if negated and name in recorded:
                     yield f"{name} is denied, and the note records it", number
+    if told.language == "en":
+        yield from _denied_in_its_words(told)
+
+
+def _denied_in_its_words(told: Told) -> Iterator[tuple[str, int | None]]:
+    """What the patient says never to have had, and the note has, by whatever word: "I have never had eczema"."""
+    note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(told.note)]
+    said = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
+    denied = _PATTERNS["denial"].search
+    for _, number, text in said:
+        for found in _PATTERNS["denied_thing"].finditer(text):
+            thing = content_words("".join(filter(None, found.groups())), "en")
+            recorded = [not denied(sentence) for matter, sentence in note if thing and thing <= matter]
+            affirmed = any(thing <= matter and not denied(other) for matter, _, other in said)
+            if recorded and all(recorded) and not affirmed:
+                yield f"{found[0].strip()!r}, and the note records it", number
 
 
 def other_side(told: Told) -> Iterator[tuple[str, int | None]]:

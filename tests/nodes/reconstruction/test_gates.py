@@ -131,3 +131,25 @@ def test_a_result_of_the_note_that_names_the_disease_may_be_told_before_it_is_co
 def test_a_note_that_tells_nothing_gives_no_dialogue() -> None:
     empty = ("Hello, doctor.", "Thank you for coming. Please come back at once if anything gets worse.")
     assert found(empty, note="Family history: Unchanged.", strategy="clini_recon") == ["not_empty"]
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("I have never had eczema.", True),
+        ("As for eczema, no, never.", True),
+        ("I don't have eczema at the moment.", False),
+        ("I have never had asthma.", False),  # nor has the note
+    ],
+)
+def test_what_the_note_records_by_whatever_word_is_not_denied(said: str, refused: bool) -> None:
+    note = "Chief complaint: Itching for two weeks. Past medical history: Eczema since childhood. No asthma."
+    talk = (
+        "Hello, doctor.",
+        "What brings you here?",
+        "My arm has itched for 2 weeks.",
+        "And before?",
+        said,
+        "Goodbye.",
+    )
+    assert (found(talk, note=note, diseases=[]) == ["agrees_with_the_note"]) == refused
