@@ -63,10 +63,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         return HfChat(folder=spec.name, timeout=settings.timeout, **options)
     if not stays(spec.base_url):
         raise ModelSpecError(f"{block.text}: --no-egress lets nothing leave; name a local server")
-    from langchain.chat_models import init_chat_model
-
     from llm.batches import SECONDS
-    from llm.transport import certificates, hold
+    from llm.transport import hold
 
     keep_loopback_direct()
     options |= {"timeout": SECONDS if block.batch else settings.timeout, "max_retries": 0}
@@ -75,25 +73,48 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.base_url is not None:
         options["base_url"] = spec.base_url
     if spec.provider in _OPENAI:
-        import openai
-
-        from llm.batches import BatchTransport
-
-        # LangChain's own client is shared by all event loops of the process, and its connections by none.
-        transport, trusted = BatchTransport(block.batch) if block.batch else None, certificates()
-        http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
-        unused = openai.DefaultHttpxClient(verify=trusted)  # else it makes one, and reads the certificates for it
-        options |= {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
+        options |= _own_clients(block)
     called = _CALLED.get(spec.provider, {})
-    options = {called.get(parameter, parameter): value for parameter, value in options.items()}
-    try:
-        model: BaseChatModel
-        if spec.provider == "openai":
-            from llm.chat_openai import ChatOpenAI
+    model = _constructed(block, {called.get(parameter, parameter): value for parameter, value in options.items()})
+    _check_parameters(name, block, type(model))
+    if not hold(spec.provider, model):
+        _tell_unheld(spec.provider)
+    if spec.base_url is not None or spec.provider not in _OPENAI:
+        for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
+            if client is not None:
+                without_account(client, getattr(model, "default_headers", None) or {})
+    return model
 
-            model = ChatOpenAI(model=spec.name, **options)
-        else:
-            model = init_chat_model(spec.name, model_provider=spec.provider, **options)
+
+def _own_clients(block: ModelBlock) -> dict[str, Any]:
+    """HTTP clients for a model of its own: LangChain's is shared by all event loops, and its connections by none."""
+    import openai
+
+    from llm.batches import BatchTransport
+    from llm.transport import certificates
+
+    transport, trusted = BatchTransport(block.batch) if block.batch else None, certificates()
+    http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
+    unused = openai.DefaultHttpxClient(verify=trusted)  # else it makes one, and reads the certificates for it
+    return {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
+
+
+def _constructed(block: ModelBlock, options: dict[str, Any]) -> BaseChatModel:
+    """The integration's model; why it cannot be had is said as what to do.
+
+    Raises:
+        ModelSpecError: the provider's package or a key is missing, or it refuses a parameter.
+    """
+    from langchain.chat_models import init_chat_model
+
+    spec = block.parsed
+    try:
+        if spec.provider != "openai":
+            model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
+            return model
+        from llm.chat_openai import ChatOpenAI
+
+        return ChatOpenAI(model=spec.name, **options)
     except ImportError as error:
         if (extra := _EXTRAS.get(spec.provider)) is None:
             raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
@@ -103,14 +124,6 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
             wanted = "set OPENAI_API_KEY, in the environment or a file .env here, or name a server of yours"
             raise ModelSpecError(f"{block.text} needs a key: {wanted}, openai:{spec.name}@URL") from error
         raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
-    _check_parameters(name, block, type(model))
-    if not hold(spec.provider, model):
-        _tell_unheld(spec.provider)
-    if spec.base_url is not None or spec.provider not in _OPENAI:
-        for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
-            if client is not None:
-                without_account(client, getattr(model, "default_headers", None) or {})
-    return model
 
 
 @cache
