@@ -5,35 +5,42 @@ import itertools
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import ValidationError
 
-from cases.registry import nearest
-from cases.strict import Strict
-from cases.validation import faults
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
-from nodes.context import Context
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
 from wardround.config.experiment import (
     NAME,
-    NOT_OF_THE_WORKFLOW,
     ConfigurationError,
     Experiment,
     judging_roles,
 )
+from wardround.config.places import (
+    COMMAND_LINE,
+    MODEL_MAPS,
+    Place,
+    Settings,
+    block_at,
+    given_models,
+    laid_out,
+    leaves,
+    nested,
+    origin_of,
+    place_of,
+    whole,
+    within,
+)
+from wardround.config.refusals import known_keys, refusal
+from wardround.config.sweeping import Sweeping
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
-from wardround.tables.names import TABLE_NAMES
 
-COMMAND_LINE = "command line"
-_MODEL_MAPS = ("models", "judges", "fixed")
-_SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone
 _TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
@@ -50,38 +57,6 @@ class Sweep:
     def single(self) -> bool:
         """Whether the file sweeps over nothing."""
         return list(self.runs) == [""]
-
-
-class Sweeping(Strict):
-    """What stands in a file beside the experiment."""
-
-    extends: str = Field("", description="An experiment file that holds where this one says nothing.")
-    grid: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Lists of values by dotted key; every combination is a run.",
-        json_schema_extra={"additionalProperties": {"type": ["array", "object"]}},
-    )
-    variants: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Named runs, each with its own settings."
-    )
-    tables: list[str] = Field(default_factory=list, description="Tables of the papers to print at the end.")
-    fixed: dict[str, str] = Field(
-        default_factory=dict,
-        description="Models of roles, and of `judges`, that are the same in every run; they come in where anybody "
-        "else is a model.",
-    )
-    mixed: bool = Field(False, description="Take offline rules beside models, or changing patients, in one table.")
-
-    @field_validator("tables")
-    @classmethod
-    def _known(cls, tables: list[str]) -> list[str]:
-        if unknown := [name for name in tables if name not in TABLE_NAMES]:
-            raise ValueError(f"unknown {', '.join(unknown)}; known are {', '.join(TABLE_NAMES)}")
-        return tables
-
-
-Place = tuple[str, ...]  # a key and the sections that it stands in
-Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; what was laid later stands later
 
 
 def read_sweep(
@@ -107,58 +82,32 @@ def read_sweep(
     written = _read(file, ())
     base = {place: setting for place, setting in written.items() if place[0] not in Sweeping.model_fields}
     sweeping = _sweeping({place: setting for place, setting in written.items() if place not in base}, file)
-    mixed = bool(overrides.get("mixed", sweeping.mixed))
-    overrides = {key: value for key, value in overrides.items() if key != "mixed"}
-    grid = _laid(sweeping.grid)
-    variants = {name: _laid(settings) for name, settings in sweeping.variants.items()}
-    given = {_place(key): value for key, value in overrides.items()}
-    given |= {("models", role): spec for role, spec in (models or {}).items()}
-    if hits := [place for place in given if place[0] in Sweeping.model_fields]:
-        other = "; --models ROLE=SPEC and --set judges.default=SPEC go before it" if hits[0][0] == "fixed" else ""
-        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: stands in a file alone{other}")
+    grid = laid_out(sweeping.grid)
+    variants = {name: laid_out(settings) for name, settings in sweeping.variants.items()}
+    swept = {*grid, *(place for settings in variants.values() for place in settings)}
+    given = _given(overrides, models or {})
     if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
         base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
-    swept = {*grid, *(place for settings in variants.values() for place in settings)}
-    if hits := [place for place in given if place in swept]:
-        named = sorted({place[1] for place in base if place[0] == "model"}) if hits[0][0] == "models" else []
-        remedy = f"point its models elsewhere, --set model.{named[0]}.spec=SPEC and so on" if named else ""
-        raise ConfigurationError(
-            f"{COMMAND_LINE}: {'.'.join(hits[0])}: {file} sweeps over it; {remedy or 'take it out of there'}"
-        )
-    for place in swept:
-        if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in _MODEL_MAPS:
-            raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
-    blocks = {block for place in (*base, *given, *swept) if (block := _block(place))}
-    fixed = {"default" if role == JUDGES else role: spec for role, spec in sweeping.fixed.items()}
+    _check_not_swept(given, base, swept, file)
+    fixed = _fixed(sweeping, swept, file)
+    blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
     for origin, of_roles in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
         try:
             check_models(of_roles, blocks)
         except ModelSpecError as error:
             raise ConfigurationError(f"{origin}: {error}") from error
-    combinations = list(_combinations(variants or {"": {}}, grid, file))
-    base_of = _obeyed(base, [laid for _, laid in combinations])
-    settings: dict[str, Settings] = {}
-    for name, laid in combinations:
-        if name in _TAKEN:
-            raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
-        if name in settings:
-            raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
-        over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
-        if name:
-            over[("name",)] = (name, str(file))
-        kept = {place: setting for place, setting in base_of(over).items() if place not in over}
-        settings[name] = {**kept, **over}
+    settings = _of_runs(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
     runs = {name: _checked(laid, file) for name, laid in _cast(settings, sweeping.fixed, file).items()}
-    models_given = {*fixed.values()}.union(*map(_given_models, (base, *settings.values())))
+    models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
     for place, (_, origin) in base.items():
-        if (block := _block(place)) and block not in models_given and origin == str(file):
+        if (block := block_at(place)) and block not in models_given and origin == str(file):
             raise ConfigurationError(f"{file}: model.{block}: no role is given it in [models] or [judges]; take it out")
-    if sweeping.tables and not mixed:
+    if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
         check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     if not re.fullmatch(NAME, str(title)):
         raise ConfigurationError(
-            f"{_origin(base, ('name',), file)}: name: {title!r} is no name for a directory ({NAME})"
+            f"{origin_of(base, ('name',), file)}: name: {title!r} is no name for a directory ({NAME})"
         )
     return Sweep(str(title), runs, tuple(sweeping.tables))
 
@@ -186,7 +135,7 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
     Raises:
         ConfigurationError: a key or value is not known; names it.
     """
-    return _checked({place: (value, "experiment") for place, value in _laid(sections).items()}, None)
+    return _checked({place: (value, "experiment") for place, value in laid_out(sections).items()}, None)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -236,7 +185,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise ConfigurationError(f"{file}: cannot be read as TOML: {error}{hint}") from error
     _find_beside(values, file)
-    own: Settings = {_whole(place): (value, str(file)) for place, value in _leaves(values)}
+    own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")
     if extended is None:
         return own
@@ -248,7 +197,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     shipped = library_files().get(extended.removesuffix(".toml"))
     base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
     # An empty section takes nothing away.
-    own = {at: kept for at, kept in own.items() if kept[0] != {} or not any(_within(place, at) for place in base)}
+    own = {at: kept for at, kept in own.items() if kept[0] != {} or not any(within(place, at) for place in base)}
     return {**{at: kept for at, kept in base.items() if at not in own}, **own}
 
 
@@ -269,70 +218,62 @@ def _find_beside(settings: dict[str, Any], file: Path) -> None:
             _find_beside(inner, file)
 
 
-def _leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, (*above, key))
-        else:
-            yield (*above, key), value
-
-
-def _place(key: str) -> Place:
-    return _whole(tuple(key.split(".")))
-
-
-def _whole(place: Place) -> Place:
-    """A place with the roles of the model maps, which are dotted themselves, in one piece."""
-    return (place[0], ".".join(place[1:])) if place[0] in _MODEL_MAPS and len(place) > 1 else place
-
-
-def _block(place: Place) -> str:
-    """The block of a model that a place is part of; empty if it is part of none."""
-    return place[1] if place[0] == "model" and len(place) > 1 else ""
-
-
-def _given_models(settings: Settings) -> set[str]:
-    """The models that roles are given, by spec or by the name of a block."""
-    return {value for place, (value, _) in settings.items() if place[0] in _MODEL_MAPS and isinstance(value, str)}
-
-
-def _within(place: Place, above: Place) -> bool:
-    return place[: len(above)] == above
-
-
-def _nested(settings: Settings) -> dict[str, Any]:
-    """Settings as the tree of sections that they stand in."""
-    tree: dict[str, Any] = {}
-    for (*sections, last), (value, origin) in settings.items():
-        here = tree
-        for section in sections:
-            here = here.setdefault(section, {})
-            if not isinstance(here, dict):
-                raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
-        here[last] = deepcopy(value)
-    return tree
-
-
-def _origin(settings: Settings, place: Place, file: Path | None) -> str:
-    """Where a value, or what it is part of, was written."""
-    found = (origin for laid, (_, origin) in reversed(settings.items()) if _within(place, laid))
-    return next(found, str(file or COMMAND_LINE))
-
-
-def _laid(settings: Mapping[str, Any]) -> dict[Place, Any]:
-    """Settings that stand in nested sections or, at the top, under dotted keys."""
-    return {_whole((*_place(first), *rest)): value for (first, *rest), value in _leaves(settings) if value != {}}
-
-
 def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
     """What a file sweeps over."""
     try:
-        found = Sweeping.model_validate(_nested(settings))
+        found = Sweeping.model_validate(nested(settings))
     except ValidationError as error:
-        raise _refusal(error, settings, file) from error
-    for place, values in _laid(found.grid).items():
+        raise refusal(error, settings, file) from error
+    for place, values in laid_out(found.grid).items():
         if not isinstance(values, list) or not values:
             raise ConfigurationError(f"{file}: grid.{'.'.join(place)}: expected a list of values, not {values!r}")
+    return found
+
+
+def _given(overrides: Mapping[str, Any], models: Mapping[str, str]) -> dict[Place, Any]:
+    """What the command line sets, by place; but for `mixed`, nothing of what a file sweeps over."""
+    given = {place_of(key): value for key, value in overrides.items() if key != "mixed"}
+    given |= {("models", role): spec for role, spec in models.items()}
+    if hits := [place for place in given if place[0] in Sweeping.model_fields]:
+        other = "; --models ROLE=SPEC and --set judges.default=SPEC go before it" if hits[0][0] == "fixed" else ""
+        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: stands in a file alone{other}")
+    return given
+
+
+def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collection[Place], file: Path | None) -> None:
+    """Refuse on the command line what differs from run to run."""
+    for place in given:
+        if place in swept:
+            named = sorted({at[1] for at in base if at[0] == "model"}) if place[0] == "models" else []
+            elsewhere = f"point its models elsewhere, --set model.{named[0]}.spec=SPEC and so on" if named else ""
+            remedy = elsewhere or "take it out of there"
+            raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} sweeps over it; {remedy}")
+
+
+def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> dict[str, str]:
+    """The models that are the same in every run, by the key of a model map; refused where a run has another."""
+    for place in swept:
+        if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in MODEL_MAPS:
+            raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
+    return {"default" if role == JUDGES else role: spec for role, spec in sweeping.fixed.items()}
+
+
+def _of_runs(
+    base: Settings, given: Mapping[Place, Any], combinations: Sequence[tuple[str, Settings]], file: Path | None
+) -> dict[str, Settings]:
+    """The settings of each run by its name: the file's, under its own, under the command line's."""
+    base_of = _obeyed(base, [laid for _, laid in combinations])
+    found: dict[str, Settings] = {}
+    for name, laid in combinations:
+        if name in _TAKEN:
+            raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
+        if name in found:
+            raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
+        over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
+        if name:
+            over[("name",)] = (name, str(file))
+        kept = {place: setting for place, setting in base_of(over).items() if place not in over}
+        found[name] = {**kept, **over}
     return found
 
 
@@ -368,11 +309,11 @@ def _obeyed(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Se
 def _checked(settings: Settings, file: Path | None) -> Experiment:
     section = ""
     try:
-        experiment = Experiment.model_validate(_nested(settings))
+        experiment = Experiment.model_validate(nested(settings))
         section = "workflow"
         _ = experiment.context
     except ValidationError as error:
-        raise _refusal(error, settings, file, section) from error
+        raise refusal(error, settings, file, section) from error
     given = {*experiment.models.values(), *experiment.judges.values()}
     return experiment.model_copy(
         update={"model": {name: block for name, block in experiment.model.items() if name in given}}
@@ -383,7 +324,7 @@ def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | N
     """The settings with those who are fixed, where anybody is a model; a model goes to the runs that ask its role."""
     if not fixed and len(runs) == 1 and not any(("models", PATIENT) in laid for laid in runs.values()):
         return dict(runs)
-    bare = {name: {at: kept for at, kept in laid.items() if at[0] not in _MODEL_MAPS} for name, laid in runs.items()}
+    bare = {name: {at: kept for at, kept in laid.items() if at[0] not in MODEL_MAPS} for name, laid in runs.items()}
     plain = {name: _checked(laid, file) for name, laid in bare.items()}
     asked = {name: {*keys_of(run), *judging_roles()} for name, run in plain.items()}
     by_anybody = set().union(*asked.values())
@@ -420,42 +361,3 @@ def _toml_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
-    """Each fault with where it was written (a file or the command line) and its key."""
-    told = []
-    for detail in faults(error):
-        place = tuple(str(part) for part in detail["loc"])
-        if section and place[:1] != ("models",):
-            place = (section, *place)
-        message = detail["msg"]
-        if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
-            place, message = (*place, own[1]), own[2]
-        if detail["type"] == "extra_forbidden":
-            message = f"unknown key; {_where(place)}"
-        key = "" if message.startswith("models") else ".".join(place)
-        told.append(": ".join(part for part in (_origin(settings, place, file), key, message) if part))
-    return ConfigurationError("\n".join(told))
-
-
-def _where(place: Sequence[str]) -> str:
-    """Where an unknown key belongs: in another section that has it, or under the name most like it."""
-    if list(place) == ["context"]:  # what it is called in Python
-        return "the settings of a graph stand in [workflow]"
-    if homes := [section for section in _SECTIONS if section not in place and place[-1] in known_keys([section])]:
-        return f"it belongs in [{homes[0]}]"
-    return nearest(place[-1], known_keys(place[:-1]))
-
-
-def known_keys(section: Sequence[str]) -> list[str]:
-    """The keys of a section of an experiment file."""
-    if list(section) == ["workflow"]:
-        return sorted(set(Context.model_fields) - set(NOT_OF_THE_WORKFLOW))
-    kind: type[BaseModel] = Experiment
-    for name in section:
-        annotation = kind.model_fields[name].annotation if name in kind.model_fields else None
-        candidates = [annotation, *(get_args(annotation) if get_origin(annotation) is dict else ())]
-        kind = next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), kind)
-    own = set(kind.model_fields)
-    return sorted(own | set(Sweeping.model_fields) if issubclass(kind, Experiment) and not section else own)

@@ -4,7 +4,7 @@ from typing import Any
 
 from nodes.context import Context
 from wardround.config.experiment import NOT_OF_THE_WORKFLOW, Experiment
-from wardround.config.experiment_file import Sweeping
+from wardround.config.sweeping import Sweeping
 
 
 def experiment_schema() -> dict[str, Any]:
