@@ -88,39 +88,6 @@ def ordered(value: Any) -> Any:
     return list(value.items()) if isinstance(value, dict) else value
 
 
-@EACH
-@given(data=st.data())
-def test_the_order_in_which_two_branches_finish_makes_no_difference(name: str, data: st.DataObject) -> None:
-    merge, values = REDUCERS[name]
-    left, right = data.draw(values), data.draw(values)
-    assert ordered(merge(left, right)) == ordered(merge(right, left))
-
-
-@EACH
-@given(data=st.data())
-def test_how_three_branches_are_grouped_makes_no_difference(name: str, data: st.DataObject) -> None:
-    merge, values = REDUCERS[name]
-    first, second, third = data.draw(values), data.draw(values), data.draw(values)
-    assert ordered(merge(merge(first, second), third)) == ordered(merge(first, merge(second, third)))
-
-
-@EACH
-@given(data=st.data())
-def test_merging_the_same_again_changes_nothing(name: str, data: st.DataObject) -> None:
-    merge, values = REDUCERS[name]
-    left, right = data.draw(values), data.draw(values)
-    merged = merge(left, right)
-    assert ordered(merge(merged, right)) == ordered(merged) == ordered(merge(merged, merged))
-
-
-@EACH
-@given(data=st.data())
-def test_a_branch_that_brings_nothing_takes_nothing_away(name: str, data: st.DataObject) -> None:
-    merge, values = REDUCERS[name]
-    value = data.draw(values)
-    assert ordered(merge(value, None)) == ordered(merge(None, value)) == ordered(merge(value, value))
-
-
 def keys(name: str, value: Any) -> set[Any]:
     if name == "traces":
         return {call.id for call in value.calls}
@@ -138,15 +105,24 @@ def keys(name: str, value: Any) -> set[Any]:
     return {tuple(getattr(item, field) for field in fields) for item in value}
 
 
+def size(value: Any) -> int:
+    return len(value.calls) if isinstance(value, Trace) else len(value)
+
+
 @EACH
 @given(data=st.data())
-def test_nothing_that_either_branch_found_is_lost_and_nothing_stands_twice(name: str, data: st.DataObject) -> None:
+def test_branches_merge_in_any_order_and_grouping_without_a_loss_or_a_repetition(
+    name: str, data: st.DataObject
+) -> None:
     merge, values = REDUCERS[name]
-    left, right = data.draw(values), data.draw(values)
-    merged = merge(left, right)
-    assert keys(name, merged) == keys(name, left) | keys(name, right)
-    size = len(merged.calls) if name == "traces" else len(merged)
-    assert size == len(keys(name, merged))
+    first, second, third = (data.draw(values) for _ in range(3))
+    merged = merge(first, second)
+    assert ordered(merged) == ordered(merge(second, first)), "whichever branch ends first"
+    assert ordered(merge(merged, third)) == ordered(merge(first, merge(second, third))), "however three are grouped"
+    assert ordered(merged) == ordered(merge(merged, second)) == ordered(merge(merged, merged)), "the same again"
+    assert ordered(merge(first, None)) == ordered(merge(None, first)) == ordered(merge(first, first)), "nothing new"
+    assert keys(name, merged) == keys(name, first) | keys(name, second), "nothing that was found is lost"
+    assert size(merged) == len(keys(name, merged)), "nothing stands twice"
 
 
 def test_stage_records_stand_in_the_order_of_the_course_and_not_of_the_alphabet() -> None:
