@@ -45,8 +45,9 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     if subject_of(words, language) == "results":
         return []  # of results nothing is told that is not named
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
-    asked = [clause for clause in clauses(words, language) if _PATTERNS["asks_sex"].search(clause)]
-    parts = [clause for clause in clauses(words, language) if clause not in asked or topic_of(clause, language).matters]
+    said = clauses(words, language)
+    asked = [clause for clause in said if _PATTERNS["asks_sex"].search(clause)]
+    parts = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
     found = {fact for clause in parts for fact in _of_clause(told, clause, language)}
     if not (found or asked):
         found = {*_of_clause(told, words, language)}  # its parts alone may say too little
