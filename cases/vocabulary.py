@@ -7,7 +7,7 @@ English names are canonical; names in other languages and aliases map to them. T
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -113,10 +113,36 @@ def data_file(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))
 
 
+class Patterns(Mapping[str, re.Pattern[str]]):
+    """Patterns by their names, each compiled when it is first asked for; a line that ends within one is no part of it.
+
+    Args:
+        texts: the patterns as they are written.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def __getitem__(self, name: str) -> re.Pattern[str]:
+        """The pattern of a name."""
+        if (found := self._compiled.get(name)) is None:
+            found = self._compiled[name] = re.compile(self._texts[name].replace("\n", ""))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._texts)
+
+
 @cache
-def patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
-    """The patterns of such a file by their names; a line that ends within one is not part of it."""
-    return {key: re.compile(text.replace("\n", "")) for key, text in data_file(package, name)["pattern"].items()}
+def patterns(package: str, name: str) -> Patterns:
+    """The patterns of such a file."""
+    return Patterns(data_file(package, name)["pattern"])
 
 
 def word_list(name: str) -> dict[str, Any]:

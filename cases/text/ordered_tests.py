@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 from cases.text.named_tests import COLLECTIVE, NamedTest, parts_of, placed_tests, test_called, whole_test, whole_words
 from cases.text.words import language_of
-from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, patterns, word_list
+from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, Patterns, normalise, patterns, word_list
 
 Span = tuple[int, int]
 Placed = tuple[int, int, NamedTest]
@@ -153,5 +153,5 @@ def _descriptions() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]
     )
 
 
-def _patterns() -> dict[str, re.Pattern[str]]:
+def _patterns() -> Patterns:
     return patterns("cases", "vocabularies/patterns")
