@@ -5,7 +5,7 @@ The direct role-play of the comparison (Figure 10) has neither plan nor knowledg
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.runtime import Runtime
 from pydantic import Field
@@ -25,6 +25,7 @@ from nodes.reconstruction.plan import PlannedSection, PlanState
 from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import script
 
+Part = TypeVar("Part")
 _SECTION_AT_ONCE = 6  # sentences of a turn, offline, where no plan parts them
 
 
@@ -83,18 +84,24 @@ def section_of_the_script(view: SectionView) -> SectionDialogue:
 
 def whole_script(view: WholeView) -> WholeDialogue:
     """Offline: the same for all sections."""
-    return WholeDialogue(sections=_script(view))
+    return WholeDialogue(sections=_told(_script(view)))
 
 
 def what_the_note_tells(view: DirectView) -> DirectDialogue:
     """Offline: a section of the note in each exchange."""
-    return DirectDialogue(exchanges=[*short_script(view.note, _SECTION_AT_ONCE)])
+    return DirectDialogue(exchanges=[*_told(short_script(view.note, _SECTION_AT_ONCE))])
 
 
 def short_script(note: Note, at_once: int = 3) -> list[Exchange]:
     """The interview in fewer and longer turns."""
     disease = knowledge_of_the_note(KnowledgeView(note)).diagnostic.most_likely_disease
     return [exchange for part in script(note, roles_of(note), disease, at_once) for exchange in part.exchanges]
+
+
+def _told(parts: list[Part]) -> list[Part]:
+    if not parts:
+        raise AnswerError("the note tells nothing of a patient")
+    return parts
 
 
 def _script(view: WholeView) -> list[WrittenSection]:

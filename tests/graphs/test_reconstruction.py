@@ -12,6 +12,7 @@ from cases import load_cases
 from cases.dialogues import Dialogue, Message
 from cases.notes import Note, note_of
 from graphs.reconstruction import builder, graph
+from llm.errors import AnswerError
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.plan import plan_sections
 from nodes.reconstruction.reader import ReadingView, objections_by_rule
@@ -229,3 +230,10 @@ def test_the_prompts_show_the_note_and_the_plan_without_a_placeholder() -> None:
     for text in sections:
         assert "The illness began 3 weeks ago" in text
         assert not re.search(r"\{\w+\}|<you|<who|<have|<您|<谁", text)
+
+
+@pytest.mark.parametrize("how", [{"reconstruction": "direct"}, {"whole_dialogue": True}])
+def test_offline_a_note_that_tells_nothing_of_a_patient_is_a_named_failure(how: Any) -> None:
+    note = Note(id="a", text="Family and social history: Reviewed and remained unchanged.")
+    with pytest.raises(AnswerError, match="tells nothing of a patient"):
+        GRAPH.invoke({"note": note}, context=how)

@@ -70,6 +70,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The child is a well-developed baby.", SON, ""),
         ("present_illness", "Two weeks ago, he had seen the patient and was well.", HE, ""),
         ("present_illness", "She realizes that it is worse.", SHE, "I realize that it is worse."),
+        ("present_illness", "He had a temperature of 38.2 °C today.", HE, "I had a temperature of 38.2 °C today."),
+        ("present_illness", "Temperature of 37.1 °C, pulse of 145/min.", SON, ""),
         ("past_history", "Born at term.", SON, "My son was born at term."),
         ("past_history", "Tramadol made her dizzy and sick.", SHE, "Tramadol made me dizzy and sick."),
         ("past_history", "No other significant medical history.", SHE, "Otherwise I have not had any serious illness."),
