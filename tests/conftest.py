@@ -7,7 +7,7 @@ import signal
 import pytest
 from hypothesis import settings
 
-gc.disable()  # until all is imported and collected, of which nothing is garbage: the search took a seventh of the time
+gc.disable()  # until all is imported and collected, of which nothing is garbage: the search took a tenth of the time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
 for size in ("COLUMNS", "LINES"):  # of the terminal that a worker of pytest-xdist pretends to have
     os.environ.pop(size, None)
