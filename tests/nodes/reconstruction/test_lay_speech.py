@@ -72,6 +72,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "She realizes that it is worse.", SHE, "I realize that it is worse."),
         ("present_illness", "He had a temperature of 38.2 °C today.", HE, "I had a temperature of 38.2 °C today."),
         ("present_illness", "Temperature of 37.1 °C, pulse of 145/min.", SON, ""),
+        ("present_illness", "She stayed with her family for a week.", SHE, "I stayed with my family for a week."),
+        ("family_history", "She had a brother who died.", SHE, "I had a brother who died."),
         ("past_history", "Born at term.", SON, "My son was born at term."),
         ("past_history", "Tramadol made her dizzy and sick.", SHE, "Tramadol made me dizzy and sick."),
         ("past_history", "No other significant medical history.", SHE, "Otherwise I have not had any serious illness."),
