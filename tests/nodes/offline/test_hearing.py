@@ -260,3 +260,18 @@ def test_who_reads_a_whole_where_a_part_was_ordered_opens_the_part() -> None:
 
 def test_one_order_by_two_names_is_heard_once() -> None:
     assert [test.item for *_, test in heard_tests("抽个血，验个尿。")] == ["Blood Test", "Urine Test"]
+
+
+@pytest.mark.parametrize(
+    ("words", "items"),
+    [
+        ("I want an MR head on her.", {"MRI"}),
+        ("They are going to scope you tomorrow.", {"Endoscopy"}),
+        ("I need to do an internal now.", {"Urogenital System Examination"}),
+        ("抽血、留尿、留便，三大常规做全。", {"Blood Test", "Urine Test", "Stool Test"}),
+        ("Bend your knees and let me feel your belly.", {"Abdominal Examination"}),
+        ("肚子做个B超，看看肝和胆。", {"Ultrasound"}),
+    ],
+)
+def test_what_is_described_is_named_and_how_the_patient_lies_is_no_examination(words: str, items: set[str]) -> None:
+    assert {test.item for *_, test in ordered_tests(words)} == items
