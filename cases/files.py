@@ -7,7 +7,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -93,20 +92,10 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
     Raises:
         CaseFileError: the file cannot be read, or any of its records is faulty (all faults are listed).
     """
-    cases = _built_in() if str(source) == BUILTIN else _sound(source)
-    return [case for case in cases if split in (None, case.split)]
-
-
-def _sound(source: str | Path) -> list[Case]:
     cases, problems = check_cases(source)
     if problems:
         raise CaseFileError(problems)
-    return cases
-
-
-@cache
-def _built_in() -> list[Case]:
-    return _sound(BUILTIN)
+    return [case for case in cases if split in (None, case.split)]
 
 
 def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]]:

@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graphs.seats import Chosen, Seated
 from llm import Role
-from nodes.consultation.doctor import stage_of_doctor
+from nodes.consultation.final_report import stage_of_doctor
 from nodes.context import Context
 from nodes.node import Node
 

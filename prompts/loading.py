@@ -76,6 +76,8 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
         said = load_prompt(name, language, stage)
         if unknown := said.variables - _given(name):
             raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
+        for template in (said.system, said.user):
+            _compiled(template)
 
 
 def _given(name: str) -> frozenset[str]:
@@ -182,7 +184,7 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
         raise PromptError(f"prompt {name} ({language}) lacks the section {_listed(absent)}")
-    _check_variables(f"{name} ({language})", sections["system"], sections["user"], declared | stage_texts.keys())
+    _check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | stage_texts.keys())
     return Prompt(
         name=name,
         language=language,
@@ -319,11 +321,9 @@ def _variables_of(template: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_environment.parse(template)))
 
 
-def _check_variables(name: str, system: str, user: str, declared: frozenset[str]) -> None:
+def _check_variables(name: str, template: str, declared: frozenset[str]) -> None:
     try:
-        used = _variables_of(system + user)
-        for template in (system, user):
-            _compiled(template)
+        used = _variables_of(template)
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
     if used - declared:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -26,6 +26,7 @@ def _text_of_number(value: Any) -> Any:
 Text = Annotated[str, BeforeValidator(_text_of_number)]  # a number stands for its digits (ids, options)
 
 Model = TypeVar("Model", bound=ForeignModel)
+Oddity = tuple[str, str, str]  # a record, its field, and what is odd there
 
 
 def number_of(case: str, source: str) -> str:
@@ -59,15 +60,14 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     return Reading(path=Path(path), records=records, problems=problems)
 
 
-def repeated(path: str | Path, cases: Iterable[str]) -> list[Problem]:
-    """A warning for each case that stands in a file several times, and so is read as several dialogues."""
-    return [
-        Problem(str(path), f"case {case}", "id", f"stands {count} times; each is scored, as an epoch of it", "warning")
-        for case, count in Counter(cases).items()
-        if count > 1
-    ]
+def repeated(cases: Iterable[str]) -> Iterator[Oddity]:
+    """The cases that stand in a file several times, and so are read as several dialogues."""
+    for case, count in Counter(cases).items():
+        if count > 1:
+            yield f"case {case}", "id", f"stands {count} times; each is scored, as an epoch of it"
 
 
-def odd_values(path: str | Path, oddities: Iterator[tuple[str, str, str]]) -> list[Problem]:
-    """Oddities (record, field, message) as warnings about a file."""
-    return [Problem(str(path), record, field, message, "warning") for record, field, message in oddities]
+def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Reading[Model]:
+    """What was read of a file, with its oddities among the problems."""
+    odd = [Problem(str(reading.path), record, field, message, "warning") for record, field, message in oddities]
+    return replace(reading, problems=reading.problems + odd)

@@ -84,10 +84,8 @@ def _of_oneself(lines: list[str], language: Language) -> list[str]:
     """Of lines about family and patient, the patient's; "he" and "this" go on with what was told before."""
     personal, own, oneself = note_sections()["personal_history"].told[rules_of(language)], [], True
     for line in lines:
-        if not _PATTERNS["goes_on"].match(line) or _PATTERNS["kin_in_note_sections"].search(line):
-            oneself = False
-        if personal.search(line) and not _PATTERNS["kin_in_note_sections"].search(line):
-            oneself = True
+        told = personal.search(line) is not None or (oneself and _PATTERNS["goes_on"].match(line) is not None)
+        oneself = told and _PATTERNS["kin_in_note_sections"].search(line) is None
         own += [line] * oneself
     return own
 

@@ -17,7 +17,13 @@ from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
 from nodes.consultation.example import NO_EXAMPLE, example_for
-from nodes.consultation.final_report import ReportView, knows_nothing, report_by_neighbours, told_already
+from nodes.consultation.final_report import (
+    ReportView,
+    knows_nothing,
+    report_by_neighbours,
+    stage_of_doctor,
+    told_already,
+)
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.clinichat_physician import interview_to_the_plan
@@ -184,14 +190,6 @@ def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
     return role.at(role.stage, ReasonedTurn, offline=aside, speech=None)
 
 
-def stage_of_doctor(context: Context, consultation: bool) -> str:
-    """As whom the doctor is asked: in a consultation with examinations, as the patient's system says."""
-    patient = PATIENTS[context.patient]
-    if not consultation or not patient.examines:
-        return "history_taking"
-    return patient.doctor
-
-
 @node
 async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
     """The doctor's next turn; in a consultation examinations may be asked for.
@@ -208,7 +206,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
-    if knows_nothing(context, consultation):
+    if knows_nothing(context, stage):
         chart = of_the_dialogue(chart)
     view = InterviewView(
         chart=chart,

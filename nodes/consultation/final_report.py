@@ -105,10 +105,17 @@ def _read_out(replies: Iterable[str], language: Language) -> list[str]:
     return [line for line in lines if line and line not in empty and not line.endswith(("?", "？"))]
 
 
-def knows_nothing(context: Context, consultation: bool) -> bool:
-    """Whether the doctor has the dialogue alone: as set, else as CliniChat has it in a consultation of its patient."""
-    published = consultation and PATIENTS[context.patient].doctor == "clinichat"
-    return (context.doctor_knows or ("nothing" if published else "complaint")) == "nothing"
+def stage_of_doctor(context: Context, consultation: bool) -> str:
+    """As whom the doctor is asked: in a consultation with examinations, as the patient's system says."""
+    patient = PATIENTS[context.patient]
+    if not consultation or not patient.examines:
+        return "history_taking"
+    return patient.doctor
+
+
+def knows_nothing(context: Context, stage: str) -> bool:
+    """Whether a doctor asked at this stage has the dialogue alone: as set, else as published for CliniChat's."""
+    return (context.doctor_knows or ("nothing" if stage == "clinichat" else "complaint")) == "nothing"
 
 
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
@@ -136,7 +143,7 @@ reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The doctor's final report on what the consultation brought to light."""
     chart = read_chart(state, TREATMENT.name, runtime.context.language)
-    if knows_nothing(runtime.context, consultation=True):
+    if knows_nothing(runtime.context, stage_of_doctor(runtime.context, consultation=True)):
         chart = of_the_dialogue(chart)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
     return {

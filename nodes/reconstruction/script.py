@@ -101,8 +101,10 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
 
 def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:
     """A note without a complaint opens with the first that the patient can tell of the illness."""
+    if sections.get("chief_complaint"):
+        return dict(sections)
     lines = [line for line in sections.get("present_illness", ()) if spoken(line, "present_illness", voice)]
-    if sections.get("chief_complaint") or not lines:
+    if not lines:
         return dict(sections)
     return {**sections, "chief_complaint": tuple(lines[:1]), "present_illness": tuple(lines[1:])}
 

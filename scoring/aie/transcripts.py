@@ -1,14 +1,14 @@
 """AIE: the cases, the transcripts and the simulator tests of its authors, and the codes of a doctor's actions."""
 
-import dataclasses
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field
 
-from scoring.records import ForeignModel, Reading, Text, number_of, odd_values, read_records, repeated
+from scoring.records import ForeignModel, Oddity, Reading, Text, number_of, read_records, repeated, with_warnings
 
 ACTIONS = {
     "O": "Initialization",
@@ -108,23 +108,17 @@ class SimulatorTest(ForeignModel):
 def read_aie(path: str | Path) -> Reading[AieTranscript]:
     """Read cases (HospitalCases, MedicalExam) or transcripts; odd actions and answers are warnings."""
     reading = read_records(path, AieTranscript)
-    reading = _with_warnings(reading, _odd_transcripts(reading.records))
-    twice = repeated(path, (one.case for one in reading.records))
-    return dataclasses.replace(reading, problems=reading.problems + twice)
+    twice = repeated(one.case for one in reading.records)
+    return with_warnings(reading, chain(_odd_transcripts(reading.records), twice))
 
 
 def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
     """Read simulator tests; an action without a code of ACTIONS is a warning."""
     reading = read_records(path, SimulatorTest)
-    return _with_warnings(reading, _odd_tests(reading.records))
+    return with_warnings(reading, _odd_tests(reading.records))
 
 
-def _with_warnings(reading: Reading[Any], oddities: Iterator[tuple[str, str, str]]) -> Reading[Any]:
-    problems = reading.problems + odd_values(reading.path, oddities)
-    return dataclasses.replace(reading, problems=problems)
-
-
-def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[tuple[str, str, str]]:
+def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[Oddity]:
     for transcript in transcripts:
         name = f"case {transcript.case}"
         for number, turn in enumerate(transcript.history):
@@ -135,7 +129,7 @@ def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[tuple[str, st
             yield name, "raw_data.answer_idx", f"expected one of the options {known}, found {transcript.answer_idx!r}"
 
 
-def _odd_tests(tests: list[SimulatorTest]) -> Iterator[tuple[str, str, str]]:
+def _odd_tests(tests: list[SimulatorTest]) -> Iterator[Oddity]:
     for test in tests:
         for turn, replies in test.patient_test.items():
             for action, reply in replies.items():

@@ -1,12 +1,11 @@
 """Med-PMC: the cases of its authors and their transcripts."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import AliasPath, Field
 
-from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated
+from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated, with_warnings
 
 END = "D"  # Med-PMC's code of the conclusion
 _IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
@@ -76,4 +75,4 @@ class MedPmcTranscript(ForeignModel):
 def read_medpmc(path: str | Path) -> Reading[MedPmcTranscript]:
     """Read cases or transcripts; the pictures themselves are not looked at."""
     reading = read_records(path, MedPmcTranscript)
-    return replace(reading, problems=reading.problems + repeated(path, (one.case for one in reading.records)))
+    return with_warnings(reading, repeated(one.case for one in reading.records))

@@ -64,6 +64,12 @@ def test_an_experiment_is_run_from_python_inside_and_outside_of_an_event_loop(tm
     assert list(wr.to_dataframe(tmp_path / "outside")["termination"]) == ["completed"]
 
 
+def test_what_somebody_does_to_a_case_is_not_met_by_who_loads_it_next() -> None:
+    case = wr.load_cases("builtin")[0]
+    case.key.diagnosis.append("Gout")
+    assert wr.load_cases("builtin")[0].key.diagnosis == case.key.diagnosis[:-1]
+
+
 def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text("data.limit = 3\n", "utf-8")
