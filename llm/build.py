@@ -28,6 +28,7 @@ _CALLED: dict[str, dict[str, str]] = {
     "mistralai": {"extra_body": "model_kwargs", "seed": "random_seed"},
     "ollama": {"max_tokens": "num_predict", "reasoning_effort": "reasoning", "context_length": "num_ctx"},
 }
+_NEWER = "max_completion_tokens"
 _EXTRAS = {"anthropic": "anthropic", "google_genai": "google", "ollama": "ollama"}
 
 _log = logging.getLogger(__name__)
@@ -151,9 +152,13 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         or None,
         "default_headers": block.sent_headers or None,
     }
-    sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in without}
-    # OpenAI's integration says max_completion_tokens, which servers of others know by its old name or not at all.
-    if "max_tokens" in sent and spec.provider == "openai" and spec.base_url is not None:
+    refused = {name.replace(_NEWER, "max_tokens") for name in without}
+    # OpenAI's integration gives max_tokens its newer name, which servers of others know at best beside the old one.
+    elsewhere = spec.provider == "openai" and spec.base_url is not None
+    if elsewhere and _NEWER not in without:
+        refused.discard("max_tokens")
+    sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in refused}
+    if elsewhere and "max_tokens" in sent and "max_tokens" not in without:
         sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **sent.get("extra_body", {})}
     return sent
 

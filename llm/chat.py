@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 
 from llm.build import build_model
 from llm.errors import ContextLengthError, ModelError, OversizeReplyError, RefusedError
-from llm.forms import FORMS, PLAIN, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of, is_cut_off
+from llm.forms import FORMS, PLAIN, ROLES, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of, is_cut_off
 from llm.question import Question
 from llm.replies import text_of
 from llm.retries import (
@@ -197,7 +197,7 @@ class ChatClient:
             # Where the schema goes along as a parameter, its descriptions are left to it, unless somebody wants them.
             instruction = question.bare if told and form != PLAIN else question.instruction
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
-        if not self.block.chat_roles:
+        if not self.block.chat_roles or ROLES in without:
             messages = [in_one(messages)]
         if without not in self._models:
             self._models[without] = build_model(self.name, self.settings, without)

@@ -15,7 +15,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from llm.replies import answer_in, find_json, text_of
-from llm.retries import brief, status_of
+from llm.retries import brief, status_of, words_of
 from llm.specs import ModelSpec
 
 # From the strictest on. JSON mode and text are told the schema in words as well: the first binds many servers to some
@@ -50,6 +50,13 @@ _UNWANTED = re.compile(
 WHOLE = "stream=false"
 _STREAMS_ONLY = re.compile(
     r"non-?stream|\bstream.{0,40}(?:only|must|require|enable|mandatory)|(?:only|must|require).{0,40}\bstream", re.I
+)
+# Templates of chats that know no system, or want two voices in turn, are asked as `chat_roles = false` asks.
+ROLES = "chat_roles"
+_OF_ROLES = re.compile(
+    r"system (?:role|message|prompt)s?.{0,20}(?:not|un)\s?support|not support 'system'|roles must alternate|"
+    r"developer instruction is not enabled",
+    re.I,
 )
 _log = logging.getLogger(__name__)
 
@@ -116,7 +123,7 @@ class Forms:
         status = status_of(error)
         if status is None or status < 500 or status == 501:
             return status in _REFUSALS
-        if _OF_THE_FORM.search(str(error)):
+        if _OF_THE_FORM.search(words_of(error)):
             return True
         fault = f"{form}: {brief(error)}"
         faults.append(fault)
@@ -148,20 +155,20 @@ def is_cut_off(message: AIMessage) -> bool:
 
 
 def _refuses_pictures(error: Exception) -> bool:
-    text, status = str(error), status_of(error)
+    text, status = words_of(error), status_of(error)
     refused = status is not None and (status in (*_REFUSALS, 415) or status == 500)
     return refused and bool(_OF_PICTURES.search(text)) and not _OF_ONE_PICTURE.search(text)
 
 
 def _refused_parameter(error: Exception, without: Collection[str]) -> str | None:
-    text = str(error)
+    text = words_of(error)
+    if ROLES not in without and status_of(error) and _OF_ROLES.search(text):
+        return ROLES
     if WHOLE not in without and status_of(error) in (400, 422) and _STREAMS_ONLY.search(text):
         return WHOLE
     if status_of(error) not in (400, 422) or _OF_THE_FORM.search(text) or not _UNWANTED.search(text):
         return None
-    # The newer name of the same is only sent to OpenAI itself.
-    named = (name.replace("max_completion_tokens", "max_tokens") for name in _PARAMETER.findall(text))
-    return next((name for name in named if name not in without), None)
+    return next((name for name in _PARAMETER.findall(text) if name not in without), None)
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:

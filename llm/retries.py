@@ -1,10 +1,14 @@
 """When a failed request is sent again, and after what wait."""
 
 import asyncio
+import json
+import math
 import os
 import random
 import re
+import time
 from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -17,6 +21,8 @@ _TOO_MANY = 429
 _FIRST_WAIT = 0.25
 _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
+_TOO_LONG_TO_WAIT = 3600.0  # a used-up quota comes back, but not while a run waits
+_TOLD = 4000  # characters of a refusal that are looked through
 # Environment variables that hold what must not be seen.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
@@ -28,11 +34,15 @@ _NO_MODEL = re.compile(
     r"(?:unknown|no such|invalid) model|model_not_found|not_found_error|only\s.{0,200}allowed now, your model",
     re.IGNORECASE | re.DOTALL,
 )
-_NO_QUOTA = re.compile(r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota", re.IGNORECASE)
+_NO_QUOTA = re.compile(
+    r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota|余额不足|欠费|额度(?:已|不足)",
+    re.IGNORECASE,
+)
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|exceed context window|prompt (?:is )?too long|"
     r"(?:exceeds?|longer than) the (?:model's |available |maximum )?context|"
-    r"input (?:length|token count).{0,40} exceed",
+    r"exceeded model token limit|max_new_tokens` must be <=|超长|超过.{0,10}最大(?:长度|token)|"
+    r"input (?:length|token count).{0,40} exceed|range of input length",
     re.IGNORECASE,
 )
 _NO_KEY = re.compile(
@@ -46,7 +56,10 @@ _BEHIND = re.compile(
     r"no healthy upstream|upstream connect error",
     re.IGNORECASE,
 )
-_OF_THE_PROMPT = re.compile(r"moderation|flagged|content.?policy", re.IGNORECASE)
+_OF_THE_PROMPT = re.compile(
+    r"moderation|flagged|content.{0,12}policy|content.?filter|inappropriate content|data_inspection|敏感|违规",
+    re.IGNORECASE,
+)
 
 
 class EmptyReplyError(RuntimeError):
@@ -94,26 +107,31 @@ def is_transient(error: BaseException) -> bool:
 
 def refusal(error: BaseException) -> str | None:
     """Why no question will be answered until somebody mends it; None if this error does not say so."""
-    status, text = status_of(error), str(error)
+    status, text = status_of(error), words_of(error)
     if status in (401, 402, 403) and not _OF_THE_PROMPT.search(text):
         return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
     if status == 400 and _NO_KEY.search(text):  # Gemini, and LiteLLM of whom it asks
         return "the key is not accepted"
-    if (status == 404 or (status == 400 and re.search("nvalid model|allowed now", text))) and _NO_MODEL.search(text):
+    if (
+        status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
+    ) and _NO_MODEL.search(text):
         return "it has no such model"
-    return "the quota is used up" if status == _TOO_MANY and _NO_QUOTA.search(text) else None
+    used_up = status == _TOO_MANY and (_NO_QUOTA.search(text) or (_asked_wait(error) or 0) > _TOO_LONG_TO_WAIT)
+    return "the quota is used up" if used_up else None
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
     """Whether a question is refused in the very words of its other forms (``others``), and not for what it says."""
     status = status_of(error) or 0
-    return 400 <= status < 500 and not _OF_THE_PROMPT.search(str(error)) and set(others) == {brief(error)}
+    return 400 <= status < 500 and not _OF_THE_PROMPT.search(words_of(error)) and set(others) == {brief(error)}
 
 
 def is_too_long(error: BaseException) -> bool:
     """Whether the prompt is longer than the model's context, in the words of several servers."""
     status = status_of(error)
-    return status is not None and (status in (400, 413, 422) or status >= 500) and bool(_TOO_LONG.search(str(error)))
+    if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own, which has lost the status
+        return True
+    return status is not None and (status in (400, 422) or status >= 500) and bool(_TOO_LONG.search(words_of(error)))
 
 
 def seems_away(error: BaseException) -> bool:
@@ -126,7 +144,7 @@ def seems_away(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether a proxy says so of the server behind it, and nothing of the question."""
-    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_BEHIND.search(str(error))))
+    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_BEHIND.search(words_of(error))))
 
 
 async def is_listening(base_url: str) -> bool:
@@ -163,16 +181,30 @@ def wait(state: RetryCallState) -> float:
 
 
 def retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the server asked to be left alone, a minute at most; None if it named no number."""
+    """Seconds that the server asked to be left alone, a minute at most; None if it named no time."""
+    asked = _asked_wait(error)
+    return None if asked is None else min(asked, _LONGEST_WAIT)
+
+
+def _asked_wait(error: BaseException | None) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", {})
     for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             asked = float(headers.get(header, "nan")) * unit
         except ValueError:
-            continue
+            asked = _until(headers[header])
         if asked == asked:
-            return min(max(asked, 0.0), _LONGEST_WAIT)
+            return max(asked, 0.0)
     return None
+
+
+def _until(date: str) -> float:
+    """Seconds until a date; no number for what is none, or is past by this machine's clock."""
+    try:
+        seconds = parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return math.nan
+    return seconds if seconds > 0 else math.nan
 
 
 def status_of(error: BaseException) -> int | None:
@@ -181,13 +213,21 @@ def status_of(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
+def words_of(error: BaseException) -> str:
+    """All that a server says of a failed request but pages; OpenAI's client tells of a body the ``message`` alone."""
+    body = getattr(error, "body", None)
+    told = body if isinstance(body, str | None) else json.dumps(body, ensure_ascii=False)
+    return str(error) if not told or told.startswith("<") else f"{error} - {told[:_TOLD]}"
+
+
 def brief(error: BaseException) -> str:
     """The error in a line that may stand in a record: keys that a server quotes are taken out."""
     if 300 <= (status_of(error) or 0) < 400:
         return (
             f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
         )
-    text = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
+    told = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
+    text = re.sub(r"\s+", " ", told).strip() or type(error).__name__
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")

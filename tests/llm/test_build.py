@@ -73,9 +73,9 @@ async def test_two_blocks_of_one_model_are_asked_with_their_own_parameters() -> 
     assert [request.body["temperature"] for request in server.requests] == [0.1, 0.9]
 
 
-REFUSALS = {
+REFUSALS: dict[str, tuple[int, str | dict[str, Any]]] = {
     "temperature": (400, "Unsupported value: 'temperature' does not support 0.5 with this model."),
-    "seed": (422, "[{'type': 'extra_forbidden', 'loc': ['body', 'seed'], 'msg': 'Extra inputs are not permitted'}]"),
+    "seed": (422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}),
     "max_tokens": (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
 }
 
@@ -84,7 +84,7 @@ REFUSALS = {
 async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_said_once(
     parameter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+    def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         return REFUSALS[parameter] if parameter in request.body else None
 
     with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server, caplog.at_level(logging.WARNING):
@@ -95,13 +95,15 @@ async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_sa
     kept = {"temperature", "seed", "max_tokens"} - {parameter}
     assert all(kept <= request.body.keys() for request in server.requests)
     assert [parameter in request.body for request in server.requests] == [True, False, False]
+    newer = [request.body.get("max_completion_tokens") for request in server.requests]
+    assert newer == ([None, 70, 70] if parameter == "max_tokens" else [None] * 3)
     assert [record.getMessage() for record in caplog.records] == [
         f"openai:any refuses {parameter}, which is not sent from now on"
     ]
 
 
 async def test_a_reasoning_model_that_takes_none_of_them_answers_all_the_same() -> None:
-    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+    def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         return next((REFUSALS[name] for name in ("seed", "temperature") if name in request.body), None)
 
     with FakeServer(answer=lambda request: GOOD, refusal=refusing, supports=("tools", "text")) as server:
@@ -116,6 +118,20 @@ async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_o
     with FakeServer(refusal=lambda request: (400, text)) as server:
         error, _ = await fail(block(server), RefusedError)
     assert "too large" in error and all(request.body["max_tokens"] == 70 for request in server.requests)
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_server_whose_template_knows_no_system_is_sent_one_message_from_then_on(status: int) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        system = any(message["role"] == "system" for message in request.messages)
+        return (status, "Jinja Exception: System role not supported") if system else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
+        opinion, first = await put(block(server))
+        _, second = await put(block(server))
+    assert opinion == OPINION and (first.attempts, second.attempts) == (2, 1)
+    assert {request.mode for request in server.requests} == {"json_schema"}
+    assert [len(request.messages) for request in server.requests] == [2, 1, 1]
 
 
 async def test_a_model_without_roles_is_sent_one_message() -> None:

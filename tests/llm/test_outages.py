@@ -56,7 +56,16 @@ async def test_a_server_that_refuses_its_first_question_in_every_form_alike_answ
             await put(served(server))
 
 
-@pytest.mark.parametrize("said", ["Your prompt was flagged", "unsupported: {mode}"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Your prompt was flagged",
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        "Output data may contain inappropriate content.",  # DashScope
+        "系统检测到输入或生成内容可能包含不安全或敏感内容",  # Zhipu
+        "unsupported: {mode}",
+    ],
+)
 async def test_a_first_question_that_is_refused_for_itself_or_its_form_stops_nobody(said: str) -> None:
     with FakeServer(refusal=lambda request: (400, said.format(mode=request.mode))) as server, pytest.raises(ModelError):
         await put(served(server))
@@ -79,6 +88,10 @@ async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_o
         (400, "prompt is too long: 210000 tokens > 200000 maximum"),
         (400, "上下文长度不足（prompt too long）：对话内容超过当前模型或 KV 缓存允许的长度。"),
         (400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."),
+        (400, "InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),  # DashScope
+        (400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
+        (400, "Prompt 超长"),  # Zhipu
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),  # TGI
     ],
 )
 def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: str) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm import retries
-from llm.retries import brief, is_transient, retry_after, wait
+from llm.retries import brief, is_transient, refusal, retry_after, wait, words_of
 
 
 def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
@@ -12,8 +12,8 @@ def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
         assert 0 < wait(state) <= 1.25 * retries._LONGEST_OWN_WAIT
 
 
-@pytest.mark.parametrize("text", ["Fri, 20 Nov 2026 16:00:00 GMT", "soon", ""])
-def test_a_retry_after_that_is_no_number_falls_back_to_our_own_wait(text: str) -> None:
+@pytest.mark.parametrize("text", ["Fri, 20 Nov 2020 16:00:00 GMT", "soon", ""])
+def test_a_retry_after_that_is_no_time_to_come_falls_back_to_our_own_wait(text: str) -> None:
     response = type("Response", (), {"headers": {"retry-after": text}})
     error = type("Busy", (Exception,), {"response": response})()
     outcome = type("Outcome", (), {"exception": lambda self: error})()
@@ -38,7 +38,23 @@ def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> N
     assert retry_after(busy(retry_after_ms="soon", retry_after="9")) == 9.0
     assert retry_after(busy(retry_after="86400")) == retries._LONGEST_WAIT
     assert retry_after(busy(retry_after="-3")) == 0.0
+    assert retry_after(busy(retry_after="Fri, 20 Nov 2099 16:00:00 GMT")) == retries._LONGEST_WAIT
     assert retry_after(busy()) is None and retry_after(None) is None
+
+
+def test_a_server_that_wants_to_be_left_alone_for_hours_ends_the_run() -> None:
+    for later in ("25920", "Fri, 20 Nov 2099 16:00:00 GMT"):
+        assert refusal(busy(retry_after=later)) == "the quota is used up"
+    assert refusal(busy(retry_after="600")) is None
+
+
+def test_what_a_server_says_is_read_wherever_it_stands_in_the_body() -> None:
+    """OpenAI's client tells the `message` of a body alone: FastAPI says `detail`, TGI an `error` that is a text."""
+    error: Any = type("Refused", (Exception,), {"status_code": 422})("Error code: 422")
+    error.body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}
+    assert "Extra inputs" in words_of(error) and "Extra inputs" in brief(error)
+    error.body = "<html><body>502 with a tool</body></html>"
+    assert words_of(error) == "Error code: 422"
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"])

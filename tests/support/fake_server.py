@@ -144,7 +144,7 @@ class FakeServer:
             a function of the request, such as a :class:`FaultPlan`.
         supports: forms of typed answers; a request in another form is refused as vLLM or llama_cpp.server do it.
         refuses_with: the status of such a refusal.
-        refusal: gives the status and the words with which a request is refused, or None.
+        refusal: gives the status and the words, or the whole body, with which a request is refused, or None.
         ignores: forms that are passed over: the answer is to the messages alone.
         latency: seconds before each answer, or a function of the request that gives them.
         retry_after: what a 429 asks the client to wait, in seconds.
@@ -160,7 +160,7 @@ class FakeServer:
         faults: Faults = (),
         supports: Collection[str] = MODES,
         refuses_with: int = 400,
-        refusal: Callable[[ChatRequest], tuple[int, str] | None] | None = None,
+        refusal: Callable[[ChatRequest], tuple[int, str | Mapping[str, Any]] | None] | None = None,
         ignores: Collection[str] = (),
         latency: float | Callable[[ChatRequest], float] = 0.0,
         retry_after: float = 0.05,
@@ -317,8 +317,8 @@ class FakeServer:
             await response.send(self.refuses_with, _error(self.refuses_with, _UNSUPPORTED[request.mode]))
             return
         if self.refusal and (refused := self.refusal(request)):
-            request.status, words = refused
-            await response.send(request.status, _error(request.status, words))
+            request.status, said = refused
+            await response.send(request.status, _error(request.status, said) if isinstance(said, str) else said)
             return
         request.fault = self._next_fault(request)
         while self._held_from is not None and request.index >= self._held_from:  # noqa: ASYNC110 - another thread ends it
