@@ -9,7 +9,7 @@ from typing import Any
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
-from llm.errors import AskError, ContextLengthError
+from llm.errors import LONGER, AskError, ContextLengthError
 from llm.fitting import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.journal import is_kept, note, replayed, with_earlier_tries
 from llm.loops import copies
@@ -97,7 +97,9 @@ async def _answered(
     if question is None:
         return await (_by_rule if asked.spec == OFFLINE else _by_person)(asked, view, call)
     if asked.length is not None and (needed := asked.size(view)) > asked.length:
-        raise ContextLengthError(f"the prompt has about {needed} tokens, and {asked.spec} reads {asked.length} at most")
+        raise ContextLengthError(
+            f"the prompt has about {needed} tokens, and {asked.spec} reads {asked.length} at most; {LONGER}"
+        )
     if is_rehearsal():
         return rehearsed(asked.role, view, question, taken)
     known = await answer_from_cache(question, call, asked.settings, taken)

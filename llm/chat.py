@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
 from llm.build import build_model
-from llm.errors import ContextLengthError, ModelError, OversizeReplyError, RefusedError
+from llm.errors import LONGER, ContextLengthError, ModelError, OversizeReplyError, RefusedError
 from llm.forms import FORMS, PLAIN, ROLES, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of, is_cut_off
 from llm.question import Question
 from llm.replies import text_of
@@ -165,7 +165,9 @@ class ChatClient:
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
                 if is_too_long(error):
-                    raise ContextLengthError(f"{self.spec.name}: the prompt is too long ({brief(error)})") from error
+                    raise ContextLengthError(
+                        f"{self.spec.name}: the prompt is too long; {LONGER} ({brief(error)})"
+                    ) from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
                 patience.failed(error, passing=is_passing(error) and throttle.has_answered)

@@ -23,6 +23,9 @@ class ModelError(AskError):
     reason = "model_error"
 
 
+LONGER = "serve the model with a longer context, or name one that reads more"
+
+
 class ContextLengthError(ModelError):
     """The prompt is longer than the model can read, which no other form of the question changes."""
 

@@ -14,8 +14,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from llm.errors import AnswerError
 from llm.sealed import read_sealed, unsealed
 from llm.trace import kept_at, read_entry
+from scoring.case_scores import JUDGE_FAILED
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
@@ -90,7 +92,15 @@ class Result(BaseModel):
         """Whether running again would not change it: an unreachable model may be reachable, a run's limit raised."""
         if self.limited:
             return not self.limited_by_run
-        return self.termination in ("completed", "unparseable_answer", "sex_bound")
+        for_good = f"{JUDGE_FAILED}: {AnswerError.reason}"
+        return self.termination in ("completed", AnswerError.reason, "sex_bound") and all(
+            why.startswith(for_good) for why in self.judges_failed
+        )
+
+    @property
+    def judges_failed(self) -> list[str]:
+        """Why judges gave no score to an answer that there is."""
+        return [why for why in self.unscored.values() if why.startswith(JUDGE_FAILED)]
 
     @property
     def key(self) -> tuple[str, int]:
@@ -190,11 +200,12 @@ class RunDirectory:
         """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out.
 
         Args:
-            retry_failed: whether cases that failed for good are tried again too.
+            retry_failed: whether cases that failed for good, or whose judges did, are tried again too.
             growing: whether each case leaves a pseudo-case: one whose own is lost is run again, from its trace.
         """
         results = self.results(answers=False)
-        finished = {result.key for result in results if result.final and (result.scored or not retry_failed)}
+        whole = {result.key for result in results if result.scored and not result.judges_failed}
+        finished = {result.key for result in results if result.final and (not retry_failed or result.key in whole)}
         if growing:
             completed = Counter(result.case_id for result in results if result.termination == "completed")
             forgotten = completed - Counter(json.loads(course)["id"] for course in self.remembered())

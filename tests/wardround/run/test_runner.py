@@ -314,14 +314,23 @@ def test_a_server_that_is_gone_fails_each_case_with_a_reason(tmp_path: Path) -> 
     assert "unscored" in summary and summary["scores"]["average"]["mean"] is None
 
 
-def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason(tmp_path: Path) -> None:
+def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason_until_it_answers(tmp_path: Path) -> None:
     with FakeServer(faults=lambda request: "500") as server:
-        models = {"default": "offline", "diagnosis_judge": spec(server)}
-        summary = run(short(models=models, max_attempts=1), tmp_path)
-    assert summary["scored"] == 3 and summary["unscored"]["diagnosis"] == {"judge failed: model_error": 3}
-    for result in results(tmp_path):
-        assert result.scores["diagnosis"] is None and result.scores["treatment"] is not None
-        assert result.unscored["diagnosis"].startswith("judge failed: model_error: fake-model: no answer after 1")
+        experiment = short(models={"default": "offline", "diagnosis_judge": spec(server)}, max_attempts=1)
+        summary = run(experiment, tmp_path)
+        assert summary["scored"] == 3 and summary["unscored"]["diagnosis"] == {"judge failed: model_error": 3}
+        for result in results(tmp_path):
+            assert result.scores["diagnosis"] is None and result.scores["treatment"] is not None
+            assert result.unscored["diagnosis"].startswith("judge failed: model_error: fake-model: no answer after 1")
+        server.faults = ()
+        server.answer = lambda request: "no grade"  # of which asking again mends nothing, unless that is wanted
+        assert run(experiment, tmp_path)["unscored"]["diagnosis"] == {"judge failed: unparseable_answer": 3}
+        server.answer, before = None, len(server.requests)
+        run(experiment, tmp_path)
+        assert len(server.requests) == before
+        again = experiment.model_copy(update={"run": experiment.run.model_copy(update={"retry_failed": True})})
+        assert "diagnosis" not in run(again, tmp_path)["unscored"]
+        assert len(server.requests) == before + 3
 
 
 def test_a_case_with_an_internal_error_is_recorded_and_the_others_go_on(
