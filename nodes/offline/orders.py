@@ -57,15 +57,16 @@ def _opened(results: Sequence[RecordSentence], words: str, language: Language) -
         yield from _of_phrase(results, tests, phrase, language)
 
 
-def is_of_the_part(item: str, report: str, words: str, language: Language) -> bool:
-    """Whether an item's report may be of the part of the body that the words order it of, if they name one."""
+def of_the_part(item: str, report: Sequence[str], words: str, language: Language) -> list[str]:
+    """The sentences of an item's report that may be of the part of the body that the words order it of."""
     wanted = [
         " ".join((phrase, *test.spellings[:2]))
         for tests, phrase in _parted(words)
         for test in tests
         if test.item == item
     ]
-    return not wanted or any(_shows([report], phrase, language) for phrase in wanted)
+    shown = {line for phrase in wanted for line in _shown(item, report, phrase, language)}
+    return [line for line in report if not wanted or line in shown]
 
 
 def _parted(words: str) -> Iterator[tuple[Sequence[NamedTest], str]]:
@@ -97,9 +98,10 @@ def _of_phrase(
 def _of_the_part(found: Sequence[RecordSentence], phrase: str, language: Language) -> Iterator[RecordSentence]:
     """Without the pictures of other parts of the body than those that are named."""
     for item in dict.fromkeys(fact.section for fact in found):
-        shown = [fact for fact in found if fact.section == item]
-        if item not in IMAGE_CLASSES or _shows([fact.text for fact in shown], phrase, language):
-            yield from shown
+        of_item = [fact for fact in found if fact.section == item]
+        texts = [fact.text for fact in of_item]
+        shown = _shown(item, texts, phrase, language) if item in IMAGE_CLASSES else texts
+        yield from (fact for fact in of_item if fact.text in shown)
 
 
 def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
@@ -136,13 +138,22 @@ def names_examination(words: str) -> bool:
     )
 
 
-def _shows(reports: Sequence[str], words: str, language: Language) -> bool:
-    """Whether there are reports, and not only of other parts of the body than those the doctor names."""
+def _shown(item: str, report: Sequence[str], words: str, language: Language) -> list[str]:
+    """A report without its passages on other parts of the body than those the doctor names.
+
+    A sentence that names a picture of the item begins a passage; one on no part in particular may be of any.
+    """
     for term in EXAMINATION_ITEMS.terms:  # "Neck Examination" does not say that the CT should be of the neck
         words = words.replace(normalise(term.label(language)), " ")
     wanted = _regions(words, language)
-    shown = {region for report in reports for region in _regions(report, language)}
-    return bool(reports) and (not wanted or not shown or any(_meet(one, other) for one in wanted for other in shown))
+    named = [[test for test in named_tests(line) if test.item == item] for line in report]
+    shown: list[str] = []
+    for first, end in pairwise(sorted({0, *(at for at, tests in enumerate(named) if tests), len(report)})):
+        names = [name for tests in named[first:end] for test in tests for name in test.spellings]
+        parts = _regions("\n".join((*report[first:end], *names)), language)
+        if not wanted or not parts or any(_meet(one, other) for one in wanted for other in parts):
+            shown += report[first:end]
+    return shown
 
 
 def _regions(text: str, language: Language) -> set[tuple[str, frozenset[int]]]:

@@ -10,7 +10,7 @@ from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import IMAGE_CLASSES, normalise, patterns
 from nodes.offline.hearing import heard_tests
-from nodes.offline.orders import is_of_the_part
+from nodes.offline.orders import of_the_part
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
@@ -37,14 +37,15 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     pictures: list[Picture] = []
     for test in names:
         known = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
-        if known and not is_of_the_part(test.item, known, words, language_of(words, known)):
+        meant = of_the_part(test.item, sentences(known), words, language_of(words, known))
+        if known and not meant:
             continue
         send = send_pictures and not (known and not told_of(test, sentences(known)))
         results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
         pictures += shown
         for text in () if shown else results.values():
             report = sentences(text)
-            told = told_of(test, report)
+            told = [line for line in told_of(test, report) if not known or line in meant]
             texts += [text] if told == report else told
     if not names:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []

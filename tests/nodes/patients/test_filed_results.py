@@ -49,6 +49,37 @@ def test_a_closed_item_gives_its_whole_text_and_a_test_its_own_sentences() -> No
     assert found("ECG").texts == ("ECG: sinus rhythm.",)
 
 
+ABDOMEN, HEART = (
+    "Abdominal ultrasound: liver normal; a cyst of the left kidney.",
+    "Echocardiography: ejection fraction 62 %.",
+)
+腹部, 心脏 = "腹部超声：肝胆未见异常，左肾囊肿12 mm。", "超声心动图：射血分数62%。"
+
+
+@pytest.mark.parametrize(
+    ("report", "words", "told"),
+    [
+        (f"{腹部}{心脏}", "做个心脏彩超。", 心脏),
+        (f"{腹部}{心脏}", "肚子上做个彩超。", 腹部),
+        (f"{ABDOMEN} {HEART}", "The ultrasound of your belly, please.", ABDOMEN),
+        (f"{ABDOMEN} {HEART}", "An ultrasound of the heart, please.", HEART),
+        (f"{ABDOMEN} {HEART}", "Please have an ultrasound.", f"{ABDOMEN} {HEART}"),
+        (
+            "CT of the chest: a nodule. The liver has a cyst.",
+            "A chest CT.",
+            "CT of the chest: a nodule. The liver has a cyst.",
+        ),
+    ],
+)
+def test_of_two_pictures_filed_as_one_item_an_order_opens_the_part_that_it_names(
+    report: str, words: str, told: str
+) -> None:
+    item = "CT" if "CT" in report else "Ultrasound"
+    record = ExaminationRecord(auxiliary={item: report})
+    ordered = dict.fromkeys(part for name in (item, "echocardiogram") for part in asked_for(name, words))
+    assert {text for each in ordered for text in look_up(record, each, "", False, words).texts} == {told}
+
+
 def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
     assert found("troponin") == Filed()
     assert found("ultrasound") == Filed()
