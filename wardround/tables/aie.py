@@ -20,6 +20,7 @@ from wardround.tables.table import Column, DoesNotFitError, Table, measured, sta
 _LENGTHS = ("AVG_TURN", "AVG_LEN")
 UNCHOSEN = "DIAGNOSIS: nobody chose an option; `wardround score aie RUNS --diagnose SPEC` has a model choose."
 STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
+_THOSE_WITH = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
 
@@ -77,12 +78,20 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
-        "Mean ± standard error; percent, but turns and length.",
+        f"Mean ± standard error; percent, but turns and length. Over {_cases(scores)}{_THOSE_WITH[definition]}.",
         f"AIE, Table {number}: as printed, of their doctors on {cases}.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
     return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)
+
+
+def _cases(scores: Mapping[str, Samples]) -> str:
+    """How many cases each doctor's column is over."""
+    cases = {doctor: len(by_case(samples["AVG_TURN"])) for doctor, samples in scores.items()}
+    if len({*cases.values()}) == 1:
+        return f"{next(iter(cases.values()))} cases"
+    return "cases: " + ", ".join(f"{doctor} {n}" for doctor, n in cases.items())
 
 
 def _differs(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:

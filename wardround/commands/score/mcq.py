@@ -7,9 +7,11 @@ from typing import Annotated
 import anyio
 import typer
 
+from cases.text.words import language_of
 from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import score_aie
+from scoring.aie.pairwise_rules import Consultation
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
@@ -132,5 +134,5 @@ def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str]
 
 def _conversation(transcript: AieTranscript) -> str:
     """What was said, and what is asked at the end."""
-    said = [f"- {line}" for turn in transcript.history for line in (turn.doctor, turn.patient) if line]
-    return "\n".join([*said, *filter(None, [transcript.question])])
+    said = Consultation.of(transcript, language_of(transcript.record)).text
+    return "\n".join(filter(None, [said, transcript.question]))

@@ -1,18 +1,21 @@
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from llm import ModelSettings
+from scoring.aie.mcq import Answered, Question
 from scoring.aie.metrics import METRICS, score_aie
 from scoring.aie.pairwise import ASPECTS
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, estimates
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, aie_data, turn, write
 from tests.support.fake_server import ChatRequest, FakeServer
-from wardround.commands.score import score_app
+from wardround.commands.score import mcq, score_app
 
 
 def run(*arguments: object) -> Result:
@@ -75,6 +78,7 @@ def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: P
     assert told.exit_code == 0, told.output
     title, _, table = told.stdout.partition("AIE, Table 2)")
     assert "Doctors in dialogue" in title and "64.00 ± 6.86" in table, "GPT-4 of the paper"
+    assert "Over cases: gpt4 2, glm 1." in " ".join(table.split())
     rows = {row["metric"]: row for row in csv.DictReader((tmp_path / "out" / "aie-table-2.csv").open())}
     assert list(rows) == list(METRICS)
     assert rows["AVG_TURN"]["gpt4"] == "4.00 ± 2.00" and rows["AVG_TURN"]["glm"] == "6.00"
@@ -84,6 +88,20 @@ def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: P
         *(("glm", str(number)) for number in range(1, 7)),
     ]
     assert (actions[1]["A-A-A"], actions[1]["A-B"], actions[2]["A-A-A"]) == ("0.5", "0.5", "1.0")
+
+
+def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    async def choose(questions: Sequence[Question], settings: ModelSettings) -> Answered:
+        read.extend(question.view.record for question in questions)
+        return Answered({question.case: "A" for question in questions}, {})
+
+    monkeypatch.setattr(mcq, "answer_questions", choose)
+    told = run("aie", write(tmp_path / "gpt4.json", CHINESE[:1]), "--diagnose", "offline")
+    assert told.exit_code == 0, told.output
+    said = CHINESE[0]["history"][0]
+    assert read[0].startswith(f"医生：{said['doctor']}\n患者：{said['patient']}\n医生：")
 
 
 def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_diagnosis(tmp_path: Path) -> None:
