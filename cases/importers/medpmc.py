@@ -32,7 +32,7 @@ _FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # beside the 
 _MARK = re.compile(r"[<‹]\\+image\s*(.*?)\s*[>›]", re.DOTALL)
 _PIECE = re.compile(r"\n+|(?<=[.;])\s+")
 _LEADS = re.compile(r"\s*(?:shows?|showed|reveals?|revealed)?\s*:?\s*$")
-_BETWEEN = " .,;\n"  # what stands after a mark and belongs to it
+_BETWEEN = " .,:;\n"  # what stands after a mark and belongs to it
 _LONGEST_LEAD = 8  # words that may lead to a picture and say nothing else
 _NOTHING = re.compile(r"(?:none|n/?a|nil)?\.?", re.IGNORECASE)
 _SEEN = re.compile(r"\s*(?:physical exam\w*|inspection|palpation|percussion|auscultation)\b", re.IGNORECASE)
@@ -224,8 +224,13 @@ def _person(about: str) -> tuple[str, str]:
 def _condition(text: str) -> tuple[list[str], str]:
     """What of the physical condition was found by examining, and what the patient tells of it."""
     lines = [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
-    seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line)]
+    seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line) or _heads(line)]
     return seen, " ".join(re.sub(";$", ".", line) for line in lines if line not in seen)
+
+
+def _heads(line: str) -> bool:
+    """Whether a line stands under an examination's name ("Rectal examination: ...")."""
+    return any(colon and named_tests(head) for head, colon, _ in [line.partition(":")])
 
 
 def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:

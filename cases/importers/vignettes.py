@@ -8,8 +8,9 @@ from typing import Any
 from cases.importers.findings import Findings
 from cases.text.demographics import demographics
 from cases.text.lexicon import GENERAL
-from cases.text.named_tests import named_tests
+from cases.text.named_tests import named_tests, placed_tests
 from cases.text.note_sections import read_sections
+from cases.text.prose import paragraph
 from cases.text.sentences import sentences
 from cases.vocabulary import PHYSICAL_ITEMS, Language
 
@@ -41,19 +42,21 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     stated = demographics(text)
     opening = _under(sections, "chief_complaint") or sentences(text)[:1]
     findings = Findings()
-    seen = " ".join(_under(sections, "physical_examination"))
+    examined = _under(sections, "physical_examination")
+    measured = [line for line in examined if _is_measured(line)]  # a record without a heading for its tests
+    seen = paragraph(*(line for line in examined if line not in measured))
     if language == "en":
         findings.add_physical({GENERAL: seen})
     elif seen:
         findings.by_item[GENERAL] = [seen]
-    sort_tests(findings, _under(sections, "test_results"))
+    sort_tests(findings, [*measured, *_under(sections, "test_results")])
     parted = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
     now = [line for line in parted["past_history"] if _OF_LATE.search(line)]
     parted["past_history"] = [line for line in parted["past_history"] if line not in now]
     parted["present_illness"] = [*now, *parted["present_illness"]]
-    history = {name: " ".join(lines) for name, lines in parted.items()}
+    history = {name: paragraph(*lines) for name, lines in parted.items()}
     if complaint and opening and complaint not in " ".join(opening):
-        history["present_illness"] = " ".join([*opening, history["present_illness"]]).strip()
+        history["present_illness"] = paragraph(*opening, history["present_illness"])
     return Vignette(
         {
             "age_years": stated.age_years,
@@ -70,14 +73,21 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
     last = "Blood Test"
     for line in lines:
         for part in filter(None, _ANOTHER.split(line)):
-            named = [test.item for test in named_tests(part) if test.item not in PHYSICAL_ITEMS.names]
-            if named:
+            items = [test.item for test in named_tests(part)]
+            if named := [item for item in items if item not in PHYSICAL_ITEMS.names]:
                 last = named[0]
-                findings.by_item.setdefault(last, []).append(part if part.endswith((".", "。")) else f"{part}.")
+                findings.by_item.setdefault(last, []).append(paragraph(part))
+            elif not part.isascii() and named_tests(re.split("[:：]", part)[0]):  # 心电图：...
+                findings.by_item.setdefault(items[0], []).append(paragraph(part))
             elif part.isascii():
                 findings.add_text("Laboratory" if last == "Blood Test" else last, part)
             else:
                 findings.by_item.setdefault(last, []).append(part)
+
+
+def _is_measured(line: str) -> bool:
+    """Whether a line begins with the name of a test that is none of the physical examination ("PSA 3.1 ng/mL")."""
+    return any(not start and test.item not in PHYSICAL_ITEMS.names for start, _, test in placed_tests(line))
 
 
 def _under(sections: Mapping[str, tuple[str, ...]], *names: str) -> list[str]:

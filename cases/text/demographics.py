@@ -117,10 +117,11 @@ def _sex(text: str, brief: bool) -> Sex | None:
             return _sex_of(match)
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text))
-    # In running text only the words beside the age: "a 45-year-old man", not "her male partner".
+    # In running text the words beside the age, "a 45-year-old man", not "her male partner"; else the first pronoun.
     for match in _AGES[0].finditer(text):
         if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-            return _sex_of(_PATTERNS["sex"].search(text, match.end(), match.end() + 40))
+            beside = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
+            return _sex_of(beside or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 
 

@@ -61,6 +61,38 @@ def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_p
     assert case.provenance.record == HOSPITAL["raw_data"]["question"] and case.provenance.dataset == ""
 
 
+def test_a_record_without_headings_for_its_tests_and_with_short_ones_is_parted_too(tmp_path: Path) -> None:
+    told = (
+        "患者，女，72岁。尿线变细2年。既往：糖尿病8年；否认手术史。查体：下腹膨隆。PSA 3.1ng/mL。B超：前列腺增大。"
+        "辅检：头颅CT：未见出血；心电图：心房颤动。"
+    )
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}})
+    assert case.patient.past_history == "糖尿病8年；否认手术史。"
+    assert case.patient.present_illness == "患者，女，72岁。尿线变细2年。", (
+        "Chinese, without a space or an English stop"
+    )
+    assert case.examinations.physical == {
+        "General Examination": "下腹膨隆。",
+        "Chest Examination": "心电图：心房颤动。",
+    }
+    assert case.examinations.auxiliary == {
+        "CT": "头颅CT：未见出血。",
+        "Ultrasound": "B超：前列腺增大。",
+        "Blood Test": "PSA 3.1ng/mL。",
+    }
+
+
+def test_signs_and_values_under_no_heading_are_findings_and_a_pronoun_tells_the_sex(tmp_path: Path) -> None:
+    told = (
+        "A 29-year-old nurse presents with chest pain after a flight. Temperature 37.2°C, heart rate 118/min. "
+        "The left calf is swollen. D-dimer is 2,400 ng/mL. Her mother is well. What is the diagnosis?"
+    )
+    case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}})
+    assert case.patient.sex == "female" and "37.2" not in case.patient.present_illness
+    assert "37.2" in case.examinations.physical["General Examination"]
+    assert case.examinations.auxiliary == {"Blood Test": "D-dimer is 2,400 ng/mL."}
+
+
 def test_the_opening_turn_is_kept_as_it_was_filled_in_and_survives_the_case_file(tmp_path: Path) -> None:
     case = case_of(tmp_path, HOSPITAL)
     assert case.opening and (case.opening.doctor, case.opening.patient) == (

@@ -66,14 +66,16 @@ def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path)
 def test_what_an_examiner_found_is_no_part_of_what_the_patient_tells(tmp_path: Path) -> None:
     condition = (
         "Sleep is poor; the abdomen is soft with tenderness in the right lower quadrant. Murphy's sign negative. "
-        "He lost 3 kg in a month. No enlarged superficial lymph nodes. Stools and urine are normal."
+        "He lost 3 kg in a month. No enlarged superficial lymph nodes. Stools and urine are normal. "
+        "Rectal examination: empty."
     )
     [case] = imported(tmp_path, written("CT: normal.", {}, **{"Physical Condition": condition})).cases
     story = "Three days ago the leg began to hurt. Sleep is poor. He lost 3 kg in a month. Stools and urine are normal."
     assert case.patient.present_illness == story
     found = case.examinations.physical
     assert "tenderness in the right lower quadrant" in found["Abdominal Examination"]
-    assert "Murphy" in found["General Examination"] and "superficial" in found["General Examination"]
+    assert "Rectal examination: empty." in found["Abdominal Examination"]
+    assert "Murphy" in found["Abdominal Examination"] and "superficial" in found["General Examination"]
 
 
 def test_an_order_for_angiography_hands_over_that_picture_and_a_ct_both_of_its_own(tmp_path: Path) -> None:
