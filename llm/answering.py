@@ -172,7 +172,7 @@ async def _beside_if_slow(
 
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
-        raise ValueError(f"the model refuses to answer: {reply.text[:200]!r}")
+        raise ValueError(f"the model, or its server's filter, refuses to answer: {reply.text[:200]!r}")
     text = without_loops(reply.text)
     looped = text != reply.text
     if looped and strictly and question.repair:

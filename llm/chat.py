@@ -14,7 +14,18 @@ from langchain_core.runnables import Runnable
 
 from llm.build import build_model
 from llm.errors import LONGER, ContextLengthError, ModelError, OversizeReplyError, RefusedError
-from llm.forms import FORMS, PLAIN, ROLES, TOLD, FormRefusedError, Forms, ParameterRefusedError, forms_of, is_cut_off
+from llm.forms import (
+    FORMS,
+    PLAIN,
+    ROLES,
+    TOLD,
+    FormRefusedError,
+    Forms,
+    ParameterRefusedError,
+    forms_of,
+    is_cut_off,
+    is_declined,
+)
 from llm.question import Question
 from llm.replies import text_of
 from llm.retries import (
@@ -133,7 +144,7 @@ class ChatClient:
                 refusals[form], forms = "passed over", lesser
                 continue
             self.forms.remember(question.name, refusals)
-            refused, unseen = bool(message.additional_kwargs.get("refusal")), question.pictures * self.forms.blind
+            refused, unseen = is_declined(message), question.pictures * self.forms.blind
             return Reply(text_of(message), *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
 

@@ -141,8 +141,7 @@ class Forms:
         if _fits(text, schema):
             self.took.add(form)
             return False
-        declined = message.additional_kwargs.get("refusal")
-        if not answer_in(text) or declined or ("{" in text and is_cut_off(message)):
+        if not answer_in(text) or is_declined(message) or ("{" in text and is_cut_off(message)):
             return False
         self._misfits[form] += 1 if "{" in text else _SAME_FAULT
         return self._misfits[form] >= _SAME_FAULT
@@ -150,8 +149,17 @@ class Forms:
 
 def is_cut_off(message: AIMessage) -> bool:
     """Whether a reply ended where the tokens that it may have ended."""
+    return _ended_by(message, "length", "max_tokens", "MAX_TOKENS")
+
+
+def is_declined(message: AIMessage) -> bool:
+    """Whether the model, or its server's filter, gives no answer."""
+    return bool(message.additional_kwargs.get("refusal")) or _ended_by(message, "content_filter", "SAFETY")
+
+
+def _ended_by(message: AIMessage, *reasons: str) -> bool:
     told = {**message.additional_kwargs, **message.response_metadata}
-    return any(told.get(name) in ("length", "max_tokens", "MAX_TOKENS") for name in _WHY_IT_ENDED)
+    return any(told.get(name) in reasons for name in _WHY_IT_ENDED)
 
 
 def _refuses_pictures(error: Exception) -> bool:

@@ -9,6 +9,17 @@ from langchain_core.messages import AIMessage
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 
+_DECODER = json.JSONDecoder(strict=False)
+# Where an object may begin; prose has braces too.
+_BEGINS = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
+# What is JSON but for its spelling, behind its texts: other quotes, bare names, commas before an end, remarks.
+_SPELLING = re.compile(
+    r"(\"(?:\\.|[^\"\\])*\")|[“”]([^“”]*)[“”](?=\s*[:：,，\]}])|'((?:\\.|[^'\\])*)'(?=\s*[:,\]}])"
+    r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，]",
+    re.DOTALL,
+)
+_SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}
+
 # As models mark their thoughts, where no server takes these out.
 _THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
@@ -60,7 +71,7 @@ def find_json(text: str) -> Any:
         parts = _FENCE.findall(answer) or [answer]
     found = [value for part in parts for value in _objects(part)]
     if not found:
-        raise ValueError(f"the reply holds no JSON object: {text[:200]!r}")
+        raise ValueError(f"the reply holds no JSON object: {text[:200]!r}" if text.strip() else "the reply is empty")
     if any(value != found[0] for value in found[1:]):
         raise ValueError("the reply holds more than one JSON object")
     return found[0]
@@ -68,10 +79,22 @@ def find_json(text: str) -> Any:
 
 def _objects(text: str) -> Iterator[Any]:
     end = 0
-    while (start := text.find("{", end)) >= 0:
+    while begins := _BEGINS.search(text, end):
         try:  # not strictly: llama.cpp's grammar lets a text hold line ends as they are
-            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+            try:
+                value, end = _DECODER.raw_decode(text, begins.start())
+            except json.JSONDecodeError:
+                text, end = _SPELLING.sub(_spelt, text[begins.start() :]), 0
+                value, end = _DECODER.raw_decode(text)
             value = whole(value)
         except RecursionError:
             raise ValueError("the JSON object is nested too deeply") from None
         yield value
+
+
+def _spelt(found: re.Match[str]) -> str:
+    text, *others = found.groups()
+    if text:
+        return text.replace("\\'", "'")
+    other = next((other for other in others if other is not None), None)
+    return _SPELT.get(found[0], "") if other is None else json.dumps(other, ensure_ascii=False)

@@ -90,8 +90,8 @@ class Role(Generic[Answer]):
         Args:
             view: what was asked.
             given: the object, or text without one.
-            closed: whether an item outside a closed list, or what was just said to the role, is refused, or kept as
-                it is.
+            closed: whether an item outside a closed list, a field beside all of the answer's, or what was just said to
+                the role, is refused, or kept as it is (the field: left out).
 
         Raises:
             ValueError: there is none, or one that fails the check.
@@ -99,6 +99,9 @@ class Role(Generic[Answer]):
         if isinstance(given, str) and self.speech is not None and given.strip():
             answer = self.speech.answer(view, given.strip())
         else:
+            own = self.answer.model_fields
+            if not closed and isinstance(given, dict) and own.keys() <= given.keys():
+                given = {name: value for name, value in given.items() if name in own}
             answer = self.answer.model_validate(given, context={"closed": closed, "terms": self.terms})
         said: str = getattr(answer, "text", "some")
         if self.speech and not has_words(said):

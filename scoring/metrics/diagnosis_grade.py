@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from cases.strict import Strict
 from cases.text.statements import mentions
 from cases.vocabulary import normalise, spelled, word_list
 
-Level = Literal[1, 2, 3, 4, 5]
+
+def _number(given: Any) -> Any:
+    """A number that a model wrote as a text, as any other type of a number reads it."""
+    return int(given) if isinstance(given, str) and given.strip().isdecimal() else given
+
+
+Level = Annotated[Literal[1, 2, 3, 4, 5], BeforeValidator(_number)]
 
 SPELLINGS_FROM = 90.0  # RapidFuzz ratio of two words of one beginning, from which they are spellings of one word
 _BEGINNING = 4

@@ -12,7 +12,7 @@ from llm import AnswerError, Call, ModelSettings, Role, ask
 from llm.role import Speech, variables
 from llm.trace import collecting_calls
 from prompts import load_prompt
-from tests.support.fake_server import Answer, ChatRequest, FakeServer
+from tests.support.fake_server import Answer, ChatRequest, FakeServer, Faults
 
 MEANT = "What the speaker says next."
 SAID = "It hurts under my ribs since yesterday."
@@ -38,9 +38,10 @@ SPEECH = Speech[Said](
 SPEAKER = Role("examinee", "rehearsal", "judges/claims", Said, offline=lambda view: Said(text=SAID), speech=SPEECH)
 
 
-async def put(answer: Answer, **options: Any) -> tuple[Said, Call, list[ChatRequest]]:
+async def put(answer: Answer, faults: Faults = (), **options: Any) -> tuple[Said, Call, list[ChatRequest]]:
     """The answer, the record of the call, and what was sent, to a server with a JSON mode alone."""
-    with FakeServer(answer=answer, supports=["json_object", "text"]) as server, collecting_calls() as calls:
+    told = ["json_object", "text"]
+    with FakeServer(answer=answer, faults=faults, supports=told) as server, collecting_calls() as calls:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, **options)
         said = await ask(SPEAKER, View(), settings, language="en")
     asked = [request for request in server.requests if request.status == 200]
@@ -52,6 +53,18 @@ async def test_a_reply_that_goes_round_in_circles_is_repaired_from_what_it_first
     assert said.text == SAID and call.repaired and not call.shortened and len(asked) == 2
     assert SAID in asked[1].messages[-2]["content"] and len(asked[1].messages[-2]["content"]) < 100
     assert "the same over and over" in asked[1].messages[-1]["content"]
+
+
+async def test_a_field_beside_all_that_were_asked_for_goes_back_once_and_is_then_left_out() -> None:
+    said, call, asked = await put(lambda request: {"text": SAID, "confidence": 0.9})
+    assert said.text == SAID and call.repaired and len(asked) == 2
+    with pytest.raises(AnswerError, match="text: Field required; Text: Extra inputs"):
+        await put(lambda request: {"Text": SAID})
+
+
+async def test_an_answer_that_a_filter_withheld_is_said_to_be_so() -> None:
+    with pytest.raises(AnswerError, match="its server's filter, refuses to answer"):
+        await put(lambda request: {"text": SAID}, faults=["filtered"] * 9)
 
 
 async def test_a_reply_that_never_ends_is_cut_where_it_began_to_repeat_itself_and_that_is_on_record() -> None:

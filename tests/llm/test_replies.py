@@ -44,6 +44,31 @@ def test_of_a_broken_or_ambiguous_object_nothing_is_made(text: str) -> None:
         find_json(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"level": 3, "said": ["it\'s {so}", null, true,],}',
+        """{'level': 3, 'said': ["it's {so}", None, True]}""",
+        '{"level": 3, "said": ["it\'s {so}", None, True]}',
+        '{“level”：3，“said”：["it\'s {so}", null, true]}',
+        '{"level"：3，"said"：["it\\\'s {so}"，null，true]}',
+        '{”level”: 3, ”said”: ["it\'s {so}", null, true]}',
+        '{level: 3, said: ["it\'s {so}", null, true]}',
+        'As {asked}: { // the answer\n "level": 3, "said": ["it\'s {so}", null, true]} {smile}',
+    ],
+)
+def test_an_object_is_read_whatever_its_spelling(text: str) -> None:
+    assert find_json(text) == {"level": 3, "said": ["it's {so}", None, True]}
+
+
+@pytest.mark.parametrize("said", ["a // b, ]", "“so”，he said：None", "it is 'so', True", "a: b,}"])
+def test_what_stands_in_a_text_is_no_spelling(said: str) -> None:
+    assert find_json(json.dumps({"said": said, "level": 3}, ensure_ascii=False)[:-1] + ",}") == {
+        "said": said,
+        "level": 3,
+    }
+
+
 def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
     value = {"reason": '```json\n{"level": 1}\n```', "level": 3}
     assert find_json(json.dumps(value, indent=1)) == value

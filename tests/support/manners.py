@@ -15,6 +15,7 @@ Manner = Literal[
     "no_counts",
     "parts",  # content is a list, as Mistral's thinking models give it
     "no_finish",  # finish_reason is null
+    "filtered",  # cut off by a filter of the server
     "no_role",
     "objects",  # the arguments of a tool are an object
     "error_200",  # an error with a 200, as OpenRouter gives it
@@ -73,6 +74,7 @@ _MANNERS: dict[Manner, Callable[[Completion], Any]] = {
     "no_counts": lambda completion: completion.pop("usage"),
     "parts": _in_parts,
     "no_finish": lambda completion: completion["choices"][0].update(finish_reason=None),
+    "filtered": lambda completion: completion["choices"][0].update(finish_reason="content_filter"),
     "no_role": lambda completion: _message(completion).pop("role"),
     "objects": _with_objects,
     "error_200": _failed,

@@ -143,3 +143,10 @@ def test_the_order_of_the_secondary_diagnoses_does_not_matter(
     random.shuffle(shuffled)
     assert grade_offline(predicted[:1] + shuffled, reference) == grade
     assert grade is None or 0 <= grade.score <= 1
+
+
+def test_a_grade_may_be_written_as_a_text_and_stays_on_its_scale() -> None:
+    assert DiagnosisGrade.model_validate({"level": "4", "reason": ""}).level == 4
+    for level in ("6", "four", ["4"]):
+        with pytest.raises(ValueError):
+            DiagnosisGrade.model_validate({"level": level, "reason": ""})
