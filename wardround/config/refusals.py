@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -15,6 +16,7 @@ from wardround.config.places import Settings, origin_of
 from wardround.config.sweeping import Sweeping
 
 _SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone
+_ALIKE = 0.8  # a key of another section is named for a slip of the pen only
 
 
 def refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
@@ -25,8 +27,9 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
         if section and place[:1] != ("models",):
             place = (section, *place)
         message = detail["msg"]
-        if own := re.match(r"'(\w+)' is (no setting of the graph .*)", message):
-            place, message = (*place, own[1]), own[2]
+        if own := re.match(r"'(\w+)' is (no setting of the graph '\w+': )(.*)", message):
+            place = (*place, own[1])
+            message = own[2] + (own[3] if own[3].startswith("it is obeyed") else _where(place))
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; {_where(place)}"
         key = "" if message.startswith("models") else ".".join(place)
@@ -36,11 +39,17 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
 
 def _where(place: Sequence[str]) -> str:
     """Where an unknown key belongs: in another section that has it, or under the name most like it."""
+    *section, key = place
     if list(place) == ["context"]:  # what it is called in Python
         return "the settings of a graph stand in [workflow]"
-    if homes := [section for section in _SECTIONS if section not in place and place[-1] in known_keys([section])]:
-        return f"it belongs in [{homes[0]}]"
-    return nearest(place[-1], known_keys(place[:-1]))
+    homes = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
+    if homes.get(key):
+        return f"it belongs in [{homes[key]}]"
+    own = known_keys(section)
+    if len(section) == 1 and not get_close_matches(key, own, 1, _ALIKE):
+        for name in get_close_matches(key, homes, 1, _ALIKE):
+            return f"did you mean {name!r}, " + (f"of [{homes[name]}]?" if homes[name] else "which is of no section?")
+    return nearest(key, own)
 
 
 def known_keys(section: Sequence[str]) -> list[str]:

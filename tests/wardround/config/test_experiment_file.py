@@ -86,6 +86,19 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "[workflow]\nfeed_back = 3",
             "workflow.feed_back: no setting of the graph 'clinical_workflow': did you mean 'feedback'?",
         ),
+        (
+            "[workflow]\ninferred_key = true",
+            "workflow.inferred_key: no setting of the graph 'clinical_workflow': did you mean 'inferred_keys', which is",
+        ),
+        (
+            "[workflow]\nsplitt = 'test'",
+            "workflow.splitt: no setting of the graph 'clinical_workflow': did you mean 'split', of [data]?",
+        ),
+        (
+            "[workflow]\nlimit = 2",
+            "workflow.limit: no setting of the graph 'clinical_workflow': it belongs in [data]",
+        ),
+        ("[data]\nfeed_back = 'off'", "data.feed_back: unknown key; did you mean 'feedback', of [workflow]?"),
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
         ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
