@@ -64,13 +64,14 @@ def suite_of(experiment: Experiment, name: str | None = None) -> Suite:
 
 
 async def rescore(
-    path: Path, models: Mapping[str, str], suite: str | None = None
+    path: str | Path, models: Mapping[str, str] | None = None, suite: str | None = None
 ) -> tuple[list[Result], dict[str, Any]]:
     """Judge the answers of a run again.
 
     Args:
         path: the run directory; it is only read.
-        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``).
+        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``); offline
+            rules if None.
         suite: another than the run's own, such as ``aie`` for a consultation that was scored by MVME.
 
     Returns:
@@ -81,9 +82,9 @@ async def rescore(
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
-    run = open_run(path)
+    run = open_run(Path(path))
     chosen = suite_of(run.experiment, suite)
-    cases, context = run.cases, await context_for(run, models)
+    cases, context = run.cases, await context_for(run, models or {})
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def again(result: Result) -> Result:

@@ -34,7 +34,7 @@ def _formats() -> "Mapping[str, Iterable[str]]":
     return {"Formats": IMPORTERS}
 
 
-@cases_app.command("import", cls=names_in_help(_formats))
+@cases_app.command("import", cls=names_in_help(_formats, light=True))
 def import_(
     format: Annotated[
         str, typer.Argument(metavar="FORMAT", help="The format: one of those below.", show_default=False)

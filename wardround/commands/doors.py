@@ -53,12 +53,12 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
-def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]]) -> type[TyperCommand]:
-    """A kind of command whose help ends with names, by title, once a plug-in has brought more than the docs tell."""
+def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bool = False) -> type[TyperCommand]:
+    """A kind of command whose help ends with names, by title: always if that is `light`, else with a plug-in."""
 
     class WithNames(TyperCommand):
         def format_epilog(self, ctx: Any, formatter: Any) -> None:
-            if "graphs" not in sys.modules:  # no plug-in has been loaded, and help answers at once
+            if not light and "graphs" not in sys.modules:  # no plug-in has been loaded, and help answers at once
                 return
             self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in names().items())
             super().format_epilog(ctx, formatter)

@@ -173,7 +173,7 @@ def _run_directories(path: Path) -> list[Path]:
         beside = path.parent if path.parent.is_dir() and any(map(is_run, path.parent.iterdir())) else None
         raise ConfigurationError(
             f"{path}: is not a run directory: it has no {MANIFEST}, nor has a folder in it"
-            + (f"; the runs beside it are all read of {beside}" if beside else "")
+            + (f"; {beside} names all runs beside it" if beside else "")
         )
     order = [name for name in run_order(path) if name in found]
     return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]

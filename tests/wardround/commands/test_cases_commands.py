@@ -1,6 +1,7 @@
 """``wardround cases import | check | show``: exit codes, what is written, and what a reader sees."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,14 @@ def file(tmp_path: Path) -> Path:
     )
     save_cases([case, case.model_copy(update={"id": "alpha-2", "language": "zh"})], tmp_path / "cases.jsonl")
     return tmp_path / "cases.jsonl"
+
+
+def test_the_help_of_an_import_names_the_formats_before_anything_heavy_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "graphs", raising=False)
+    told = " ".join(run("import", "--help").stdout.split())
+    assert told.endswith("Formats: agentclinic, medchain, ai_hospital, aie, medpmc, medqa")
 
 
 def test_a_file_of_cases_may_be_a_json_list_and_a_broken_one_is_named_once(file: Path) -> None:

@@ -29,7 +29,7 @@ def lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("command", ["", "run", "memory", "memory query"])
+@pytest.mark.parametrize("command", ["", "run", "memory", "memory query", "cases import"])
 def test_help_imports_nothing_heavy(command: str) -> None:
     arguments = [*command.split(), "--help"]
     program = (

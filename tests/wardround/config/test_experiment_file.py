@@ -88,7 +88,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ),
         (
             "[workflow]\ninferred_key = true",
-            "workflow.inferred_key: no setting of the graph 'clinical_workflow': did you mean 'inferred_keys', which is",
+            "workflow.inferred_key: no setting of the graph 'clinical_workflow': did you mean 'inferred_keys', which",
         ),
         (
             "[workflow]\nsplitt = 'test'",

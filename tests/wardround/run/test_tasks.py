@@ -54,7 +54,7 @@ def test_a_graph_gives_the_same_at_any_concurrency_and_can_be_scored_again_to_th
     for result in results(tmp_path / "1"):
         assert result.termination == "completed" and set(result.scores) == set(SUITES["mvme"].columns)
         assert isinstance(result.answers, ConsultationAnswers) and result.answers.diagnosis
-    again, _ = asyncio.run(rescore(tmp_path / "1", {}))
+    again, _ = asyncio.run(rescore(str(tmp_path / "1")))
     assert [one.scores for one in again] == [one.scores for one in results(tmp_path / "1")]
 
 

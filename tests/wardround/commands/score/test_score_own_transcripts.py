@@ -83,7 +83,7 @@ def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its
 def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> None:
     (run.parent / "tables").mkdir()
     told = wardround("score", "medpmc", run, run.parent / "tables", "--mode", "paper")
-    assert told.exit_code == 2 and f"the runs beside it are all read of {run.parent}" in told.stderr, told.output
+    assert told.exit_code == 2 and f"{run.parent} names all runs beside it" in told.stderr, told.output
 
 
 def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Path, tmp_path: Path) -> None:
