@@ -14,6 +14,7 @@ from cases.importers.vignettes import sort_tests
 from cases.text import lexicon
 from cases.text.demographics import age_phrases, demographics
 from cases.text.named_tests import named_tests
+from cases.text.note_sections import note_sections
 from cases.text.prose import paragraph, prose
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
@@ -91,6 +92,7 @@ def _data(record: Record) -> dict[str, Any] | None:
     about = told["Patient Information"]
     stated = demographics(about, told["Present Illness"], brief=True)
     occupation, history = _person(about)
+    past, habits, family = _histories(told["Past Medical History"])
     return {
         "id": f"med-pmc-{value.get('id', record.number)}",
         "language": "en",
@@ -100,8 +102,9 @@ def _data(record: Record) -> dict[str, Any] | None:
             "occupation": occupation,
             "chief_complaint": told["Chief Complaint"],
             "present_illness": paragraph(told["Present Illness"], illness),
-            "past_history": told["Past Medical History"],
-            "personal_history": history,
+            "past_history": paragraph(*past),
+            "personal_history": paragraph(history, *habits),
+            "family_history": paragraph(*family),
         },
         "examinations": {**findings.record, "images": shown},
         "key": {
@@ -226,6 +229,16 @@ def _condition(text: str) -> tuple[list[str], str]:
     lines = [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
     seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line) or _heads(line)]
     return seen, " ".join(re.sub(";$", ".", line) for line in lines if line not in seen)
+
+
+def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
+    """What stands under the past: earlier illnesses, the patient's own habits, and the family's illnesses."""
+    sections: dict[str, list[str]] = {"past_history": [], "personal_history": [], "family_history": []}
+    for line in filter(_plain, sentences(text)):
+        claimed = (name for name, section in note_sections().items() if section.told["en"].search(line))
+        sections.get(next(claimed, ""), sections["past_history"]).append(line)
+    past, habits, family = sections.values()
+    return past, habits, family
 
 
 def _heads(line: str) -> bool:

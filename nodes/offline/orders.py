@@ -31,24 +31,31 @@ def ordered_results(facts: Sequence[RecordSentence], words: str, language: Langu
     return [fact for fact in results if words_in(fact.text, rare)]
 
 
-def _of(test: NamedTest, results: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
+def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
     """What of the results a test is about; of a record that files all that was seen as one, what is of that part."""
     filed = [fact for fact in results if fact.section == test.item]
-    if not filed and test.item in PHYSICAL_ITEMS.names:
-        wanted = _regions(PHYSICAL_ITEMS.label(test.item, language), language)
-        return [
-            fact
-            for fact in results
-            if fact.section == lexicon.GENERAL
-            and (
-                any(occurs(spelling, fact.text) for spelling in test.spellings)
-                or lexicon.physical_item(fact.text.partition(":")[0]) == test.item
-                or any(named.item == test.item for named in named_tests(fact.text))
-                or any(_meet(one, other) for one in wanted for other in _regions(fact.text, language))
-            )
-        ]
     told = told_of(test, [fact.text for fact in filed])
-    return [fact for fact in filed if fact.text in told]
+    found = [fact for fact in filed if fact.text in told]
+    if test.apart or test.item not in PHYSICAL_ITEMS.names or not all(map(_is_apart, filed)):
+        return found
+    wanted = _regions(PHYSICAL_ITEMS.label(test.item, language), language)
+    seen = [
+        fact
+        for fact in results
+        if fact.section == lexicon.GENERAL
+        and (
+            any(occurs(spelling, fact.text) for spelling in test.spellings)
+            or lexicon.physical_item(fact.text.partition(":")[0]) == test.item
+            or any(named.item == test.item for named in named_tests(fact.text))
+            or any(_meet(one, other) for one in wanted for other in _regions(fact.text, language))
+        )
+    ]
+    return seen or found
+
+
+def _is_apart(fact: RecordSentence) -> bool:
+    """Whether a result is of a test that stands with the physical examination for want of a place (an ECG)."""
+    return any(test.apart for test in named_tests(fact.text))
 
 
 def _opened(results: Sequence[RecordSentence], words: str, language: Language) -> Iterator[RecordSentence]:
@@ -88,7 +95,7 @@ def _of_phrase(
 ) -> Iterator[RecordSentence]:
     """The results of what one phrase names; a picture of another part of the body is none."""
     for test in tests:
-        found = _of(test, results, language)
+        found = results_of(test, results, language)
         if any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found):
             yield from found
         else:

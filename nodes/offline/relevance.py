@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from cases.text.jargon import in_lay_words
+from cases.text.note_sections import note_sections
 from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
@@ -68,7 +69,10 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     topic, name = topic_of(words, language), subject_of(words, language)
     subject, usual = subjects()[name], words_of(name, language)
     if name == "family" or (topic.sections and "family_history" not in usual):
-        return _of_the_family([fact for fact in told if fact.section == "family_history"], words, topic, language)
+        of_family = [fact for fact in told if fact.section == "family_history"] or [
+            fact for fact in told if note_sections()["family_history"].told[rules_of(language)].search(fact.text)
+        ]
+        return _of_the_family(of_family, words, topic, language)
     told = [fact for fact in told if fact.section != "family_history"]
     clinical = pattern("clinical", "", language)
     within = [fact for fact in told if fact.section in subject.sections or not subject.sections]

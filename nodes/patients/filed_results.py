@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, is_whole, labelled_test, named_tests, occurs, told_of
+from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.words import language_of
-from cases.vocabulary import IMAGE_CLASSES, normalise, patterns
+from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, normalise, patterns
 from nodes.offline.hearing import heard_tests
-from nodes.offline.orders import of_the_part
+from nodes.offline.orders import of_the_part, results_of
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
@@ -33,6 +34,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     of another test, or of another part of the body than the words order it of.
     """
     names = named_tests(name) or labelled_test(name)
+    facts = [RecordSentence(item, line) for item, text in record.results.items() for line in sentences(text)]
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
@@ -43,6 +45,12 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
         send = send_pictures and not (known and not told_of(test, sentences(known)))
         results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
         pictures += shown
+        seen = (
+            results_of(test, facts, language_of(*record.physical.values())) if test.item in PHYSICAL_ITEMS.names else []
+        )
+        if any(fact.section != test.item for fact in seen):  # all that was seen is filed as one
+            texts += [fact.text for fact in seen]
+            continue
         for text in () if shown else results.values():
             report = sentences(text)
             told = [line for line in told_of(test, report) if not known or line in meant]

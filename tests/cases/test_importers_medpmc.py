@@ -63,6 +63,14 @@ def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path)
     assert case.key.stated.department is None and case.key.stated.examination_items == []
 
 
+def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Path) -> None:
+    past = "Smoked 40 cigarettes a day. Type 2 diabetes. Sister has breast cancer. Denies drug allergies. None"
+    [case] = imported(tmp_path, written("CT: normal.", {}, **{"Past Medical History": past})).cases
+    assert case.patient.past_history == "Type 2 diabetes. Denies drug allergies."
+    assert "Smoked 40 cigarettes a day." in case.patient.personal_history
+    assert case.patient.family_history == "Sister has breast cancer."
+
+
 def test_what_an_examiner_found_is_no_part_of_what_the_patient_tells(tmp_path: Path) -> None:
     condition = (
         "Sleep is poor; the abdomen is soft with tenderness in the right lower quadrant. Murphy's sign negative. "

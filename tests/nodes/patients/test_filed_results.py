@@ -80,6 +80,23 @@ def test_of_two_pictures_filed_as_one_item_an_order_opens_the_part_that_it_names
     assert {text for each in ordered for text in look_up(record, each, "", False, words).texts} == {told}
 
 
+@pytest.mark.parametrize(
+    ("seen", "name", "told"),
+    [
+        ("下腹膨隆。直肠指检：前列腺增大。双肺呼吸音清。", "直肠指检", "直肠指检：前列腺增大。"),
+        ("下腹膨隆。双肺呼吸音清。", "腹部查体", "下腹膨隆。"),
+        ("The left calf is swollen. Fine crackles at both lung bases.", "lungs", "Fine crackles at both lung bases."),
+        ("The left calf is swollen. Fine crackles at both lung bases.", "ECG", "ECG: sinus rhythm."),
+    ],
+)
+def test_of_a_record_that_files_all_that_was_seen_as_one_a_part_is_told_and_not_called_normal(
+    seen: str, name: str, told: str
+) -> None:
+    record = ExaminationRecord(physical={"General Examination": seen, "Chest Examination": "ECG: sinus rhythm."})
+    texts = look_up(record, name, "", False).texts
+    assert told in texts and not any("calf" in text or "双肺" in text for text in texts)
+
+
 def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
     assert found("troponin") == Filed()
     assert found("ultrasound") == Filed()
