@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks import retrieval_exactness, throughput
 from benchmarks.many_cases import write_cases
-from graphs.contexts import JUDGING
+from graphs.contexts import is_judging
 from wardround.config.experiment import Experiment
 from wardround.report.pages import write_report
 from wardround.run.runner import run_experiment
@@ -62,7 +62,7 @@ def critical_path(traces: Path) -> float:
     """
     shares = []
     for file in traces.iterdir():
-        own = [call for call in read_trace(file).calls if call.stage not in ("history_taking", JUDGING)]
+        own = [call for call in read_trace(file).calls if call.stage != "history_taking" and not is_judging(call.stage)]
         steps, ended = 0, 0.0
         for call in sorted(own, key=lambda call: call.started):
             if call.started >= ended:

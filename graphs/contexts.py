@@ -26,7 +26,12 @@ from nodes.settings import (
 )
 from nodes.strategies.registry import check_built_for
 
-JUDGING = "evaluation"  # the stage of the roles that judge; scores may be asked of the same model map
+_JUDGING = ("evaluation", "clini_eval")  # how stages begin whose roles judge; scores are asked of the same model map
+
+
+def is_judging(stage: str) -> bool:
+    """Whether the roles of a stage judge what the others did."""
+    return stage.partition(".")[0] in _JUDGING
 
 
 class _OwnContext(GraphContext):
@@ -53,7 +58,7 @@ class _OwnContext(GraphContext):
         cls = type(self)
         if cls.asks is None or set(self.models) <= {"default"}:
             return self
-        known = {key for key in cls.asks(self.whole) if not key.startswith(f"{JUDGING}.")}
+        known = {key for key in cls.asks(self.whole) if not is_judging(key)}
         for key in self.models:
             if key != "default" and key not in known and key not in cls._judges():
                 like = known if "." in key else {name for name in known if "." not in name}
@@ -64,8 +69,8 @@ class _OwnContext(GraphContext):
 
     @staticmethod
     def _judges() -> set[str]:
-        judges = {name for name, stages in known_roles().items() if JUDGING in stages}
-        return judges | {f"{JUDGING}.{name}" for name in judges}
+        placed = {(stage, name) for name, stages in known_roles().items() for stage in stages if is_judging(stage)}
+        return {key for stage, name in placed for key in (name, f"{stage}.{name}")}
 
 
 def _remedy(key: str, context: type[ModelSettings]) -> str:

@@ -12,7 +12,7 @@ from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
 from cases.strict import Strict
-from graphs.contexts import CONTEXTS, JUDGING
+from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
 from llm.objects import with_specs
@@ -284,7 +284,7 @@ def suites_of(graph: GraphName) -> list[str]:
 
 def judging_roles() -> list[str]:
     """The roles that judge what the others did."""
-    return sorted(role for role, stages in known_roles().items() if stages == {JUDGING})
+    return sorted(role for role, stages in known_roles().items() if all(map(is_judging, stages)))
 
 
 def flat(settings: Mapping[str, Any], under: str = "") -> dict[str, Any]:

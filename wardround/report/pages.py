@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cases import Case, CaseFileError
-from graphs.contexts import JUDGING
+from graphs.contexts import is_judging
 from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import count_unscored
 from wardround.config.experiment import ConfigurationError
@@ -113,8 +113,9 @@ def environment(*rooms: Path) -> "Environment":
         "in_brief": in_brief, "in_full": partial(json.dumps, ensure_ascii=False, indent=1),
         "with_code": lambda note: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(note)))),
     }  # fmt: skip
+    environment.tests["judging"] = is_judging
     environment.globals |= {
-        "judging": JUDGING, "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
+        "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
     }  # fmt: skip
     return environment
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from cases.notes import Note
 from cases.sexes import SexBoundError
 from graphs.catalogue import Graph
-from graphs.contexts import JUDGING
+from graphs.contexts import is_judging
 from llm import AskError
 from llm.errors import LimitError, RefusedError
 from llm.journal import journal
@@ -174,4 +174,4 @@ def _dropped_seats(trace: Trace) -> int:
 
 
 def _without_judges(trace: Trace) -> Trace:
-    return Trace(calls=tuple(call for call in trace.calls if call.stage != JUDGING))
+    return Trace(calls=tuple(call for call in trace.calls if not is_judging(call.stage)))

@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from llm.specs import model_of
+from scoring.clini_eval.demonstration import senior_physician
+from scoring.clini_eval.instructor import comparing, scoring, summing_up
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, parse_models, parse_settings, read_experiment, read_sweep
 from wardround.config.schema import experiment_schema
@@ -278,6 +281,15 @@ def test_a_judge_of_default_is_every_judge_and_nobody_else(file: Path) -> None:
     models = read(file, "[judges]\ndefault = 'openai:m'\ndiagnosis_judge = 'offline'").context.models
     assert models["claim_judge"] == models["mvme_director"] == "openai:m" and models["diagnosis_judge"] == "offline"
     assert models["default"] == "offline" and "patient" not in models
+
+
+def test_who_judges_interviews_is_no_doctors_model(file: Path) -> None:
+    cast = "graph = 'reconstruction'\nmodels.default = 'openai:d'\njudges.default = 'openai:j'"
+    models = read(file, cast).context.models
+    asked = (senior_physician, comparing, scoring, summing_up)
+    assert {model_of(role.name, role.stage, models) for role in asked} == {"openai:j"}
+    named = read(file, f"{cast}\njudges.clinical_instructor = 'openai:k'").context.models
+    assert (named["senior_physician"], named["clinical_instructor"]) == ("openai:j", "openai:k")
 
 
 def test_a_judge_whom_the_suite_asks_nothing_needs_no_key(file: Path) -> None:
