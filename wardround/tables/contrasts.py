@@ -33,7 +33,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         form = score_form(run.suite)
         tested = differences([first, run])[0]
         scores = paired_scores(run.scored, first.scored, run.suite)
-        changed = f"{setting}: {_value(first, setting)} to {_value(run, setting)}"
+        changed = f"{setting}: {value_of(first, setting)} to {value_of(run, setting)}"
         for name, title in run.suite.titles.items():
             one, other = scores[name]
             common, ends = sorted(one.keys() & other.keys()), run.suite.ends_of(name)
@@ -88,7 +88,8 @@ def _as_expected(way: str, difference: float | None) -> str | None:
     return f"{way}: {'yes' if (difference > 0) == (way == 'up') and difference else 'no'}"
 
 
-def _value(run: RecordedRun, setting: str) -> str:
+def value_of(run: RecordedRun, setting: str) -> str:
+    """A setting of a run in a few words, by its full name; the graph's own where the file has none."""
     found = flat(run.experiment.identity).get(setting)
     room, _, name = setting.partition(".")
     if found is None and room == "workflow":

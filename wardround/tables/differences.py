@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wardround.analysis.paired import Difference, differences, margin_of, unlike
-from wardround.config.experiment import ConfigurationError
+from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.contrasts import value_of
 from wardround.tables.scores import AS_WRONG, judge_notes, score_form
 from wardround.tables.table import Column, Table, measured
 
@@ -136,4 +137,15 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
     if margins:
         said = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): small where the difference is surely within ± {said}; --margin sets it.")
-    return [*notes, *unlike(runs), *judge_notes(runs)]
+    return [*notes, *_settings(runs), *unlike(runs), *judge_notes(runs)]
+
+
+def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
+    """What each run was set otherwise than the first; its name is none of it."""
+    first, *others = runs
+    for run in others:
+        sides = [flat(each.experiment.identity) for each in (first, run)]
+        names = sorted({name for side in sides for name in side} - {"name"})
+        other = [name for name in names if sides[0].get(name) != sides[1].get(name)]
+        told = "; ".join(f"{name}: {value_of(first, name)} to {value_of(run, name)}" for name in other)
+        yield f"{first.name} to {run.name}: {told or 'the same settings'}."

@@ -18,6 +18,16 @@ def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> No
     assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
 
 
+def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:
+    one, two = (
+        write_run(tmp_path / name, [graded("a")], models={"patient": patient}, graph="consultation", suite="mvme")
+        for name, patient in (("one", "offline"), ("two", "openai:p@http://localhost:1/v1"))
+    )
+    told = " ".join(wardround("compare", one, two, one).stdout.split())
+    assert "one to two: models.patient: offline to openai:p@http://localhost:1/v1." in told
+    assert "one to one: the same settings." in told
+
+
 def test_limited_and_failed_cases_of_each_run_are_counted(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [graded("a"), graded("b", termination="case_tokens_limit")])
     two = write_run(tmp_path / "two", [graded("a"), CaseResult(case_id="b", epoch=0, termination="model_error")])
