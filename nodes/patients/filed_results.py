@@ -1,6 +1,7 @@
 """What is on file for an examination asked for in free words: by its closed item, and by its name in the text."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cases.case import ExaminationRecord
@@ -68,6 +69,16 @@ def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> Examination
     if any(image.name for image in of_class) and test.spellings and not named:
         meant = [image for image in of_class if not image.name]
     return record.model_copy(update={"images": meant})
+
+
+def told_once(filed: Mapping[str, Filed]) -> list[str]:
+    """The names to tell results under: of several for one result, or for one test without any, the first."""
+    first: dict[object, str] = {}
+    for name, one in filed.items():
+        found = (one.texts, tuple(picture.file for picture in one.pictures))
+        tests = tuple((test.item, test.spellings) for test in named_tests(name))
+        first.setdefault(found if any(found) else tests or name, name)
+    return [*first.values()]
 
 
 def as_spoken(name: str, words: str) -> str:

@@ -18,7 +18,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
-from nodes.patients.filed_results import as_spoken, asked_for, look_up
+from nodes.patients.filed_results import as_spoken, asked_for, look_up, told_once
 from nodes.state.chart import Picture, Turn
 from nodes.state.decisions import NonEmpty
 from nodes.state.patient_side import HeardState, last_words
@@ -107,8 +107,12 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     facts: list[str] = []
     pictures: list[Picture] = []
     ordered, folder = last_words(dialogue, "doctor"), state.get("picture_folder", "")
-    for item in state["requested_items"]:
-        filed = look_up(state["examination_record"], item, folder, context.send_pictures, ordered)
+    found = {
+        item: look_up(state["examination_record"], item, folder, context.send_pictures, ordered)
+        for item in state["requested_items"]
+    }
+    for item in told_once(found):
+        filed = found[item]
         words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
         findings[as_spoken(item, ordered)] = " ".join(words) or says[context.absent_examinations]
         facts += filed.texts

@@ -24,7 +24,7 @@ from nodes.patients.ai_hospital.examiner import (
     items_by_name,
     read_out,
 )
-from nodes.patients.filed_results import as_spoken, asked_for, is_asked_for, look_up
+from nodes.patients.filed_results import Filed, as_spoken, asked_for, is_asked_for, look_up, told_once
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words, turn_number
@@ -91,7 +91,8 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     released = list(dict.fromkeys(text for each in found.values() for text in each.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
-    findings = {as_spoken(item, dialogue[-1].text): each.words for item, each in found.items()}
+    names = told_once({item: Filed(each.texts, each.pictures) for item, each in found.items()})
+    findings = {as_spoken(item, dialogue[-1].text): found[item].words for item in names}
     event = Event(
         id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
         event="released_results",

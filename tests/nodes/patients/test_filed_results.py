@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
-from nodes.patients.filed_results import Filed, asked_for, look_up
+from nodes.patients.filed_results import Filed, asked_for, look_up, told_once
 
 RECORD = ExaminationRecord.model_validate(
     {
@@ -95,6 +95,12 @@ def test_of_a_record_that_files_all_that_was_seen_as_one_a_part_is_told_and_not_
     record = ExaminationRecord(physical={"General Examination": seen, "Chest Examination": "ECG: sinus rhythm."})
     texts = look_up(record, name, "", False).texts
     assert told in texts and not any("calf" in text or "双肺" in text for text in texts)
+
+
+def test_one_result_under_two_names_is_told_once_and_two_tests_without_any_both() -> None:
+    names = ["胸片", "x-ray", "心脏彩超", "超声心动图", "MRI"]
+    assert told_once({name: found(name, send_pictures=False) for name in names}) == ["胸片", "心脏彩超", "MRI"]
+    assert told_once({name: found(name, send_pictures=False) for name in ("CT", "ultrasound")}) == ["CT", "ultrasound"]
 
 
 def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
