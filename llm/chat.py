@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,7 +51,7 @@ from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
 from llm.watching import tell
 
-_NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError)
+_NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 
 
 @dataclass

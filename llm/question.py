@@ -47,7 +47,7 @@ class Question(Generic[Answer]):
         wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
         whole: whether the answer is never bound to a length.
         slow: whether reading an answer may take a while: plain words may be embedded.
-        directions: sentences of the prompt that somebody who only speaks is not to say.
+        directions: sentences of the prompt, or about the form, that somebody who only speaks is not to say.
         names: of the form's fields and the prompt's material, which say nothing as a text of an answer.
     """
 
@@ -113,7 +113,7 @@ async def typed_question(
         read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
         whole=role.whole,
         slow=role.speech is not None,
-        directions=frozenset(directions_in(f"{system}\n{user}") if role.speech else ()),
+        directions=frozenset(directions_in(f"{system}\n{user}\n{_answer_format({}, language)}") if role.speech else ()),
         names=_names(role, language),
         repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
     )

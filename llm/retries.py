@@ -227,9 +227,15 @@ def brief(error: BaseException) -> str:
             f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
         )
     told = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
+    if told == "Connection error.":  # OpenAI's client says no more
+        told += f" ({_root(error)})"
     text = re.sub(r"\s+", " ", told).strip() or type(error).__name__
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
     text = masked(text)
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
+
+
+def _root(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else _root(error.__cause__)

@@ -55,6 +55,13 @@ async def test_a_reply_that_goes_round_in_circles_is_repaired_from_what_it_first
     assert "the same over and over" in asked[1].messages[-1]["content"]
 
 
+async def test_who_says_what_is_said_of_the_form_speaks_anew() -> None:
+    told = "Answer with one JSON object and nothing else."
+    replies = iter([{"text": told}, {"text": SAID}])
+    said, call, asked = await put(lambda request: next(replies))
+    assert said.text == SAID and call.repaired and len(asked) == 2
+
+
 async def test_a_field_beside_all_that_were_asked_for_goes_back_once_and_is_then_left_out() -> None:
     said, call, asked = await put(lambda request: {"text": SAID, "confidence": 0.9})
     assert said.text == SAID and call.repaired and len(asked) == 2

@@ -312,6 +312,7 @@ def test_a_server_that_is_gone_fails_each_case_with_a_reason(tmp_path: Path) -> 
     summary = run(short(server, max_attempts=1), tmp_path)
     assert summary["terminations"] == {"model_error": 3}
     assert "unscored" in summary and summary["scores"]["average"]["mean"] is None
+    assert all("Connection error. (All connection attempts failed)" in (one.error or "") for one in results(tmp_path))
 
 
 def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason_until_it_answers(tmp_path: Path) -> None:
