@@ -82,6 +82,7 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
     ("experiment", "reason"),
     [
         ({"workflow": {"feedbak": "off"}}, "feedbak"),
+        ({"dta": {"limit": 1}}, "^experiment: dta: unknown key; did you mean 'data'"),
         ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: there is no such file here"),
         ({"prompts": "no_such_folder"}, "prompts no_such_folder: there is no such folder"),
         ("no_such_study.toml", "no_such_study.toml: cannot be read"),

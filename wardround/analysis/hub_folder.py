@@ -53,7 +53,6 @@ def write_folder(
     for name, named in sets.items():
         for split, held in (("train", False), ("validation", True)):
             if lines := [line for case, line in named if (_share(case) < held_out) is held]:
-                (folder / name).mkdir(parents=True, exist_ok=True)
                 text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
                 write_whole(folder / name / f"{split}.jsonl", text)
                 counts[f"{name}/{split}.jsonl"] = len(lines)

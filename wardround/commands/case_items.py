@@ -37,7 +37,6 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
         lines += listed
     for case, reason in asked.failures:
         echo(f"{case.id}: items as found by rule ({reason})", err=True)
-    checklist.parent.mkdir(parents=True, exist_ok=True)
     write_checklist(checklist, ItemLine, lines)
     items = f"{counted(len(lines), 'item')} of {counted(len({line.case for line in lines}), 'case')}"
     echo(f"{items} to check in {checklist}: write yes or no, mend items, add lines; then `wardround cases confirm`")

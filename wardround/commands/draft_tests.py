@@ -47,7 +47,6 @@ def draft_tests(
         echo(f"{case.id}: not drafted ({reason})", err=True)
     if asked.answers:
         lines = lines_of((one for _, one in asked.answers), heard_by_rule(asked.answers))
-        out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, json.dumps([one.record for _, one in asked.answers], ensure_ascii=False, indent=1) + "\n")
         write_checklist(checklist, TestLine, lines)
         echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")

@@ -52,6 +52,8 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             echo("interrupted; run the same command again to go on", err=True)
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # who reads what is printed (`head`) has read enough: typer ends with 1, without a word
+            raise
         except OSError as error:
             refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
         except Exception as error:

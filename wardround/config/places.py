@@ -66,9 +66,10 @@ def nested(settings: Settings) -> dict[str, Any]:
 
 
 def origin_of(settings: Settings, place: Place, file: Path | None) -> str:
-    """Where a value, or what it is part of, was written."""
-    found = (origin for laid, (_, origin) in reversed(settings.items()) if within(place, laid))
-    return next(found, str(file or COMMAND_LINE))
+    """Where a value, or what it is part of, was written; without a file, also a section by one of its values."""
+    of = [(laid, origin) for laid, (_, origin) in reversed(settings.items())]
+    found = [origin for laid, origin in of if within(place, laid) or (file is None and within(laid, place))]
+    return found[0] if found else str(file or COMMAND_LINE)
 
 
 def laid_out(settings: Mapping[str, Any]) -> dict[Place, Any]:

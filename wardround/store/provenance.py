@@ -36,7 +36,8 @@ def differences(before: Any, now: Any, where: str) -> list[str]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
+    """Write a file so that it is there whole or not at all, also after a power cut; its folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.part")
     with draft.open("w", encoding="utf-8") as out:
         out.write(text)

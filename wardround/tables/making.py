@@ -125,7 +125,6 @@ def write_table(table: Table, folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{table.name}.csv", table.csv)
     write_whole(folder / f"{table.name}.tex", as_latex(table))
 

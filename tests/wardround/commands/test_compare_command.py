@@ -11,9 +11,9 @@ from wardround.store.run_directory import Result as CaseResult
 def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [graded("a", 1.0), graded("b", 2.0)])
     two = write_run(tmp_path / "two", [graded("a", 2.0), graded("b", 4.0)])
-    told = wardround("compare", one, two, "--csv", tmp_path / "c.csv", "--latex", tmp_path / "c.tex")
+    told = wardround("compare", one, two, "--csv", tmp_path / "new/c.csv", "--latex", tmp_path / "c.tex")
     assert told.exit_code == 0 and "two - one" in told.stdout and "+1.5000" in told.stdout
-    row = next(csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines()))
+    row = next(csv.DictReader((tmp_path / "new/c.csv").read_text("utf-8").splitlines()))
     assert (row["run"], row["difference_mean"], row["difference_n"], row["p"]) == ("two", "1.5", "2", "0.5")
     assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
 

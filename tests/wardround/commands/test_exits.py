@@ -1,5 +1,6 @@
 """How commands end."""
 
+import errno
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,10 @@ def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
 
 def test_an_interrupted_command_says_how_to_go_on() -> None:
     assert _ended(KeyboardInterrupt()) == (130, "interrupted; run the same command again to go on\n")
+
+
+def test_a_pipe_that_nobody_reads_any_more_ends_a_command_without_a_word() -> None:
+    assert _ended(BrokenPipeError(errno.EPIPE, "Broken pipe")) == (1, "")
 
 
 def test_a_fault_of_ours_keeps_its_traceback() -> None:

@@ -127,7 +127,6 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             content["answered"] = {
                 name: one.model_dump(mode="json") | shares[name] for name, one in scores.answered.items()
             }
-        json_file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     _print(scores)
 
