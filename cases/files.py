@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
+from cases.registry import nearest
 from cases.validation import faults
 
 BUILTIN = "builtin"
@@ -91,7 +92,10 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
 
     Raises:
         CaseFileError: the file cannot be read, or any of its records is faulty (all faults are listed).
+        ValueError: there is no such split.
     """
+    if split is not None and split not in get_args(Split):
+        raise ValueError(f"unknown split {split!r}: {nearest(split, get_args(Split))}")
     cases, problems = check_cases(source)
     if problems:
         raise CaseFileError(problems)

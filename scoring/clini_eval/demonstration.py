@@ -110,6 +110,8 @@ async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str,
         NothingToScoreError: no note, or no physician.
         AskError: no valid answer.
     """
+    if "dialogue" not in state:
+        raise NothingToScoreError("the input needs `dialogue`, with its note")
     dialogue = Dialogue.model_validate(state["dialogue"])  # from Studio it is JSON
     if problem := why_not(dialogue):
         raise NothingToScoreError(f"dialogue {dialogue.id}: {problem}")

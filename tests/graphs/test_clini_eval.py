@@ -46,6 +46,11 @@ def test_without_a_note_there_is_nothing_to_score() -> None:
         GRAPH.invoke({"dialogue": interview("en", good=True, note="")})
 
 
+def test_an_input_without_a_dialogue_says_what_it_lacks() -> None:
+    with pytest.raises(NothingToScoreError, match="the input needs `dialogue`"):
+        GRAPH.invoke({})
+
+
 def test_the_state_comes_back_from_a_checkpoint_as_it_was() -> None:
     result = GRAPH.invoke({"dialogue": interview("en", good=True)})
     for key in ("dialogue", "demonstration", "comparison", "scores"):

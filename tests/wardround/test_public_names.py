@@ -70,6 +70,11 @@ def test_what_somebody_does_to_a_case_is_not_met_by_who_loads_it_next() -> None:
     assert wr.load_cases("builtin")[0].key.diagnosis == case.key.diagnosis[:-1]
 
 
+def test_a_split_that_there_is_not_is_refused_instead_of_empty() -> None:
+    with pytest.raises(ValueError, match="unknown split 'tst': did you mean 'test'"):
+        wr.load_cases(split="tst")  # type: ignore[arg-type]
+
+
 def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text("data.limit = 3\n", "utf-8")

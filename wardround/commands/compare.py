@@ -31,13 +31,14 @@ def compare(
     (TOST), and how many cases would show such a difference.
     """
     from wardround.config.experiment import ConfigurationError
+    from wardround.store.manifest import is_run
     from wardround.store.provenance import write_whole
     from wardround.store.recorded_run import find_runs
     from wardround.tables.differences import brief_tables, check_comparable, differences_table
     from wardround.tables.latex import as_latex
     from wardround.tables.terminal import print_table
 
-    if files := [path for path in runs if path.is_file()]:
+    if files := [path for path in runs if path.is_file() and not any(map(is_run, path.parent.iterdir()))]:
         raise ConfigurationError(
             f"{files[0]}: is a file; runs are compared here, transcripts by `wardround score SUITE RUN --against FILE`"
         )

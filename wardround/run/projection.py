@@ -101,7 +101,7 @@ def _table(run: RecordedRun, left: int, sample: int) -> Table:
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
     columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
     columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
-    return Table("projection", f"What {left} cases will take", columns, rows)
+    return Table("projection", f"What {left} {'case' if left == 1 else 'cases'} will take", columns, rows)
 
 
 def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str, float | str | None]:

@@ -36,6 +36,13 @@ def test_limited_and_failed_cases_of_each_run_are_counted(tmp_path: Path) -> Non
     assert "two: 2 attempted, 1 scored (0 stopped at a limit), 1 failed" in told.stdout
 
 
+def test_a_file_beside_runs_as_a_glob_gives_it_is_told_what_names_them_all(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [graded("a")])
+    (tmp_path / "sweep.json").write_text("{}", "utf-8")
+    told = wardround("compare", one, tmp_path / "sweep.json")
+    assert told.exit_code == 2 and f"{tmp_path} names all runs beside it" in told.stderr
+
+
 def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [graded("a")])
     two = write_run(tmp_path / "two", [graded("a")], graph="consultation", suite="medpmc")
