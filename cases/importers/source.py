@@ -174,6 +174,8 @@ class Record:
             self.invalid(error)
             return None
         self.source.ids.add(unique)
+        if unique != case_id:
+            self.warn("id", f"{case_id} was read before; this one is {unique}")
         return case
 
 

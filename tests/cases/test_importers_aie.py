@@ -115,6 +115,14 @@ def test_an_examination_question_keeps_seven_options_from_one_text_and_is_no_dia
     assert case.provenance.dataset == "MedMCQA" and case.provenance.record.endswith("Which drug should be given first?")
 
 
+def test_a_number_that_stands_twice_is_said(tmp_path: Path) -> None:
+    result = imported(tmp_path, HOSPITAL, HOSPITAL)
+    assert [case.id for case in result.cases] == ["hospitalcases-3", "hospitalcases-3-2"]
+    assert [problem.message for problem in result.problems] == [
+        "hospitalcases-3 was read before; this one is hospitalcases-3-2"
+    ]
+
+
 def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path: Path) -> None:
     case = case_of(tmp_path, {**EXAM, "question": EXAM["raw_data"]["question"]})
     assert case.key.question == "Which drug should be given first?"

@@ -186,7 +186,7 @@ def _scores(
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
     shown = figure if options.by else _over_rounds(figure)
-    return Scores(suite, mode, len(tests), metrics, tables, told, failed, drawn=[shown, *tracked])
+    return Scores(suite, mode, len({test.id for test in tests}), metrics, tables, told, failed, drawn=[shown, *tracked])
 
 
 def _with_people(

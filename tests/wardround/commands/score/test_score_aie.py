@@ -206,7 +206,7 @@ def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_
     assert told.exit_code == 0, told.output
     rows = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
     assert [line.split(",")[:2] for line in rows[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
-    assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout
+    assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout and "mode, 1 case " in told.stdout
     assert "Round" not in run("aie-simulator", *files).stdout
     assert "no such case" in run("aie-simulator", *files, "--leave-out", "2").stderr
 
