@@ -133,3 +133,4 @@ def read_environment_file() -> None:
             os.environ.setdefault(name, value)
         elif value and name not in os.environ and _STEERING.fullmatch(name):
             raise ValueError(f"{name} is no key; set it in your shell, if it is yours")
+    logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # Chroma reads the file again, and complains each time

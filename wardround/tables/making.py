@@ -93,8 +93,13 @@ class Made:
 
 
 def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> list[Made]:
-    """Each kind of table of these runs, or why it cannot be made of them."""
-    made = []
+    """Each kind of table of these runs, or why it cannot be made of them.
+
+    Raises:
+        ConfigurationError: the results of a run are damaged, which is no matter of one table.
+    """
+    made: list[Made] = []
+    _ = [run.results for run in runs]
     for name in names:
         try:
             kind = KINDS[name]
