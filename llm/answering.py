@@ -160,7 +160,8 @@ async def _answer(
     if kept is not None:
         return kept
     also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
-    raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}") from wrong
+    room = "; a higher max_tokens, or a longer context of its server, gives it room" if reply.cut else ""
+    raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}{room}") from wrong
 
 
 async def _beside_if_slow(

@@ -238,8 +238,9 @@ async def test_an_answer_with_an_item_outside_a_closed_list_is_better_than_none(
 @pytest.mark.parametrize("repairs", [0, 1, 3])
 async def test_an_answer_is_asked_for_again_as_often_as_is_set(repairs: int) -> None:
     with FakeServer(faults=["cut_json"] * 9) as server:
-        _, call = await fail(served(server, repairs=repairs), AnswerError)
+        told, call = await fail(served(server, repairs=repairs), AnswerError)
     assert len(server.requests) == call.attempts == repairs + 1 and call.repaired == bool(repairs)
+    assert "a higher max_tokens" in told
 
 
 async def test_where_the_seat_only_speaks_plain_words_are_its_answer() -> None:
