@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.case_files import counted
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
         echo(f"{found.cases - found.left} of {found.cases} cases are done already.")
     if found.measured is None:
         echo(
-            f"Estimated from {found.sample} cases that rules went through: four bytes a token; what is written is a "
-            "lower bound, as models use more words, and repairs and revisions are not counted. Run a few cases and "
-            "name that run with --like to project from what they took."
+            f"Estimated from {counted(found.sample, 'case')} that rules went through: four bytes a token; what is "
+            "written is a lower bound, as models use more words, and repairs and revisions are not counted. Run a few "
+            "cases and name that run with --like to project from what they took."
         )
     else:
-        echo(f"From the {found.sample} cases of {found.measured}, at list prices or those of [workflow.prices].")
+        echo(f"From {counted(found.sample, 'case')} of {found.measured}, at list prices or those of [workflow.prices].")
     if found.seconds is not None:
         echo(f"Time left: {timedelta(seconds=round(found.seconds))} at a concurrency of {experiment.run.concurrency}.")
