@@ -38,9 +38,11 @@ def compare(
     from wardround.tables.latex import as_latex
     from wardround.tables.terminal import print_table
 
-    if files := [path for path in runs if path.is_file() and not any(map(is_run, path.parent.iterdir()))]:
+    if files := [path for path in runs if path.is_file()]:
+        folder = files[0].parent
         raise ConfigurationError(
             f"{files[0]}: is a file; runs are compared here, transcripts by `wardround score SUITE RUN --against FILE`"
+            + (f"; {folder} names all runs beside it" if any(map(is_run, folder.iterdir())) else "")
         )
     found = find_runs(runs)
     check_comparable(found)
