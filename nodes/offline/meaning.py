@@ -188,12 +188,21 @@ def clauses(words: str, language: Language) -> list[str]:
         part
         for part in parts
         if topic_of(part, language).clinical
-        or (part in told and (about := subjects()[subject_of(part, language)]).sections and not about.story)
+        or ((part in told or is_likely(part, language)) and _is_of_history(part, language))
     ]
-    if naming and naming[0] == parts[0]:
-        return naming
-    asking = [part for part in parts if kind_label(part, language) == "inquiry"] or parts or [words]
-    return [part for part in asking if is_understood(part, language)] or asking
+    return naming or [part for part in parts if is_understood(part, language)] or [words]
+
+
+def is_rather_of_history(words: str, language: Language) -> bool:
+    """Whether a part of the history as its subject is likelier than what kind it is: 您在哪儿高就？ is not vague."""
+    kind, subject = (_likelihood(_scores(head, words, language)[1]) for head in ("kind", "subject"))
+    return subject > kind and _is_of_history(words, language)
+
+
+def _is_of_history(words: str, language: Language) -> bool:
+    """Whether it is heard to ask for a part of the record other than the story."""
+    about = subjects()[subject_of(words, language)]
+    return bool(about.sections) and not about.story
 
 
 def split(told: Sequence[str], language: Language) -> list[str]:

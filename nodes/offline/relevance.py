@@ -7,6 +7,7 @@ with the question, taken apart by the lists (`topics.topic_of`).
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from cases.text.jargon import in_lay_words
@@ -65,53 +66,125 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     return [fact for fact in told if fact in found]
 
 
-def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -> Sequence[RecordSentence]:
+@dataclass(frozen=True)
+class _Question:
+    """One question, heard by its meaning and taken apart by the lists.
+
+    Attributes:
+        own: the names of the complaints and habits in it.
+        usual: the words of the subject's wordings, which name nothing in particular of it.
+        named: other parts of the history that it names a matter of.
+        is_list: whether it asks for several things.
+    """
+
+    words: str
+    language: Language
+    topic: Topic
+    subject: Subject
+    own: frozenset[str]
+    usual: frozenset[str]
+    named: tuple[Subject, ...]
+    is_list: bool
+
+    @property
+    def unlisted(self) -> set[str]:
+        """The complaints in it that neither its subject nor a part of the history speaks of."""
+        return {*self.own} - {name for each in self.named for name in each.record} - self.usual
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it describes a symptom ("Have you had to tighten your belt?") and names none."""
+        if self.subject.sections or self.topic.matters or not self.subject.record:
+            return False
+        return not self.has_clinical(self.topic.words)
+
+    @property
+    def is_of_the_family(self) -> bool:
+        return self.subject is subjects()["family"] or bool(self.topic.sections and "family_history" not in self.usual)
+
+    @property
+    def is_of_the_story(self) -> bool:
+        """Whether it asks how the complaint is: "Since when do you smoke?" is about the habit."""
+        return self.subject.story and not (self.named and "onset" in self.subject.record)
+
+    @property
+    def asked(self) -> list[Subject]:
+        """The parts of the history that it asks for."""
+        heard = [] if self.subject.story or not self.subject.sections else [self.subject]
+        if self.own & {*self.subject.record} and not self.is_list:
+            return heard
+        return [*heard, *(each for each in self.named if each != self.subject)]
+
+    def has_clinical(self, words: Sequence[str]) -> bool:
+        """Whether one of the words is a clinical one."""
+        return any(map(pattern("clinical", "", self.language).search, words))
+
+    @property
+    def names_illness(self) -> bool:
+        """Whether it names an illness, and not only that there may be one."""
+        clinical, unnamed = (pattern(group, "", self.language) for group in ("clinical", "unnamed"))
+        phrases = (match.group() for match in clinical.finditer(self.words) if " " in match.group())  # "blood pressure"
+        return not all(map(unnamed.search, (*filter(clinical.search, self.topic.words), *phrases)))
+
+
+def _question(words: str, language: Language) -> _Question:
     topic, name = topic_of(words, language), subject_of(words, language)
-    subject, usual = subjects()[name], words_of(name, language)
-    if name == "family" or (topic.sections and "family_history" not in usual):
-        of_family = [fact for fact in told if fact.section == "family_history"] or [
-            fact for fact in told if note_sections()["family_history"].told[rules_of(language)].search(fact.text)
-        ]
-        return _of_the_family(of_family, words, topic, language)
-    told = [fact for fact in told if fact.section != "family_history"]
-    clinical = pattern("clinical", "", language)
+    usual, own = words_of(name, language), frozenset(matter.name for matter in topic.matters)
+    histories = [each for each in subjects().values() if each.sections and not each.story]
+    named = tuple(each for each in histories if (own - usual) & {*each.record})
+    return _Question(words, language, topic, subjects()[name], own, usual, named, _LISTED.search(words) is not None)
+
+
+def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -> Sequence[RecordSentence]:
+    """The facts that answer one question."""
+    question = _question(words, language)
+    if question.is_of_the_family:
+        telling = note_sections()["family_history"].told[rules_of(language)]
+        filed = [fact for fact in told if fact.section == "family_history"]
+        return _of_the_family(filed or [fact for fact in told if telling.search(fact.text)], question)
+    told, subject = [fact for fact in told if fact.section != "family_history"], question.subject
     within = [fact for fact in told if fact.section in subject.sections or not subject.sections]
-    if clinical.search(words) and not is_likely(words, language) and (found := _best(within, topic)):
+    guessed = question.has_clinical([words]) and not is_likely(words, language)
+    if guessed and (found := _best(within, question.topic)):
         return found
-    if subject.record and not (subject.sections or topic.matters or any(map(clinical.search, topic.words))):
-        return _recorded(told, subject.record, language)  # a symptom that the words describe and do not name
-    own = {matter.name for matter in topic.matters}
-    named = [
-        each for each in subjects().values() if each.sections and (own - usual) & {*each.record} and not each.story
-    ]
-    elsewhere = {name for each in named for name in each.record}
-    if subject.story and not (named and "onset" in subject.record):  # "Since when do you smoke?" is about the habit
-        if own - elsewhere - usual:
-            return _best(within, topic) or _recorded(within, subject.record, language)
-        return _best(within, topic)[:_STORY] or _recorded(within, subject.record, language) or within[:_STORY]
-    heard = [] if subject.story or not subject.sections else [subject]
-    listed = _LISTED.search(words) is not None
-    asked = heard if own & {*subject.record} and not listed else [*heard, *(each for each in named if each != subject)]
-    if not asked:
-        return _each(told, topic, listed)
-    general = [fact for each in asked for fact in _of_subject(told, each, own, language)]
-    particular = {place.name for place in topic.places} - usual or own - elsewhere - {*subject.record} - usual
-    unusual = [word for word in topic.words if word not in usual]
-    foreign = any(map(clinical.search, unusual))
+    if question.is_described:
+        return _recorded(told, subject.record, language)
+    if question.is_of_the_story:
+        return _of_the_story(within, question)
+    if not question.asked:
+        return _each(told, question)
+    return _of_the_history(told, question)
+
+
+def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
+    """How the complaint is in some respect, or what is told of it where the record does not say."""
+    recorded = _recorded(within, question.subject.record, question.language)
+    nearest = _best(within, question.topic)
+    return (nearest or recorded) if question.unlisted else (recorded or (nearest or within)[:_STORY])
+
+
+def _of_the_history(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
+    """What the parts of the history that are asked for say, or what they say of something particular."""
+    subject, topic, language = question.subject, question.topic, question.language
+    general = [fact for each in question.asked for fact in _of_subject(told, each, question.own, language)]
+    nearest = _best(general, topic, within=True)
+    foreign = question.has_clinical([word for word in topic.words if word not in question.usual])
     if general and not foreign and subject.sections and not subject.rest:
-        return _best(general, topic, within=True) or general  # "Does any food make you itch?" is about allergies
-    if particular or foreign:
-        found, denials = [*_each(told, topic, listed)], [fact for fact in general if _denies(fact, language)]
-        if subject.rest and listed:  # of several illnesses each
-            found = [each for each in told if each in found or (each in general and _best([each], topic, within=True))]
-        return found or denials  # "No serious disease" answers a question for one of them
-    if subject.rest and not listed and _names_illness(words, topic, language):
-        return _best(general, topic, within=True) or general  # "Have you got high blood pressure?"
+        return nearest or general  # "Does any food make you itch?" is about allergies
+    if foreign or {place.name for place in topic.places} - question.usual or question.unlisted - {*subject.record}:
+        found: Sequence[RecordSentence] = _each(told, question)
+        if subject.rest and question.is_list:  # of several illnesses each
+            alike = [fact for fact in general if _best([fact], topic, within=True)]
+            found = [fact for fact in told if fact in found or fact in alike]
+        # "No serious disease" answers a question for one of them.
+        return found or [fact for fact in general if _denies(fact, language)]
+    if subject.rest and not question.is_list and question.names_illness:
+        return nearest or general  # "Have you got high blood pressure?"
     return general
 
 
 def _of_subject(
-    told: Sequence[RecordSentence], subject: Subject, own: set[str], language: Language
+    told: Sequence[RecordSentence], subject: Subject, own: frozenset[str], language: Language
 ) -> Iterator[RecordSentence]:
     """What the first section of a subject that says anything about it says; of its matters those that are named."""
     names = [name for name in subject.record if name in own] or subject.record
@@ -126,27 +199,19 @@ def _of_subject(
             return
 
 
-def _of_the_family(
-    recorded: Sequence[RecordSentence], words: str, topic: Topic, language: Language
-) -> Sequence[RecordSentence]:
+def _of_the_family(recorded: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """All of the family history, or what it says of a particular illness: at least that there is none of any kind."""
     general = {name for each in subjects().values() if each.sections for name in each.record} - {"allergy"}
-    matters = [matter for matter in topic.matters if matter.name not in general]
-    if not (_names_illness(words, topic, language) or matters or topic.places):
+    if not (question.names_illness or question.own - general or question.topic.places):
         return recorded
-    return _best(recorded, topic, within=True) or [fact for fact in recorded if _denies(fact, language)]
+    nearest = _best(recorded, question.topic, within=True)
+    return nearest or [fact for fact in recorded if _denies(fact, question.language)]
 
 
-def _names_illness(words: str, topic: Topic, language: Language) -> bool:
-    clinical, unnamed = pattern("clinical", "", language), pattern("unnamed", "", language)
-    phrases = (match.group() for match in clinical.finditer(words) if " " in match.group())  # "blood pressure"
-    named = (*filter(clinical.search, topic.words), *phrases)
-    return not all(map(unnamed.search, named))
-
-
-def _each(told: Sequence[RecordSentence], topic: Topic, listed: bool) -> Sequence[RecordSentence]:
+def _each(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """What answers a particular question; of several things that are listed ("appetite, sleep and weight") each."""
-    if listed and len(topic.matters) > 1 and not (topic.places or topic.words):
+    topic = question.topic
+    if question.is_list and len(topic.matters) > 1 and not (topic.places or topic.words):
         return [fact for fact in told if any(_has(matter, fact) for matter in topic.matters)]
     return _best(told, topic)
 

@@ -18,7 +18,7 @@ from cases.vocabulary import Language
 from nodes.offline import relevance
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.meaning import clauses, idioms, kind_label, kind_named, subject_of, subjects, wordings
-from nodes.offline.record_answers import answer_from_record
+from nodes.offline.record_answers import answer_from_record, facts_for
 from nodes.offline.relevance import answering
 from nodes.offline.topics import topic_of
 from nodes.patients.own_words import in_own_words, voice_of
@@ -170,6 +170,48 @@ def test_of_two_further_hands_questions_two_in_three_are_heard_as_what_they_are_
 )
 def test_a_turn_is_heard_question_by_question(words: str, language: Language, parts: int) -> None:
     assert len(clauses(words, language)) == parts
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+def test_a_vague_sounding_question_whose_subject_is_the_likelier_is_answered_by_it() -> None:
+    work = RecordSentence("personal_history", "职业为出租车司机。")
+    story = RecordSentence("present_illness", "腰痛三天。")
+    told = {words: facts_for(words, [story, work], "zh") for words in ("您在哪儿高就？", "您身子骨怎么样？")}
+    assert told == {"您在哪儿高就？": [work], "您身子骨怎么样？": [story]}
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("words", "language", "heard"),
+    [
+        ("要是十分算最难熬，您给自己打几分？", "zh", ["severity"]),  # neither part says what is asked
+        ("身上有没有刀口，什么时候留下的？", "zh", ["operations"]),
+        ("Does anyone share the flat with you, and are you up to date with your jabs?", "en", ["home", "vaccinations"]),
+    ],
+)
+def test_a_part_is_a_question_of_its_own_where_its_meaning_is_clear(
+    words: str, language: Language, heard: list[str]
+) -> None:
+    assert [subject_of(part, language) for part in clauses(words, language)] == heard
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@LANGUAGES
+def test_of_two_questions_in_one_turn_both_are_heard_in_two_turns_of_three(language: Language) -> None:
+    asked = [
+        (words, name)
+        for name, by in BY_OTHERS.items()
+        if name in subjects() and subjects()[name].sections and not subjects()[name].story
+        for words in by[language].split("\n")[:-1]
+        if clauses(words, language) == [words] and subject_of(words, language) == name
+    ]
+    turns = [
+        ({first, second}, one.rstrip("?？.。") + {"en": ", and ", "zh": "，"}[language] + two[0].lower() + two[1:])
+        for (one, first), (two, second) in zip(asked, asked[len(asked) // 2 :], strict=False)
+        if first != second
+    ]
+    both = [names <= {subject_of(part, language) for part in clauses(turn, language)} for names, turn in turns]
+    assert len(both) > 30 and sum(both) >= 0.65 * len(both), (sum(both), len(both))
 
 
 def test_a_language_without_wordings_of_its_own_is_heard_by_the_english_ones() -> None:
