@@ -17,7 +17,7 @@ from wardround.store.run_directory import LIMIT, Result
 
 WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
 _REASONS = 5  # that a summary names
-_REASON = 300  # characters of one
+_REASON = 400  # characters of one: the remedy and the model stand at its end
 _PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 
