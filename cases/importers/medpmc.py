@@ -14,7 +14,7 @@ from cases.importers.vignettes import sort_tests
 from cases.text import lexicon
 from cases.text.demographics import age_phrases, demographics
 from cases.text.named_tests import named_tests
-from cases.text.note_sections import note_sections
+from cases.text.note_sections import claimed_by
 from cases.text.prose import paragraph, prose
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
@@ -235,15 +235,15 @@ def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
     """What stands under the past: earlier illnesses, the patient's own habits, and the family's illnesses."""
     sections: dict[str, list[str]] = {"past_history": [], "personal_history": [], "family_history": []}
     for line in filter(_plain, sentences(text)):
-        claimed = (name for name, section in note_sections().items() if section.told["en"].search(line))
-        sections.get(next(claimed, ""), sections["past_history"]).append(line)
+        sections.get(claimed_by(line, "en") or "", sections["past_history"]).append(line)
     past, habits, family = sections.values()
     return past, habits, family
 
 
 def _heads(line: str) -> bool:
     """Whether a line stands under an examination's name ("Rectal examination: ...")."""
-    return any(colon and named_tests(head) for head, colon, _ in [line.partition(":")])
+    head, colon, _ = line.partition(":")
+    return bool(colon and named_tests(head))
 
 
 def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -120,12 +120,17 @@ def _heading_pattern() -> re.Pattern[str]:
     return re.compile(rf"(?:(?<=^)|(?<=[\n.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s))[ \t]*(?:{named})\s*[:：]", re.I | re.M)
 
 
+def claimed_by(line: str, language: Language) -> str | None:
+    """The first section whose way of telling a sentence has, whatever it stands under."""
+    rules = rules_of(language)
+    return next((name for name, section in note_sections().items() if section.told[rules].search(line)), None)
+
+
 def _sorted(text: str, language: Language) -> Iterator[tuple[str, str]]:
     """Sentences without a heading, each with its section; findings go on until something else is told."""
     before = ""
     for position, line in enumerate(sentences(text)):
-        claimed = (name for name, section in note_sections().items() if section.told[rules_of(language)].search(line))
-        name = next(claimed, before if before in _FINDINGS else "present_illness")
+        name = claimed_by(line, language) or (before if before in _FINDINGS else "present_illness")
         if before in _FINDINGS and name not in _FINDINGS:
             name = before
         if position == 0 and name not in _FINDINGS:

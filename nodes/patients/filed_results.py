@@ -35,7 +35,6 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     of another test, or of another part of the body than the words order it of.
     """
     names = named_tests(name) or labelled_test(name)
-    facts = [RecordSentence(item, line) for item, text in record.results.items() for line in sentences(text)]
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
@@ -46,11 +45,8 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
         send = send_pictures and not (known and not told_of(test, sentences(known)))
         results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
         pictures += shown
-        seen = (
-            results_of(test, facts, language_of(*record.physical.values())) if test.item in PHYSICAL_ITEMS.names else []
-        )
-        if any(fact.section != test.item for fact in seen):  # all that was seen is filed as one
-            texts += [fact.text for fact in seen]
+        if seen := _seen_elsewhere(record, test):
+            texts += seen
             continue
         for text in () if shown else results.values():
             report = sentences(text)
@@ -59,6 +55,15 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     if not names:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
     return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
+
+
+def _seen_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
+    """What was found by hand, where a record files all that was seen as one; nothing where the test has its own."""
+    if test.item not in PHYSICAL_ITEMS.names:
+        return []
+    facts = [RecordSentence(item, line) for item, text in record.results.items() for line in sentences(text)]
+    seen = results_of(test, facts, language_of(*record.physical.values()))
+    return [fact.text for fact in seen] if any(fact.section != test.item for fact in seen) else []
 
 
 def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:

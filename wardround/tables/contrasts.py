@@ -33,7 +33,6 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         form = score_form(run.suite)
         tested = differences([first, run])[0]
         scores = paired_scores(run.scored, first.scored, run.suite)
-        changed = f"{setting}: {value_of(first, setting)} to {value_of(run, setting)}"
         for name, title in run.suite.titles.items():
             one, other = scores[name]
             common, ends = sorted(one.keys() & other.keys()), run.suite.ends_of(name)
@@ -42,7 +41,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
                 for side, of in (("baseline", other), ("value", one))
             }
             found = {**sides, "difference": tested[name].found.difference}
-            about = {"setting": changed, "baseline": first.name, "run": run.name, "score": title}
+            about = {"setting": changed(setting, first, run), "baseline": first.name, "run": run.name, "score": title}
             rows.append({**about, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
             if setting in EXPECTED:
                 rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
@@ -88,8 +87,13 @@ def _as_expected(way: str, difference: float | None) -> str | None:
     return f"{way}: {'yes' if (difference > 0) == (way == 'up') and difference else 'no'}"
 
 
-def value_of(run: RecordedRun, setting: str) -> str:
-    """A setting of a run in a few words, by its full name; the graph's own where the file has none."""
+def changed(setting: str, first: RecordedRun, run: RecordedRun) -> str:
+    """What a setting, by its full name, is in the one run and in the other."""
+    return f"{setting}: {_value(first, setting)} to {_value(run, setting)}"
+
+
+def _value(run: RecordedRun, setting: str) -> str:
+    """A setting in a few words; the graph's own where the file has none."""
     found = flat(run.experiment.identity).get(setting)
     room, _, name = setting.partition(".")
     if found is None and room == "workflow":

@@ -6,7 +6,7 @@ from typing import Any
 from wardround.analysis.paired import Difference, differences, margin_of, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.contrasts import value_of
+from wardround.tables.contrasts import changed
 from wardround.tables.scores import AS_WRONG, judge_notes, score_form
 from wardround.tables.table import Column, Table, measured
 
@@ -147,5 +147,5 @@ def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
         sides = [flat(each.experiment.identity) for each in (first, run)]
         names = sorted({name for side in sides for name in side} - {"name"})
         other = [name for name in names if sides[0].get(name) != sides[1].get(name)]
-        told = "; ".join(f"{name}: {value_of(first, name)} to {value_of(run, name)}" for name in other)
+        told = "; ".join(changed(name, first, run) for name in other)
         yield f"{first.name} to {run.name}: {told or 'the same settings'}."
