@@ -85,6 +85,11 @@ def served() -> Mapping[str, Served]:
     return found
 
 
+def graph_names() -> list[str]:
+    """What `graph_by` knows: ours, and what else stands in the table of stages."""
+    return list(dict.fromkeys([*GRAPHS, *parts()]))
+
+
 def graph_by(name: str, strategy: str) -> Graph:
     """A graph by name; the workflow, or a part of it, as it is decided by a strategy.
 

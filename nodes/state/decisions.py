@@ -30,8 +30,9 @@ class Decision(Strict):
     """Base of everything that a stage can decide."""
 
     def choices(self) -> frozenset[str]:
-        """The decision as a set, so that decisions of one kind can be compared and voted on."""
-        raise NotImplementedError
+        """The decision as a set, so that decisions of one kind can be compared and voted on: all that it says."""
+        values = [value if isinstance(value, list) else [value] for value in self.model_dump(mode="json").values()]
+        return frozenset(str(each) for value in values for each in value if each)
 
     def listed(self) -> list[str]:
         """The choices in the decision's own order."""

@@ -107,7 +107,7 @@ class Stage:
         recalls: the features of a remembered case that are shown to those who decide and judge.
         options: what may be chosen, in canonical names; empty where the answer is free.
         single: whether the answer is one thing or one text, of which there is no union.
-        column: the score that it is measured by, with its title; several decisions may share one.
+        column: the published score that it is measured by, with its title; several decisions may share one.
         breaks: whether an error here breaks what comes after it (error propagation).
     """
 

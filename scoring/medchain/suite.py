@@ -1,10 +1,11 @@
 """MedChain's six scores of the clinical workflow (section 5.2)."""
 
 from cases import Case
+from cases.registry import RegistryError
 from llm import ModelSettings
 from nodes.workflow.stages import STAGES
 from scoring.case_scores import CaseScores, Suite
-from scoring.medchain.answers import Answers, score_clinical_workflow
+from scoring.medchain.answers import REFERENCES, Answers, score_clinical_workflow
 
 
 async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseScores:
@@ -12,9 +13,24 @@ async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseSc
     return await score_clinical_workflow(case, answers, settings)
 
 
+def columns() -> dict[str, str]:
+    """The paper's columns in the order of the stages, with their titles.
+
+    Raises:
+        RegistryError: a stage names a column that nothing scores, which would be empty in every table.
+    """
+    found = dict(stage.column for stage in STAGES.values() if stage.column)
+    if unscored := [name for name in found if name not in REFERENCES]:
+        raise RegistryError(
+            f"nodes/workflow/stages.py: column {unscored[0]!r} is none of {', '.join(REFERENCES)}; leave it out, and "
+            f"score the stage by a metric: @wr.metric({unscored[0]!r}, suite='medchain')"
+        )
+    return found
+
+
 suite = Suite(
     "medchain",
-    dict(stage.column for stage in STAGES.values() if stage.column),
+    columns(),
     score,
     needs=frozenset({"decisions"}),
     averaged=True,

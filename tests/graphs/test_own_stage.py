@@ -1,19 +1,26 @@
 """A stage put between examination and diagnosis: its own entry, its answer type, its prompts, and nothing else."""
 
+import dataclasses
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from pydantic import Field
+from typer.testing import CliRunner
 
 import prompts.folders
+from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
 from nodes.workflow.stages import STAGES, Stage, judges_after
 from prompts import PromptError
+from scoring.medchain.suite import columns
 from tests.graphs.scripting import builtin, calls, words
+from wardround.cli import app
 
 CASE = builtin("surgery-01")
 TITLE = {"en": "Severity of the illness", "zh": "病情严重程度"}
@@ -24,10 +31,6 @@ class Severity(Decision):
 
     grade: Literal["mild", "moderate", "severe"]
     signs: list[str] = Field(default_factory=list)
-
-    def choices(self) -> frozenset[str]:
-        """The grade."""
-        return frozenset({self.grade})
 
 
 def as_ill_as_the_complaint_is_long(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
@@ -85,6 +88,37 @@ def test_words_that_it_lacks_are_named_before_anything_is_run(severity: Path) ->
     chinese.unlink()
     with prompts.folders.laid_over(severity), pytest.raises(PromptError, match="zh/medchain/stages/severity"):
         build_clinical_workflow()
+
+
+def test_its_decision_is_compared_by_all_that_it_says() -> None:
+    assert Severity(grade="mild", signs=["fever", "rash"]).choices() == {"mild", "fever", "rash"}
+
+
+def test_it_is_drawn_by_its_name(severity: Path) -> None:
+    with prompts.folders.laid_over(severity):
+        drawn = CliRunner().invoke(app, ["graph", "severity"])
+    assert (drawn.exit_code, drawn.stderr) == (0, "")
+    assert "discuss --> close_round;" in drawn.stdout
+
+
+def test_a_column_that_nothing_scores_is_refused_with_the_way_to_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = dataclasses.replace(SEVERITY, column=("severity", "Severity"))
+    monkeypatch.setitem(STAGES, "severity", own)
+    with pytest.raises(RegistryError, match=r"column 'severity' is none of .*@wr.metric\('severity', suite='medchain'"):
+        columns()
+
+
+def test_words_that_it_lacks_are_one_line_of_the_command_line(tmp_path: Path) -> None:
+    """What is imported first builds the graph: no traceback stands in front of the reason."""
+    start = (
+        "import nodes.workflow.stages as table\n"
+        "table.STAGES['severity'] = table.Stage('severity', table.Diagnosis, lambda *seen: {})\n"
+        "from wardround.cli import main\nmain()"
+    )
+    command = [sys.executable, "-c", start, "run", "--out", str(tmp_path / "run")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    missing = "error: there is no file prompts/en/medchain/stages/severity.md\n"
+    assert (ended.returncode, ended.stderr) == (2, missing)
 
 
 def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:

@@ -60,12 +60,15 @@ class Commands(TyperGroup):
             if isinstance(error, _SAID):
                 raise
             # Imported now, as a command that is only asked for its help must not wait for them.
+            from cases.registry import RegistryError
+            from prompts import PromptError
+
+            if isinstance(error, (RegistryError, PromptError)):  # without what may have raised it when it was imported
+                refuse(str(error))
             from cases import CaseFileError
             from cases.files import shortened
-            from cases.registry import RegistryError
             from llm import ModelSpecError, RefusedError
             from llm.masking import masked
-            from prompts import PromptError
             from retrieval import CaseMemoryError, EmbeddingModelError
             from scoring.metrics.icd10_terms import TermListError
             from scoring.metrics.samples import MissingBackendError
@@ -76,7 +79,7 @@ class Commands(TyperGroup):
 
             if isinstance(error, CaseFileError):
                 refuse(*map(str, shortened(error.problems)))
-            bad = (ConfigurationError, RegistryError, ModelSpecError, CaseMemoryError, EmbeddingModelError, PromptError)
+            bad = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
             if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
                 refuse(str(error))
             if not isinstance(error, RunStoppedError | RefusedError):

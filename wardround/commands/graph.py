@@ -25,10 +25,10 @@ def graph(
     ] = None,
 ) -> None:
     """Draw a graph: as Mermaid text to standard output, or into a file."""
-    from graphs.catalogue import GRAPHS, graph_by
+    from graphs.catalogue import graph_by, graph_names
 
-    if name not in GRAPHS:
-        refuse(f"there is no graph {name!r}; one of {', '.join(GRAPHS)}")
+    if name not in graph_names():
+        refuse(f"there is no graph {name!r}; one of {', '.join(graph_names())}")
     try:
         drawn = graph_by(name, strategy).get_graph(xray=depth)
     except ValueError as error:
@@ -51,9 +51,9 @@ def graph(
 
 def known_graphs() -> dict[str, list[str]]:
     """What can be drawn."""
-    from graphs.catalogue import GRAPHS
+    from graphs.catalogue import graph_names
 
-    return {"Graphs": list(GRAPHS)}
+    return {"Graphs": graph_names()}
 
 
 def _png(drawn: "Graph") -> bytes:
