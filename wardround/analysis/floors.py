@@ -15,7 +15,7 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES
 from wardround.analysis.summary import estimate_scores
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
@@ -73,7 +73,7 @@ def keep_floors(run: RecordedRun, floors: Floors) -> None:
     kept = {
         name: {score: one.model_dump(mode="json") for score, one in found.items()} for name, found in floors.items()
     }
-    write_whole(run.path / FILE, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    write_json(run.path / FILE, kept)
 
 
 def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:

@@ -1,7 +1,6 @@
 """Dialogues as a data set folder of the Hugging Face Hub: JSON lines by configuration and split, and the card."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from cases.dialogues import Dialogue
 from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from wardround.analysis.training_sets import Line, interviews
 from wardround.config.experiment import ConfigurationError
-from wardround.store.provenance import versions, write_whole
+from wardround.store.provenance import versions, write_json_lines, write_whole
 
 CARD = "README.md"
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
@@ -53,8 +52,7 @@ def write_folder(
     for name, named in sets.items():
         for split, held in (("train", False), ("validation", True)):
             if lines := [line for case, line in named if (_share(case) < held_out) is held]:
-                text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-                write_whole(folder / name / f"{split}.jsonl", text)
+                write_json_lines(folder / name / f"{split}.jsonl", lines)
                 counts[f"{name}/{split}.jsonl"] = len(lines)
             else:
                 (folder / name / f"{split}.jsonl").unlink(missing_ok=True)

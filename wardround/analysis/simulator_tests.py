@@ -1,6 +1,5 @@
 """Patient simulators on questions that others wrote: AIE's test form, and the doctor's turns of recorded dialogues."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
 from scoring.asking import ask_each
 from scoring.mvme.replies import exchanges, heard
 from wardround.analysis.simulators import Trial, reply_to
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 
 
@@ -138,7 +137,7 @@ def write_tests(path: Path, source: Path, played: Sequence[SimulatorTest]) -> No
                     if reply is not None and (value := getattr(reply, field)) is not None:
                         one[field] = value
         records.append(record)
-    write_whole(path, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
+    write_json(path, records)
 
 
 def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:

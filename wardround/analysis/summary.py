@@ -12,7 +12,7 @@ from rich.text import Text
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
-from wardround.commands.printing import printable
+from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
 WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
@@ -173,8 +173,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
-    cases = "case" if summary["attempted"] == 1 else "cases"
-    notes.append(f"{summary['attempted']} {cases} attempted: {summary['scored']} scored, {summary['failed']} failed.")
+    attempted = counted(summary["attempted"], "case")
+    notes.append(f"{attempted} attempted: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
         notes.append(f"{summary['limited']} cases were stopped at a limit and scored with what they had.")
     notes += [

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wardround.commands.exits import refuse
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -76,8 +76,3 @@ def report(problems: "Iterable[Problem]") -> None:
 
     for problem in shortened(problems):
         echo(f"{problem.severity}: {problem}", err=True)
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things, in words."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about, counted, keep, read, save
+from wardround.commands.case_files import ask_about, keep, read, save
 from wardround.commands.exits import refuse
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
     from cases import Case
@@ -55,18 +55,16 @@ def confirm(
     that is kept has the person's action and answer; one that is not, or whose line is gone, is there no more. Also
     printed: how much of what was proposed was kept.
     """
-    import json
-
     from wardround.rating.checklists import columns_of, read_checklist
     from wardround.rating.item_lists import ItemLine, taken_back
     from wardround.rating.test_lists import TestLine, tests_taken_back
-    from wardround.store.provenance import write_whole
+    from wardround.store.provenance import write_json
 
     if out.resolve() in (Path(file).resolve(), checklist.resolve()):
         refuse(f"{out} would be overwritten while it is read; name another file with -o")
     if "action" in columns_of(checklist):
         found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
-        write_whole(out, json.dumps(found.records, ensure_ascii=False, indent=1) + "\n")
+        write_json(out, found.records)
         mended = f"{found.mended} of them mended or added"
         echo(f"{found.kept} kept, {mended}; {found.dropped} dropped, {found.open} open; {out}")
         return

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import counted, read, report, save
+from wardround.commands.case_files import read, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
 from wardround.commands.draft_tests import draft_tests
 from wardround.commands.exits import SOME_FAILED, Commands, refuse
-from wardround.commands.printing import echo, printable
+from wardround.commands.printing import counted, echo, printable
 from wardround.commands.rate_cases import rate
 
 if TYPE_CHECKING:
@@ -195,13 +195,13 @@ def sample(
     ] = None,
 ) -> None:
     """List which sampled notes lack a complaint, a history or results; the others are what --sufficient keeps."""
-    import json
     from collections import Counter
 
     from cases import CaseFileError
     from cases.notes import Note, lacking
     from wardround.config.experiment import Data
     from wardround.config.selection import select
+    from wardround.store.provenance import write_json_lines
 
     if out and out.resolve() in [Path(source).resolve() for source in sources]:
         refuse(f"{out} would be overwritten while it is read; name another file with -o")
@@ -218,8 +218,7 @@ def sample(
     each = "".join(f", {count} without {part}" for part, count in counts.most_common())
     echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{each}")
     if out:
-        lines = (json.dumps({"id": name, "lacks": parts}, ensure_ascii=False) for name, parts in lacks.items())
-        out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_json_lines(out, ({"id": name, "lacks": parts} for name, parts in lacks.items()))
 
 
 @cases_app.command()

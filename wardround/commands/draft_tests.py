@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about, counted, keep, read
+from wardround.commands.case_files import ask_about, keep, read
 from wardround.commands.exits import SOME_FAILED, refuse
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 
 def draft_tests(
@@ -24,14 +24,12 @@ def draft_tests(
     `cases confirm` takes the list back, `score simulator FILE --cases SRC` plays the tests. A case that the writer does
     not finish is named; the command then ends with 1.
     """
-    import json
-
     from llm.specs import HUMAN, OFFLINE
     from scoring.aie.drafting import draft
     from wardround.analysis.simulator_tests import heard_by_rule
     from wardround.rating.checklists import write_checklist
     from wardround.rating.test_lists import TestLine, lines_of
-    from wardround.store.provenance import write_whole
+    from wardround.store.provenance import write_json
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
     if writer in (HUMAN, OFFLINE):
@@ -47,7 +45,7 @@ def draft_tests(
         echo(f"{case.id}: not drafted ({reason})", err=True)
     if asked.answers:
         lines = lines_of((one for _, one in asked.answers), heard_by_rule(asked.answers))
-        write_whole(out, json.dumps([one.record for _, one in asked.answers], ensure_ascii=False, indent=1) + "\n")
+        write_json(out, [one.record for _, one in asked.answers])
         write_checklist(checklist, TestLine, lines)
         echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
         echo(f"To correct: {checklist} (yes or no, mended words, added lines); then `wardround cases confirm`")

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import counted
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment

@@ -1,6 +1,5 @@
 """``wardround export``: runs in the formats of others."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.exits import Commands, refuse
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,12 +49,12 @@ def transcripts(
     patient than the authors' is said to be one.
     """
     from wardround.analysis.transcripts import THEIR_PATIENT, transcripts_of
-    from wardround.store.provenance import write_whole
+    from wardround.store.provenance import write_json
     from wardround.store.recorded_run import find_runs
 
     records = list(transcripts_of(run, format))
-    write_whole(out, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
-    echo(f"{len(records)} transcript{'s' * (len(records) != 1)}: {out}")
+    write_json(out, records)
+    echo(f"{counted(len(records), 'transcript')}: {out}")
     others = {one.experiment.context.patient for one in find_runs([run])} - {THEIR_PATIENT[format]}
     if others:
         theirs = next(
@@ -80,7 +79,7 @@ def example(
     from wardround.store.recorded_run import find_run
 
     pictures = write_example(find_run(run), case_id, out)
-    echo(f"{pictures} picture{'s' * (pictures != 1)}: {out} (--set doctor_mode=one_shot_cot --set example={out})")
+    echo(f"{counted(pictures, 'picture')}: {out} (--set doctor_mode=one_shot_cot --set example={out})")
 
 
 @export_app.command()
@@ -163,7 +162,7 @@ def inspect(
 
     with _writing("inspect"):
         files = write_inspect_logs(find_runs(runs), out)
-    echo(f"{len(files)} log{'s' * (len(files) != 1)}: inspect view --log-dir {out}")
+    echo(f"{counted(len(files), 'log')}: inspect view --log-dir {out}")
 
 
 @export_app.command()
@@ -194,7 +193,7 @@ def mlflow(
     with _writing("mlflow"):
         found = find_runs(runs)
         write_mlflow(found, out)
-    echo(f"{len(found)} run{'s' * (len(found) != 1)}: {out}")
+    echo(f"{counted(len(found), 'run')}: {out}")
 
 
 @export_app.command()
@@ -211,7 +210,7 @@ def otel(
 
     with _writing("otel"):
         cases = write_spans(find_runs(runs), out, content=content)
-    echo(f"{cases} trace{'s' * (cases != 1)}: {out}")
+    echo(f"{counted(cases, 'trace')}: {out}")
 
 
 def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Line]":
@@ -226,13 +225,13 @@ def _write_lines(out: Path, lines: "Iterable[Line]", nothing: str) -> int:
     """Write one JSON object a line; how many there are.
 
     Raises:
-        ConfigurationError: none.
+        ConfigurationError: there is none; it says ``nothing``.
     """
     from wardround.config.experiment import ConfigurationError
-    from wardround.store.provenance import write_whole
+    from wardround.store.provenance import write_json_lines
 
-    written = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
+    written = list(lines)
     if not written:
         raise ConfigurationError(nothing)
-    write_whole(out, "".join(written))
+    write_json_lines(out, written)
     return len(written)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from wardround.commands.options import JsonScores
 from wardround.commands.printing import echo
 
 
@@ -19,9 +20,7 @@ def floors(
     split: Annotated[
         str | None, typer.Option(help="Only cases of this split.", show_default="test of the built-in cases, else all")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.")
-    ] = None,
+    json_file: JsonScores = None,
 ) -> None:
     """Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
 
@@ -29,7 +28,6 @@ def floors(
     dialogue, which no key tells, they are made from the baseline's. All are judged by rules. Of a run, they are kept in
     its directory: its tables and its report show them.
     """
-    import json
     import tempfile
     from typing import Any, get_args
 
@@ -41,7 +39,7 @@ def floors(
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.manifest import is_run
-    from wardround.store.provenance import write_whole
+    from wardround.store.provenance import write_json
     from wardround.store.recorded_run import find_run, open_run
     from wardround.tables.scores import floors_table
     from wardround.tables.terminal import print_table
@@ -72,7 +70,7 @@ def floors(
             name: {score: one.model_dump(mode="json") for score, one in scores.items()}
             for name, scores in found.items()
         }
-        write_whole(json_file, json.dumps(scores_of, ensure_ascii=False, indent=1) + "\n")
+        write_json(json_file, scores_of)
     if run is not None:
         keep_floors(run, found)
     print_table(floors_table(found, SUITES[experiment.scored_by]))

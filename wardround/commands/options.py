@@ -5,6 +5,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from wardround.commands.exits import refuse
+
+
+def a_file(given: Path | None) -> Path | None:
+    """Refuse `-` before anybody is asked: on standard output stand the tables, and no program could read both."""
+    if given == Path("-"):
+        refuse("--json -: expected the name of a file, since the tables for people are printed here")
+    return given
+
+
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
@@ -19,7 +29,13 @@ Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False)
 ]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.", callback=a_file)
+]
+JsonScores = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.", callback=a_file),
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
 Progress = Annotated[

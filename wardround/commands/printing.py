@@ -1,4 +1,4 @@
-"""Text of others on a terminal."""
+"""Text on a terminal: of others, and how many of a thing."""
 
 import logging
 
@@ -13,6 +13,11 @@ def printable(text: str) -> str:
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print what may hold words of others."""
     typer.echo(printable(text), err=err, nl=nl)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 class Plain(logging.Formatter):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wardround.commands.options import a_file
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def reproduce(
         Path, typer.Argument(metavar="SRC", help="A clone of the authors' repository.", show_default=False)
     ],
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Also write every cell here, at full precision.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Also write every cell here, at full precision.", callback=a_file),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page here.")] = None,
     markdown: Annotated[

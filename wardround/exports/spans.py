@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from llm.trace import Call
 from wardround.config.experiment import ConfigurationError
 from wardround.exports.rows import trace_of
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
@@ -51,8 +51,8 @@ def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    lines = [json.dumps(_hex(MessageToDict(encode_spans(spans))), ensure_ascii=False) for spans in cases]
-    write_whole(file, "".join(f"{line}\n" for line in lines))
+    lines = [_hex(MessageToDict(encode_spans(spans))) for spans in cases]
+    write_json_lines(file, lines)
     return len(lines)
 
 

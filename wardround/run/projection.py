@@ -8,6 +8,7 @@ from pathlib import Path
 from llm.rehearsal import rehearsing
 from llm.trace import Call
 from scoring.metrics.samples import mean
+from wardround.commands.printing import counted
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import select
 from wardround.run.runner import OnResult, run_experiment
@@ -101,7 +102,7 @@ def _table(run: RecordedRun, left: int, sample: int) -> Table:
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
     columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
     columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
-    return Table("projection", f"What {left} {'case' if left == 1 else 'cases'} will take", columns, rows)
+    return Table("projection", f"What {counted(left, 'case')} will take", columns, rows)
 
 
 def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str, float | str | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wardround.config.experiment_file import Sweep
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json
 
 ORDER = "sweep.json"
 
@@ -31,8 +31,7 @@ def _from_here(identity: dict[str, Any]) -> dict[str, Any]:
 
 def write_order(sweep: Sweep, root: Path) -> None:
     """Keep the order of a sweep's runs beside them: the first is what tables compare the others with."""
-    root.mkdir(parents=True, exist_ok=True)
-    write_whole(root / ORDER, json.dumps({"name": sweep.name, "runs": list(sweep.runs)}, indent=2) + "\n")
+    write_json(root / ORDER, {"name": sweep.name, "runs": list(sweep.runs)}, indent=2)
 
 
 def run_order(root: Path) -> list[str]:

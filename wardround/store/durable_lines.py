@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from llm.sealed import sealed
+from wardround.store.provenance import replacing
 
 DAMAGED = "damaged"  # the folder of a run directory for what could not be read in it
 
@@ -165,12 +166,8 @@ def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
         path: of the file.
         wanted: given a line's number, from 1, and the line.
     """
-    draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as out:
+    with replacing(path) as out:
         out.writelines(line for number, line in enumerate(_lines(path), start=1) if wanted(number, line))
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(path)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

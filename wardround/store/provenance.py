@@ -1,11 +1,13 @@
 """What a result rests on besides its data: versions, the state of the code; and how two manifests differ."""
 
+import json
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
@@ -35,15 +37,32 @@ def differences(before: Any, now: Any, where: str) -> list[str]:
     return [] if before == now else [f"{where}: was {before!r}, is {now!r}"]
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut; its folder is made if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """What is written inside the block is there whole, in the place of the file, or not at all."""
     draft = path.with_name(f".{path.name}.part")
-    with draft.open("w", encoding="utf-8") as out:
-        out.write(text)
+    with draft.open("wb") as out:
+        yield out
         out.flush()
         os.fsync(out.fileno())
     draft.replace(path)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, also after a power cut; its folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as out:
+        out.write(text.encode())
+
+
+def write_json(path: Path, content: Any, indent: int = 1) -> None:
+    """Write JSON for people too, whole or not at all."""
+    write_whole(path, json.dumps(content, ensure_ascii=False, indent=indent) + "\n")
+
+
+def write_json_lines(path: Path, lines: Iterable[Any]) -> None:
+    """Write JSON, an object a line, whole or not at all."""
+    write_whole(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
 def _version(package: str) -> str | None:

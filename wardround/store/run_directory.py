@@ -36,7 +36,7 @@ from wardround.store.durable_lines import (
     writing,
 )
 from wardround.store.manifest import MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
-from wardround.store.provenance import differences, write_whole
+from wardround.store.provenance import differences, write_json
 from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
@@ -305,7 +305,7 @@ class RunDirectory:
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``, whole or not at all."""
         with writing(self.path):
-            write_whole(self.path / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+            write_json(self.path / "summary.json", summary, indent=2)
 
     def remember(self, course: BaseModel) -> None:
         """Keep a pseudo-case, so that a resumed run remembers what it had learnt."""

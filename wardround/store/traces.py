@@ -1,15 +1,14 @@
 """The trace file of a case: every call that was made for it, and what was filed; packed once the case has ended."""
 
 import gzip
-import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
 
 from llm.limits import Limits, Meter
 from llm.trace import Trace, kept_at, raw_lines, read_calls, trace_lines
+from wardround.store.provenance import replacing
 
 
 def read_trace(file: Path) -> Trace:
@@ -31,13 +30,13 @@ def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
 
 def pack(file: Path) -> None:
     """Compress a trace that is no longer written, to a seventeenth; a kill leaves it as it is, or packed."""
-
-    def packed(out: IO[bytes]) -> None:
-        with file.open("rb") as plain, gzip.GzipFile("", "wb", 6, out, mtime=0) as into:
-            shutil.copyfileobj(plain, into)
-
     if file.is_file():
-        _write_whole(file.with_name(f"{file.name}.gz"), packed)
+        with (
+            replacing(file.with_name(f"{file.name}.gz")) as out,
+            file.open("rb") as plain,
+            gzip.GzipFile("", "wb", 6, out, mtime=0) as into,
+        ):
+            shutil.copyfileobj(plain, into)
         file.unlink()
 
 
@@ -45,7 +44,8 @@ def unpack(file: Path) -> None:
     """Let a trace be written on; of a damaged one the lines before the damage."""
     packed = file.with_name(f"{file.name}.gz")
     if kept_at(file) == packed:
-        _write_whole(file, lambda out: out.writelines(raw_lines(packed)))
+        with replacing(file) as out:
+            out.writelines(raw_lines(packed))
     packed.unlink(missing_ok=True)  # a kill may have left both
 
 
@@ -61,12 +61,3 @@ def packed_fault(file: Path) -> str | None:
     except (EOFError, OSError, zlib.error) as error:
         return f"{where}: cannot be unpacked: {error}"
     return None
-
-
-def _write_whole(file: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    draft = file.with_name(f".{file.name}.part")
-    with draft.open("wb") as out:
-        write(out)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(file)

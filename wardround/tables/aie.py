@@ -13,6 +13,7 @@ from scoring.metrics.statistics import Estimate
 from wardround.analysis.published import published
 from wardround.analysis.simulator_tests import tests_of_run
 from wardround.analysis.transcripts import transcripts_of
+from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.simulators import simulators_table
 from wardround.tables.table import Column, DoesNotFitError, Table, measured, stars
@@ -90,7 +91,7 @@ def _cases(scores: Mapping[str, Samples]) -> str:
     """How many cases each doctor's column is over."""
     cases = {doctor: len(by_case(samples["AVG_TURN"])) for doctor, samples in scores.items()}
     if len({*cases.values()}) == 1:
-        return f"{next(iter(cases.values()))} cases"
+        return counted(next(iter(cases.values())), "case")
     return "cases: " + ", ".join(f"{doctor} {n}" for doctor, n in cases.items())
 
 

@@ -1,6 +1,5 @@
 """Tables on a terminal: text left, numbers right; what is wider than the terminal is folded."""
 
-import json
 import os
 import sys
 import textwrap
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wardround.commands.printing import printable
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json, write_whole
 from wardround.tables.table import Shown, Table, of_numbers
 
 _PRINTED = 20  # rows of a table
@@ -82,11 +81,9 @@ def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | Non
     for table in tables:
         print_table(replace(table, rows=table.rows[:_PRINTED]))
         if csv is not None:
-            csv.mkdir(parents=True, exist_ok=True)
             write_whole(csv / f"{table.name}.csv", table.csv)
     if json_file is not None:
-        content = {table.name: list(table.rows) for table in tables}
-        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=2))
+        write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)
 
 
 def _drawn(

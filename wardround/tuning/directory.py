@@ -12,7 +12,7 @@ from cases.dialogues import Dialogue
 from llm.local_weights import ADAPTER_FILE
 from scoring.clini_eval.data_sheet import data_sheet
 from wardround.store.durable_lines import only_writer
-from wardround.store.provenance import differences, git_state, versions, write_whole
+from wardround.store.provenance import differences, git_state, versions, write_json, write_whole
 from wardround.tuning.configuration import Tuning, TuningError
 from wardround.tuning.examples import Counts
 
@@ -106,7 +106,7 @@ class TuningDirectory:
         self._write({**json.loads(self.manifest.read_text("utf-8")), "finished": outcome})
 
     def _write(self, manifest: dict[str, Any]) -> None:
-        write_whole(self.manifest, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+        write_json(self.manifest, manifest, indent=2)
 
 
 def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -> dict[str, Any]:

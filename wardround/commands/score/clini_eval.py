@@ -1,6 +1,5 @@
 """``wardround score clini-eval``: how well the physician of a dialogue interviews, in 100 points."""
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -31,6 +30,7 @@ from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.transcripts import asking, cell
 from wardround.config.experiment import GIVES, ConfigurationError
 from wardround.config.experiment_file import parse_models
+from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import find_runs
 
 Sources = Annotated[
@@ -132,12 +132,11 @@ def _of_runs(directory: Path) -> list[Dialogue]:
 def _write(file: Path, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> None:
     """One line a dialogue that was judged."""
     lines = [
-        json.dumps({"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")}, ensure_ascii=False) + "\n"
+        {"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")}
         for dialogue, one in zip(dialogues, scores, strict=True)
         if one is not None
     ]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(lines), encoding="utf-8")
+    write_json_lines(file, lines)
 
 
 def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:

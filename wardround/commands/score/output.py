@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,11 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.commands.case_files import counted
 from wardround.commands.exits import SOME_FAILED, refuse
-from wardround.commands.printing import printable
+from wardround.commands.options import JsonScores
+from wardround.commands.printing import counted, printable
 from wardround.store.durable_lines import RunStoppedError
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json
 from wardround.tables.table import Table
 from wardround.tables.terminal import print_rows, print_table
 
@@ -35,9 +34,6 @@ class Mode(StrEnum):
 
 ModeOption = Annotated[
     Mode, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
-]
-JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.")
 ]
 
 
@@ -90,7 +86,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     What cannot be used (a file, a model, a run, a list of terms) ends it with code 2, before anything is printed.
     """
     signature = inspect.signature(score)
-    written = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonOption)
+    written = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
     parameters = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*signature.parameters.values(), written)
     ]
@@ -127,7 +123,7 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             content["answered"] = {
                 name: one.model_dump(mode="json") | shares[name] for name, one in scores.answered.items()
             }
-        write_whole(json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        write_json(json_file, content)
     _print(scores)
 
 

@@ -90,6 +90,11 @@ def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: P
     assert (actions[1]["A-A-A"], actions[1]["A-B"], actions[2]["A-A-A"]) == ("0.5", "0.5", "1.0")
 
 
+def test_tables_of_one_case_say_so_in_the_singular(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.json", CHINESE[:1]) for name in ("gpt4", "glm")]
+    assert "Over 1 case;" in " ".join(run("aie", *files).stdout.split())
+
+
 def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
