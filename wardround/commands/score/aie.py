@@ -1,5 +1,7 @@
 """``wardround score aie``."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +13,6 @@ from scoring.aie.metrics import DISTINCT_BY_LENGTH, diagnosis_is_right, distinct
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
-from scoring.metrics.statistics import Estimate
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exits import refuse
 from wardround.commands.score.mcq import (
@@ -27,16 +28,14 @@ from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
     LeaveOut,
+    Scored,
     Transcripts,
     by_either_name,
     cell,
-    compared,
     correlated,
     counts,
     distinct,
-    joined,
     names_of,
-    pairing,
     read_files,
     without,
 )
@@ -89,61 +88,88 @@ def aie(
     doctors, transcripts, notes = _doctors(transcripts)
     definition: Definition = mode.value
 
-    def scored(paths: list[Path]) -> tuple[list[list[AieTranscript]], list[dict[str, list[Sample]]]]:
-        read = read_files(reading_runs(read_aie, "aie"), paths)
-        files = without(read, leave_out, lambda one: one.case, by_either_name(read))
-        if diagnose:
-            files = [diagnosed(records, diagnose, notes) for records in files]
-        scores = [score_aie(records, definition, language) for records in files]
-        if not any(record.diagnosis for records in files for record in records):  # nobody was asked for a letter
-            scores = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in scores]
-        return files, scores
+    def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
+        return _scored(_read(paths, leave_out, diagnose, notes), definition, language)
 
-    files, parts = scored(transcripts)
-    everything = [transcript for records in files for transcript in records]
-    samples = joined(parts)
-    tables = _tables(everything, definition)
-    by_doctor = dict(zip(doctors, files, strict=True))
-    drawn = [paper_table(dict(zip(doctors, parts, strict=True)), language or language_of_all(by_doctor), definition)]
+    here = scored(transcripts)
+    samples = here.samples
+    by_doctor = dict(zip(doctors, here.files, strict=True))
+    of_doctors = dict(zip(doctors, here.parts, strict=True))
+    tables = _tables(here.dialogues, definition)
+    drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), definition)]
     if against:
-        others, of_others = scored(against)
-        notes += pairing({"here": everything, "--against": [one for records in others for one in records]})
-        tables.append(compared(samples, joined(of_others)))
+        tables.append(here.minus(scored(against), notes))
     if human:
-        tables.append(correlated(samples, human, by_either_name(files)))
+        tables.append(correlated(samples, human, by_either_name(here.files)))
     if each_round and diagnose:
         drawn.append(by_round(by_doctor, diagnose, definition))
     if "DIAGNOSIS" in samples:
-        tables.append(coverage_and_diagnosis(dict(zip(doctors, parts, strict=True))))
-    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+        tables.append(coverage_and_diagnosis(of_doctors))
     if definition == "sound":
-        tables.append(_partner(everything))
-    answered: dict[str, Estimate] = {}
-    asked = {"DIAGNOSIS": len(samples["DIAGNOSIS"])} if "DIAGNOSIS" in samples else {}
-    failed = False
+        tables.append(_partner(here.dialogues))
+    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+    n, more = counts(here.dialogues)
+    found = Scores("aie", mode, n, metrics, tables, notes, drawn=drawn, more=more)
     if mcq:
-        again = ask_again_as_mcq(everything, mcq)
-        notes += again.notes
-        metrics |= estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)
-        asked[METRIC] = len(again.samples)
-        if failed := len(again.answered) < len(again.samples):
-            answered = estimates({METRIC: again.answered}, clustered=True, ends=PERCENT)
-        if "DIAGNOSIS" in samples:
-            tables.append(formats_compared(again.answered, samples["DIAGNOSIS"]))
-            drawn += formats_by_subset(everything, again.samples, samples["DIAGNOSIS"])
+        found = _beside_mcq(found, here, mcq)
     if out is not None:
-        write_drawn([*drawn, actions_table(by_doctor)], out)
+        write_drawn([*found.drawn, actions_table(by_doctor)], out)
     if len(doctors) == 1:
-        drawn = drawn[1:]
-    if "DIAGNOSIS" in samples and (without_options := len(everything) - len(samples["DIAGNOSIS"])):
-        notes.append(f"{without_options} of {len(everything)} dialogues have no right option to choose: no DIAGNOSIS.")
-    if "DIAGNOSIS" in samples and definition == "sound" and (silent := unanswered(everything)):
-        given = [one for one in everything if one.answer_idx and one not in silent]
+        found = replace(found, drawn=found.drawn[1:])
+    return _with_silent(found, here) if "DIAGNOSIS" in samples else found
+
+
+def _read(
+    paths: Sequence[Path], leave_out: Sequence[str] | None, diagnose: str | None, notes: list[str]
+) -> list[list[AieTranscript]]:
+    """The dialogues of each file or run, with the letter that a model chooses where one is to."""
+    read = read_files(reading_runs(read_aie, "aie"), paths)
+    files = without(read, leave_out, lambda one: one.case, by_either_name(read))
+    return [diagnosed(records, diagnose, notes) for records in files] if diagnose else files
+
+
+def _scored(
+    files: list[list[AieTranscript]], definition: Definition, language: Literal["en", "zh"] | None
+) -> Scored[AieTranscript]:
+    """The metrics of each file; DIAGNOSIS is none of them where nobody was asked for a letter."""
+    parts = [score_aie(records, definition, language) for records in files]
+    if not any(record.diagnosis for records in files for record in records):
+        parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
+    return Scored(files, parts)
+
+
+def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
+    """With each case asked as a multiple-choice question too, and both formats side by side."""
+    again = ask_again_as_mcq(here.dialogues, spec)
+    failed = len(again.answered) < len(again.samples)
+    tables, drawn = [*found.tables], [*found.drawn]
+    if (interactive := here.samples.get("DIAGNOSIS")) is not None:
+        tables.append(formats_compared(again.answered, interactive))
+        drawn += formats_by_subset(here.dialogues, again.samples, interactive)
+    return replace(
+        found,
+        metrics={**found.metrics, **estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)},
+        asked={METRIC: len(again.samples)},
+        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if failed else {},
+        failed=failed,
+        tables=tables,
+        drawn=drawn,
+        notes=[*found.notes, *again.notes],
+    )
+
+
+def _with_silent(found: Scores, here: Scored[AieTranscript]) -> Scores:
+    """With what a reader of DIAGNOSIS must know: who had nothing to choose, and who chose nothing."""
+    dialogues, chosen = here.dialogues, here.samples["DIAGNOSIS"]
+    notes, answered = [*found.notes], {**found.answered}
+    if lacking := len(dialogues) - len(chosen):
+        notes.append(f"{lacking} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
+    if found.mode is Mode.SOUND and (silent := unanswered(dialogues)):
+        given = [one for one in dialogues if one.answer_idx and one not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    n, more = counts(everything)
-    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, asked, drawn=drawn, more=more)
+    return replace(found, notes=notes, answered=answered, asked={"DIAGNOSIS": len(chosen), **found.asked})
 
 
 def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str]]:

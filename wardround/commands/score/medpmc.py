@@ -1,7 +1,7 @@
 """``wardround score medpmc``."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,16 +27,14 @@ from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
+    Scored,
     Transcripts,
     asking,
     by_either_name,
     by_file,
     cell,
-    compared,
     correlated,
     counts,
-    joined,
-    pairing,
     read_files,
 )
 from wardround.store.manifest import is_run
@@ -92,53 +90,45 @@ def medpmc(
     ]
     definition: Definition = mode.value
 
-    def scored(paths: list[Path]) -> tuple[list[list[MedPmcTranscript]], list[dict[str, list[Sample]]]]:
+    def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
         files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
-        return files, [
-            score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files
-        ]
+        return Scored(
+            files, [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
+        )
 
-    files, parts = scored(transcripts)
-    cases = [case for records in files for case in records]
-    samples = joined(parts)
-    tables = by_file(transcripts, parts)
+    here = scored(transcripts)
+    cases, samples = here.dialogues, here.samples
+    tables = by_file(transcripts, here.parts)
     notes: list[str] = []
     if against:
-        others, of_others = scored(against)
-        notes += pairing({"here": cases, "--against": [case for records in others for case in records]})
-        tables.append(compared(samples, joined(of_others)))
+        tables.append(here.minus(scored(against), notes))
     if mode is Mode.SOUND:
-        held = [(case.case, support(case)) for case in cases]
-        samples[SUPPORT] = [Sample(case, 100 * value) for case, value in held if value is not None]
+        samples[SUPPORT] = _samples((case, support(case)) for case in cases)
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
-    judged_columns = [f"Judge: {aspect}" for aspect in _JUDGES[judged].answer.model_fields]
+    judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
     if judge:
-        role = _JUDGES[judged]
-        verdicts = _judge(cases, judge, role)
-        for aspect in role.answer.model_fields:
-            given = [(case.case, verdict.mean(aspect)) for case, verdict in verdicts]
-            samples[f"Judge: {aspect}"] = [Sample(case, value) for case, value in given if value is not None]
-        if verdicts:
-            tables.append(_each_judge(role, [verdict for _, verdict in verdicts]))
-        if left := len(cases) - len(verdicts):
-            notes.append(f"{left} of {len(cases)} not judged: no reply is a persona's (none was put before an actor).")
-        notes += [
-            f"Case {case.case}: no judgement by {seat}: {reason}"
-            for case, verdict in verdicts
-            for seat, reason in verdict.failures.items()
-        ]
+        verdicts = _judge(cases, judge, _JUDGES[judged])
+        for column, aspect in judged_columns.items():
+            samples[column] = _samples(((case, verdict.mean(aspect)) for case, verdict in verdicts), 1)
+        tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
+        notes += _not_judged(cases, verdicts)
     if human:
-        tables.append(correlated(samples, human, by_either_name(files)))
+        tables.append(correlated(samples, human, by_either_name(here.files)))
     metrics = estimates(
         samples, clustered=definition == "sound", ends=PERCENT, neither=[*suite.neither, *judged_columns]
     )
     tables.insert(0, _averages(metrics, definition))
-    tables += _rounds(dict(zip(transcripts, files, strict=True)))
+    tables += _rounds(dict(zip(transcripts, here.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     n, more = counts(cases)
     return Scores("medpmc", mode, n, metrics, tables, notes, more=more)
+
+
+def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:
+    """The known values of cases."""
+    return [Sample(case.case, scale * value) for case, value in values if value is not None]
 
 
 def _judge(
@@ -157,8 +147,21 @@ def _judge(
     return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, one).answers]
 
 
-def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> ExtraTable:
-    """Each judge's own means, and how far they agree."""
+def _not_judged(
+    cases: Sequence[MedPmcTranscript], verdicts: Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
+) -> Iterator[str]:
+    """Which cases nobody judged, and which a judge did not."""
+    if left := len(cases) - len(verdicts):
+        yield f"{left} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
+    for case, verdict in verdicts:
+        for seat, reason in verdict.failures.items():
+            yield f"Case {case.case}: no judgement by {seat}: {reason}"
+
+
+def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> Iterator[ExtraTable]:
+    """Each judge's own means, and how far they agree; no table if nothing was judged."""
+    if not given:
+        return
     seats = sorted({seat for verdict in given for seat in verdict.answers})
     rows = []
     for aspect in role.answer.model_fields:
@@ -166,7 +169,7 @@ def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> ExtraTable:
         own = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
         rows.append([aspect, *map(cell, own), *([cell(agreement(given, aspect))] if seats[1:] else [])])
     agreed = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
-    return ExtraTable(f"Each judge's means{agreed[0]}", ["", *seats, *agreed[1]], rows)
+    yield ExtraTable(f"Each judge's means{agreed[0]}", ["", *seats, *agreed[1]], rows)
 
 
 def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraTable:
@@ -197,7 +200,7 @@ def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraT
 
 
 def _unscored(
-    cases: Sequence[MedPmcTranscript], metrics: Mapping[str, Estimate], judged: Sequence[str]
+    cases: Sequence[MedPmcTranscript], metrics: Mapping[str, Estimate], judged: Collection[str]
 ) -> Iterator[str]:
     """Why a column has no value, or fewer than there are consultations."""
     bare = sum(not case.images for case in cases)

@@ -1,7 +1,7 @@
 """``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge in both orders."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
 from pathlib import Path
@@ -56,6 +56,7 @@ _RATERS = "How far people agree, the {}'s view"
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # of how many closed doctors
 
 Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
+Verdicts = Mapping[View, Mapping[Source, list[Verdict]]]
 
 
 def aie_pairwise(
@@ -103,61 +104,73 @@ def aie_pairwise(
         refuse("--judge none: name people's choices with --people")
     writable(out)
     names, read = _read(doctors, leave_out)
-    kept_out = [name.strip() for name in (closed or "").split(",") if name.strip()]
-    if unknown := [name for name in kept_out if name not in names]:
-        refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
+    kept_out = _closed(closed, names)
     notes = pairing(dict(zip(names, read, strict=True)))
     by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
-    judged: dict[View, Duels] = {}
-    if judge != "none":
-        pairs = [
-            (case, one, other)
-            for one, other in combinations(names, 2)
-            for case in by_case[one]
-            if case in by_case[other]
-        ]
-        judged = {each: _duels(pairs, by_case, each, judge, sees == "record") for each in _VIEWS[view]}
+    views = _VIEWS[view] if judge != "none" else ()
+    judged = {each: _duels(by_case, each, judge, sees == "record") for each in views}
     known = by_either_name(read)
     choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
     if diagnose:
         read = [diagnosed(records, diagnose, notes) for records in read]
-    if strange := [
-        one.case for one in choices if not {one.case} <= by_case[one.one].keys() & by_case[one.other].keys()
-    ]:
-        notes.append(
-            f"{len(strange)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
-            f"such as {strange[0]!r}: they count in people's win rates alone."
-        )
-    told = _verdicts(judged, choices, _VIEWS[view] if judged else ("doctor", "patient"))
-    figures = [table for each, given in told.items() if (table := win_rates(_settled(given), each, names)).rows]
-    raters = [
-        table
-        for each, given in told.items()
-        if (table := agreement_table(votes(given.get("people", ())), f"aie-raters-{each}", _RATERS.format(each))).rows
-    ]
+    notes += _not_played(choices, by_case)
+    told = _verdicts(judged, choices, views or _VIEWS["both"])
+    figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
+    raters = _of_views(told, _raters)
     agreed: list[Table] = []
     if people:
-        scores = {name: score_aie(records, "sound") for name, records in zip(names, read, strict=True)}
-        if not any(record.diagnosis for records in read for record in records):
-            scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
-            notes.append(
-                "DIAGNOSIS is not among the metrics: nobody chose an option; --diagnose SPEC has a model choose."
-            )
-        agreed = list(_agreement(_columns(told, scores), kept_out))
+        agreed = list(_agreement(_columns(told, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out))
     if out is not None:
         write_drawn([*figures, *raters, *agreed], out)
     metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
-    failures = [
-        f"Case {case}, {one} and {other}: {duel.failure}" if len(names) > 2 else f"Case {case}: {duel.failure}"
-        for duels in judged.values()
-        for (case, one, other), duel in duels.items()
-        if duel.failure
-    ]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
     drawn = [*(figures if len(names) > 2 or people else []), *raters, *(one for one in agreed if "5b" in one.name)]
-    notes += failures
+    notes += _failures(judged, len(names))
     return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
+
+
+def _closed(given: str | None, names: Sequence[str]) -> list[str]:
+    """The doctors of closed models; ends the command if one is none of those here."""
+    closed = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if unknown := [name for name in closed if name not in names]:
+        refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
+    return closed
+
+
+def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """How many of people's choices are on cases that no transcripts here are of."""
+    if strange := [one.case for one in choices if any(one.case not in by_case[name] for name in (one.one, one.other))]:
+        yield (
+            f"{len(strange)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
+            f"such as {strange[0]!r}: they count in people's win rates alone."
+        )
+
+
+def _failures(judged: Mapping[View, Duels], doctors: int) -> Iterator[str]:
+    """Which pairs the judge gave no answer for."""
+    for duels in judged.values():
+        for (case, one, other), duel in duels.items():
+            if duel.failure:
+                yield f"Case {case}{f', {one} and {other}' if doctors > 2 else ''}: {duel.failure}"
+
+
+def _of_views(told: Verdicts, draw: Callable[[View, Mapping[Source, list[Verdict]]], Table]) -> list[Table]:
+    """A table of each view that anybody judged."""
+    return [table for view, given in told.items() if (table := draw(view, given)).rows]
+
+
+def _raters(view: View, given: Mapping[Source, list[Verdict]]) -> Table:
+    return agreement_table(votes(given.get("people", ())), f"aie-raters-{view}", _RATERS.format(view))
+
+
+def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> dict[str, Samples]:
+    """The automatic metrics of each doctor; that nobody chose a diagnosis is added to the notes."""
+    scores: dict[str, Samples] = {name: score_aie(records, "sound") for name, records in doctors.items()}
+    if not any(record.diagnosis for records in doctors.values() for record in records):
+        scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
+        notes.append("DIAGNOSIS is not among the metrics: nobody chose an option; --diagnose SPEC has a model choose.")
+    return scores
 
 
 def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[str], list[list[AieTranscript]]]:
@@ -176,14 +189,11 @@ def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[
     return names, without(read, leave_out, lambda one: one.case, by_either_name(read))
 
 
-def _duels(
-    pairs: Sequence[tuple[str, str, str]],
-    by_case: Mapping[str, Mapping[str, AieTranscript]],
-    view: View,
-    judge: str,
-    sees_record: bool,
-) -> Duels:
+def _duels(by_case: Mapping[str, Mapping[str, AieTranscript]], view: View, judge: str, sees_record: bool) -> Duels:
+    """Every two doctors on each case that both played, as the judge sees them."""
     settings = asking({ROLES[view]: judge})
+    doctors = combinations(by_case, 2)
+    pairs = [(case, one, other) for one, other in doctors for case in by_case[one] if case in by_case[other]]
 
     async def both_orders(pair: tuple[str, str, str]) -> Duel:
         case, one, other = pair
@@ -240,26 +250,23 @@ def _settled(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict
     }
 
 
-def _verdicts(
-    judged: Mapping[View, Duels], choices: Sequence[Verdict], views: Collection[View]
-) -> dict[View, dict[Source, list[Verdict]]]:
+def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: Collection[View]) -> Verdicts:
+    """What people and the judge say, by view; a view of which nobody says anything is left out."""
+    sides = {"one": 1, "other": -1, "tie": 0}
     found: dict[View, dict[Source, list[Verdict]]] = {}
     for view in views:
         if chosen := [one for one in choices if one.view == view]:
-            found.setdefault(view, {})["people"] = chosen
-    for view, duels in judged.items():
-        sides = {"one": 1, "other": -1, "tie": 0}
-        found.setdefault(view, {})["judge"] = [
-            Verdict(case, one, other, {aspect: sides[duel.outcome(aspect) or "tie"] for aspect in ASPECTS[view]}, view)
-            for (case, one, other), duel in duels.items()
-            if not duel.failure
-        ]
-    return {view: found[view] for view in ("doctor", "patient") if view in found}
+            found[view] = {"people": chosen}
+        if view in judged:
+            found.setdefault(view, {})["judge"] = [
+                Verdict(case, one, other, {each: sides[duel.outcome(each) or "tie"] for each in ASPECTS[view]}, view)
+                for (case, one, other), duel in judged[view].items()
+                if not duel.failure
+            ]
+    return found
 
 
-def _columns(
-    verdicts: Mapping[View, Mapping[Source, Sequence[Verdict]]], scores: Mapping[str, Samples]
-) -> dict[str, dict[tuple[str, ...], float]]:
+def _columns(verdicts: Verdicts, scores: Mapping[str, Samples]) -> dict[str, dict[tuple[str, ...], float]]:
     """The columns of Figure 5: people's outcomes, the judge's, and the differences of the automatic metrics."""
     sources: tuple[Source, ...] = ("people", "judge")
     columns: dict[str, dict[tuple[str, ...], float]] = {}
@@ -281,7 +288,7 @@ def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:
                 yield matrix(kept, method, kind)
 
 
-def _samples(verdicts: Mapping[View, Mapping[Source, Sequence[Verdict]]], names: Sequence[str]) -> Samples:
+def _samples(verdicts: Verdicts, names: Sequence[str]) -> Samples:
     """Of two doctors how often the first wins, by aspect; of more by doctor; views and sources named where several."""
     found = {}
     for view, by_source in verdicts.items():

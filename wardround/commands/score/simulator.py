@@ -1,7 +1,7 @@
 """``wardround score simulator``: a patient system on our labelled set."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,8 +22,8 @@ from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, 
 from scoring.aie.transcripts import ACTIONS
 from scoring.medpmc.judges import patient_judge, persona_judge
 from scoring.medpmc.patient_judgements import ASPECTS
-from scoring.metrics.samples import PERCENT, estimates
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.samples import PERCENT, Definition, estimates
+from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
 from wardround.commands.exits import refuse
@@ -43,6 +43,22 @@ from wardround.tables.table import as_markdown
 Judged = Literal["medpmc", "ai_hospital"]
 
 
+async def _measured(
+    trial: Trial, items: Sequence[SimulatorItem], patient: str, definition: Definition
+) -> list[ExtraTable]:
+    return _tracked(await measure(trial, items, patient, definition), trial.cases)
+
+
+async def _judged_actor(trial: Trial, items: Sequence[SimulatorItem], *_: str) -> list[ExtraTable]:
+    await judge_patient_actor(trial, items)
+    return []
+
+
+async def _judged_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str, _: str) -> list[ExtraTable]:
+    await judge_replies(trial, items, patient)
+    return []
+
+
 @dataclass(frozen=True)
 class Judgement:
     """A paper's way to say how good a patient system is.
@@ -50,19 +66,25 @@ class Judgement:
     Attributes:
         region: what the page of the docs calls the place of its tables.
         patient: who is tried if nobody is named.
+        of: has the items played, and fills the trial; gives what else is to be shown.
         judges: the roles that are asked about the replies.
+        ends: the least and the most that a score can be.
     """
 
     region: str
     patient: str
+    of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[ExtraTable]]]
     judges: tuple[Role[Any], ...] = ()
+    ends: Ends | None = PERCENT
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
-    None: Judgement("simulator scores", "saps"),
-    "medpmc": Judgement("patient and actor judgements", "medpmc", (patient_judge, persona_judge)),
+    None: Judgement("simulator scores", "saps", _measured),
+    "medpmc": Judgement(
+        "patient and actor judgements", "medpmc", _judged_actor, (patient_judge, persona_judge), ends=None
+    ),
     "ai_hospital": Judgement(
-        "reply judgements", "ai_hospital", (relevance_judge, consistency_judge, examination_judge)
+        "reply judgements", "ai_hospital", _judged_replies, (relevance_judge, consistency_judge, examination_judge)
     ),
 }
 
@@ -126,47 +148,52 @@ def simulator(
     AIE's test file is played question by question; of runs the recorded replies are scored, and of --patient its own.
     """  # fmt: skip
     judgement = JUDGEMENTS[judged]
-    if patient is not None and patient not in PATIENTS:
-        refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
-    if judged == "medpmc" and patient is not None:
-        refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
-    if page is not None and patient not in (None, judgement.patient):
-        refuse(f"--page shows the figures of {judgement.patient}: leave out --patient {patient}")
+    _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
     region = _region(page, judgement.region) if page is not None else None
-    if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or judgement.patient].settings):
-        refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
     context = _context(models or []).model_copy(update={"tracker": tracker})
-    kinds = {kind_of_source(file) for file in files or []}
+    options = TestOptions(by, leave_out, replies, out, cases)
+    kinds = {kind_of_source(file) for file in files or []} or {"items"}
     if len(kinds) > 1:
         refuse("name files of items, AIE's test files or runs, not several kinds at once")
     if files and kinds != {"items"}:
         if judged is not None or page is not None:
             refuse("--judged and --page are for files of items; of runs, see `score replies` and `score medpmc`")
-        if replies is not None and (kinds != {"tests"} or len(files) > 1):
-            refuse("-o: the replies to one of AIE's test files are written; name one")
-        given = played_tests if kinds == {"tests"} else played_runs
-        return given(files, patient, context, mode, TestOptions(by, leave_out, replies, out, cases))
+        return _played(files, kinds == {"tests"}, patient, context, mode, options)
     if by or leave_out or replies or out:
         refuse("--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
-    tables: list[ExtraTable] = []
+    tables = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode.value)
+    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=judgement.ends, neither=(LENGTH,))
+    shown = [_scores_table(metrics), *tables[:1]]
     if judged == "medpmc":
-        anyio.run(judge_patient_actor, trial, items)
-    elif judged == "ai_hospital":
-        anyio.run(judge_replies, trial, items, patient or judgement.patient)
-    else:
-        played = anyio.run(measure, trial, items, patient or judgement.patient, mode.value)
-        tables = _tracked(played, trial.cases)
-    ends = None if judged == "medpmc" else PERCENT
-    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=ends, neither=(LENGTH,))
-    if judged == "medpmc":
-        tables = [_judgement_table(metrics)]
+        shown = tables = [_judgement_table(metrics)]
     if page is not None and region is not None:
-        _write_page(page, region, tables if judged == "medpmc" else [_scores_table(metrics), *tables[:1]])
+        _write_page(page, region, shown)
     notes = _notes(patient, judgement, context)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes)
+
+
+def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool, *, on_page: bool) -> None:
+    """End the command if this patient is none, or not one of those that the judgement and the page are of."""
+    if patient is not None and patient not in PATIENTS:
+        refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
+    if judged == "medpmc" and patient is not None:
+        refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
+    if on_page and patient not in (None, usual):
+        refuse(f"--page shows the figures of {usual}: leave out --patient {patient}")
+    if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):
+        refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
+
+
+def _played(
+    files: Sequence[Path], of_tests: bool, patient: str | None, context: Context, mode: Mode, options: TestOptions
+) -> Scores:
+    """AIE's metrics of its test files, or of runs."""
+    if options.replies is not None and (not of_tests or len(files) > 1):
+        refuse("-o: the replies to one of AIE's test files are written; name one")
+    return (played_tests if of_tests else played_runs)(files, patient, context, mode, options)
 
 
 def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[str]:

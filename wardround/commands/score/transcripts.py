@@ -1,9 +1,10 @@
 """What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import typer
 
@@ -62,6 +63,9 @@ class Played(Protocol):
     @property
     def findings(self) -> str:
         """What is on record of the patient."""
+
+
+Dialogue = TypeVar("Dialogue", bound=Played)
 
 
 def by_either_name(files: Iterable[Iterable[Played]]) -> dict[str, str]:
@@ -156,9 +160,27 @@ def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
     return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
 
 
-def joined(parts: Sequence[Samples]) -> dict[str, list[Sample]]:
-    """The values of several files as those of one set."""
-    return {name: [sample for part in parts for sample in part[name]] for name in parts[0]}
+@dataclass(frozen=True)
+class Scored(Generic[Dialogue]):
+    """Files and runs that were read and scored: the dialogues of each, and their values by metric."""
+
+    files: Sequence[list[Dialogue]]
+    parts: Sequence[Samples]
+
+    @property
+    def dialogues(self) -> list[Dialogue]:
+        """Those of all files."""
+        return [one for records in self.files for one in records]
+
+    @property
+    def samples(self) -> dict[str, list[Sample]]:
+        """The values of several files as those of one set."""
+        return {name: [sample for part in self.parts for sample in part[name]] for name in self.parts[0]}
+
+    def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
+        """The differences to other transcripts, paired by case; what does not pair is added to the notes."""
+        notes += pairing({"here": self.dialogues, "--against": others.dialogues})
+        return compared(self.samples, others.samples)
 
 
 def by_file(paths: Sequence[Path], parts: Sequence[Samples]) -> list[ExtraTable]:
