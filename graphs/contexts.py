@@ -23,6 +23,7 @@ from nodes.settings import (
     ReconstructionSettings,
     SourceSettings,
     TurnSettings,
+    with_made_defaults,
 )
 from nodes.strategies.registry import check_built_for
 
@@ -167,9 +168,7 @@ def patient_context(system: str) -> type[_OwnContext]:
     others = {name for each in PATIENTS.values() for name in each.settings} - set(PATIENTS[system].settings)
 
     def of_this_patient(form: dict[str, Any], settings: type[ModelSettings]) -> None:
-        for name, field in settings.model_fields.items():
-            if field.default_factory is not None:
-                form["properties"][name]["default"] = field.get_default(call_default_factory=True)
+        with_made_defaults(form, settings)
         for name in others & form["properties"].keys():
             del form["properties"][name]
 

@@ -1,5 +1,6 @@
 """Settings in small groups: a graph's context is made of those that it obeys (``graphs/contexts.py``)."""
 
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -8,19 +9,24 @@ from pydantic.json_schema import SkipJsonSchema
 from cases.registry import NameIn
 from llm import ModelSettings
 from nodes.consultation.example import example_for
+from nodes.patients.medpmc.personas import Profession
 from nodes.patients.systems import PATIENTS
 from nodes.state.decisions import NonEmpty
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import parts
 
 
-def _at(*nodes: str) -> dict[str, Any]:
-    """Let Studio show a field at these nodes of the clinical workflow, besides the form of all fields."""
-    return {"langgraph_nodes": list(nodes)}
+def _shown_at(*nodes: str) -> partial[Any]:
+    """How a field is declared that Studio shows at these nodes of the clinical workflow, besides the form of all."""
+    return partial(Field, json_schema_extra={"langgraph_nodes": list(nodes)})
 
 
-_STAGES = _at(*parts())
-
+_of_admission = _shown_at("admit")
+_of_history_taking = _shown_at("history_taking")
+_of_dialogue = _shown_at("history_taking", "interview")
+_of_stages = _shown_at(*parts())
+_of_discussion = _shown_at("discuss", "diagnosis", "treatment")
+_of_follow_up = _shown_at("follow_up")
 
 # Models of these may be blind: they describe the patient, and are handed nothing.
 _NOT_SHOWN_PICTURES = ("patient", "actor")
@@ -28,45 +34,38 @@ _NOT_SHOWN_PICTURES = ("patient", "actor")
 _FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files
 
 
-def _with_made_defaults(schema: dict[str, Any], settings: type[BaseModel]) -> None:
+def with_made_defaults(form: dict[str, Any], settings: type[BaseModel]) -> None:
     """Defaults that are made anew for each context are shown in the form too."""
     for name, field in settings.model_fields.items():
         if field.default_factory is not None:
-            schema["properties"][name]["default"] = field.get_default(call_default_factory=True)
+            form["properties"][name]["default"] = field.get_default(call_default_factory=True)
 
 
 class Settings(ModelSettings):
     """Base of the groups: the models, and the defaults of all fields in the form."""
 
-    model_config = ConfigDict(json_schema_extra=_with_made_defaults)
+    model_config = ConfigDict(json_schema_extra=with_made_defaults)
 
 
 class SourceSettings(Settings):
     """Where a case is looked up that is named by its id."""
 
-    case_source: str = Field(
-        "builtin", description="Where `case_id` is looked up: `builtin` or a case file.", json_schema_extra=_at("admit")
-    )
+    case_source: str = _of_admission("builtin", description="Where `case_id` is looked up: `builtin` or a case file.")
 
 
 class CaseSettings(SourceSettings):
     """Which case is admitted, and as whom (every graph that starts from a case)."""
 
-    patient_sex: Literal["record", "female", "male", "drawn"] = Field(
+    patient_sex: Literal["record", "female", "male", "drawn"] = _of_admission(
         "record",
         description="Change the record to this sex, all through; a case that turns on the other is refused. `drawn`: "
         "by case, seed and epoch; what turns on one sex keeps it.",
-        json_schema_extra=_at("admit"),
     )
-    personalized: bool = Field(
-        True,
-        description="Age, sex, occupation and histories are known; if off, they are taken out of texts too.",
-        json_schema_extra=_at("admit"),
+    personalized: bool = _of_admission(
+        True, description="Age, sex, occupation and histories are known; if off, they are taken out of texts too."
     )
-    send_pictures: bool = Field(
-        True,
-        description="Pictures go to the models; if off, their written findings do.",
-        json_schema_extra=_at("history_taking", "further_examination"),
+    send_pictures: bool = _shown_at("history_taking", "further_examination")(
+        True, description="Pictures go to the models; if off, their written findings do."
     )
 
     @model_validator(mode="before")
@@ -93,47 +92,31 @@ class CaseSettings(SourceSettings):
 class CourseSettings(Settings):
     """The course of the clinical workflow (MedChain, section 4 and the ablations of section 5.4)."""
 
-    interactive: bool = Field(
-        True,
-        description="Ask the patient; if off, the patient's record is read instead.",
-        json_schema_extra=_at("admit", "history_taking"),
+    interactive: bool = _shown_at("admit", "history_taking")(
+        True, description="Ask the patient; if off, the patient's record is read instead."
     )
-    orders: Literal["group", "dialogue"] = Field(
-        "group",
-        description="Examinations as the group orders them, or as extracted from the dialogue.",
-        json_schema_extra=_at("history_taking"),
+    orders: Literal["group", "dialogue"] = _of_history_taking(
+        "group", description="Examinations as the group orders them, or as extracted from the dialogue."
     )
-    order_groups: Literal["in_turn", "side_by_side"] = Field(
+    order_groups: Literal["in_turn", "side_by_side"] = _of_history_taking(
         "in_turn",
         description="Physical examinations are ordered first and auxiliary ones in view of them, or both at once.",
-        json_schema_extra=_at("history_taking"),
     )
-    sequential: bool = Field(
-        True,
-        description="Stages build on each other; if off, each gets the reference of earlier ones.",
-        json_schema_extra=_at("admit"),
+    sequential: bool = _of_admission(
+        True, description="Stages build on each other; if off, each gets the reference of earlier ones."
     )
-    all_pictures: bool = Field(
+    all_pictures: bool = _shown_at("history_taking", "further_examination")(
         False,
         description="Every picture of the case is reported on (MedChain, A.2.3); if off, those of what was ordered.",
-        json_schema_extra=_at("history_taking", "further_examination"),
     )
-    max_backtracks: int = Field(
-        0,
-        ge=0,
-        le=5,
-        description="How often a later stage may ask for a missing examination.",
-        json_schema_extra=_at("review"),
+    max_backtracks: int = _shown_at("review")(
+        0, ge=0, le=5, description="How often a later stage may ask for a missing examination."
     )
-    sub_departments: dict[str, list[str]] | None = Field(
-        None,
-        description="Second-level departments to choose from, by department; our own list if not set.",
-        json_schema_extra=_at("referral"),
+    sub_departments: dict[str, list[str]] | None = _shown_at("referral")(
+        None, description="Second-level departments to choose from, by department; our own list if not set."
     )
-    strategy: Annotated[str, NameIn(STRATEGIES)] = Field(
-        "group",
-        description="How every stage is decided: by MedChain's group, or as another paper does it.",
-        json_schema_extra=_STAGES,
+    strategy: Annotated[str, NameIn(STRATEGIES)] = _of_stages(
+        "group", description="How every stage is decided: by MedChain's group, or as another paper does it."
     )
 
     @model_validator(mode="after")
@@ -148,130 +131,105 @@ class CourseSettings(Settings):
 class SeatSettings(Settings):
     """What becomes of a member of a group whose answer cannot be read."""
 
-    on_unreadable: Literal["drop_seat", "fail_case"] = Field(
+    on_unreadable: Literal["drop_seat", "fail_case"] = _shown_at(*parts(), "consult", "discuss")(
         "drop_seat",
         description="Where no repair makes the answer of a member of a group readable: the others go on (without a "
         "senior doctor with the first doctor's view, or the last decision), or the case fails. The last member cannot "
         "be dropped.",
-        json_schema_extra=_at(*parts(), "consult", "discuss"),
     )
 
 
 class GroupSettings(SeatSettings):
     """The group of doctors of a stage, and who judges what it decides."""
 
-    general_agents: int = Field(
-        3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.", json_schema_extra=_STAGES
-    )
-    specialties: Literal["by_case", "recruited", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = Field(
+    general_agents: int = _of_stages(3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.")
+    specialties: Literal["by_case", "recruited", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = _of_stages(
         "by_case",
         description="What the doctors of a group are: specialists of the second-level departments of the case, first "
         "those it is referred to; whom a recruiter names for the task; nothing in particular; or the named "
         "specialties, seat by seat.",
-        json_schema_extra=_STAGES,
     )
-    decider: Literal["senior", "generalist"] = Field(
+    decider: Literal["senior", "generalist"] = _of_stages(
         "senior",
         description="Who closes a discussion: the senior doctor of the group, or a primary care physician (MedChain, "
         "B.1).",
-        json_schema_extra=_STAGES,
     )
-    discussion_rounds: int = Field(
-        2, ge=1, le=5, description="How often they speak: alone, then seeing each other.", json_schema_extra=_STAGES
+    discussion_rounds: int = _of_stages(
+        2, ge=1, le=5, description="How often they speak: alone, then seeing each other."
     )
-    feedback: Literal["downstream", "same_stage", "off"] = Field(
-        "downstream",
-        description="Who judges a decision: physicians of all later stages, one of its own, nobody.",
-        json_schema_extra=_STAGES,
+    feedback: Literal["downstream", "same_stage", "off"] = _of_stages(
+        "downstream", description="Who judges a decision: physicians of all later stages, one of its own, nobody."
     )
-    max_feedback_rounds: int = Field(
-        4, ge=0, le=20, description="Revisions at most after objections.", json_schema_extra=_STAGES
-    )
+    max_feedback_rounds: int = _of_stages(4, ge=0, le=20, description="Revisions at most after objections.")
 
 
 class TurnSettings(Settings):
     """How long a dialogue may be."""
 
-    max_turns: int = Field(
-        10,
-        ge=1,
-        le=100,
-        description="Questions at most in the dialogue with the patient.",
-        json_schema_extra=_at("history_taking"),
+    max_turns: int = _of_history_taking(
+        10, ge=1, le=100, description="Questions at most in the dialogue with the patient."
     )
 
 
 class PatientSettings(Settings):
     """The patient's side of a dialogue."""
 
-    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = Field(
-        "medchain",
-        description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
-        "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
-        json_schema_extra=_at("history_taking", "interview"),
+    patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = (
+        _of_dialogue(
+            "medchain",
+            description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
+            "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
+        )
     )
-    results_in_dialogue: bool = Field(
-        False,
-        description="MedChain's patient also knows the recorded results and tells them when asked (A.2.2).",
-        json_schema_extra=_at("admit"),
+    results_in_dialogue: bool = _of_admission(
+        False, description="MedChain's patient also knows the recorded results and tells them when asked (A.2.2)."
     )
-    absent_examinations: Literal["normal", "unknown", "unavailable"] = Field(
+    absent_examinations: Literal["normal", "unknown", "unavailable"] = _of_dialogue(
         "normal",
         description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    result_gate: Literal["audit", "strict"] = Field(
+    result_gate: Literal["audit", "strict"] = _of_dialogue(
         "audit",
         description="SAPS and Med-PMC: an order opens the results that the model reads in it, and those that no rule "
         "finds named there are counted; or it opens only what a rule finds named.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    tracker_context: Literal["dialogue", "words"] = Field(
+    tracker_context: Literal["dialogue", "words"] = _of_dialogue(
         "dialogue",
         description="SAPS and Med-PMC: the tracker sees what was said before the doctor's words, without which 'and "
         "the other one?' means nothing; or the words alone, as published.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    extraction: Literal["two_calls", "one_call"] = Field(
+    extraction: Literal["two_calls", "one_call"] = _of_dialogue(
         "two_calls",
         description="SAPS and Med-PMC: the tracker is asked whether the record has what the doctor wants, then the "
         "memory for the sentences; or the memory alone, as published: where it picks none, the record has none.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    history_sentences: int = Field(
+    history_sentences: int = _of_dialogue(
         8,
         ge=0,
         description="SAPS and Med-PMC: the most sentences of the histories that one turn opens; 0: no limit, as "
         "published.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    tracker: bool = Field(
+    tracker: bool = _of_dialogue(
         True,
         description="SAPS and Med-PMC: track the doctor's actions; if off, the same patient holds the whole record and "
         "answers without states.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    patient_profession: Literal["record", "farmer", "student", "worker", "office_worker", "doctor", "drawn"] = Field(
+    patient_profession: Literal["record", Profession, "drawn"] = _of_dialogue(
         "record",
         description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
         "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    rewriting: Literal["half_longer", "no_longer"] = Field(
+    rewriting: Literal["half_longer", "no_longer"] = _of_dialogue(
         "half_longer",
         description="Med-PMC: how long the actor's words may be: half as long again as the plain ones and a few words "
         "at least, or no longer, as published; what is longer is refused.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    actor: bool = Field(
-        True,
-        description="Med-PMC: say the patient's words in a persona's manner; if off, plainly.",
-        json_schema_extra=_at("history_taking", "interview"),
+    actor: bool = _of_dialogue(
+        True, description="Med-PMC: say the patient's words in a persona's manner; if off, plainly."
     )
-    pictures_in_dialogue: Literal["consultation", "none", "report"] = Field(
+    pictures_in_dialogue: Literal["consultation", "none", "report"] = _of_dialogue(
         "consultation",
         description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
 
     @model_validator(mode="after")
@@ -286,40 +244,34 @@ class PatientSettings(Settings):
 class DialogueSettings(TurnSettings, PatientSettings):
     """The dialogue of doctor and patient."""
 
-    doctor_knows: Literal["nothing", "complaint"] | None = Field(
+    doctor_knows: Literal["nothing", "complaint"] | None = _of_dialogue(
         None,
         description="What the doctor knows before the first question: nothing, so that the dialogue is all, for "
         "the report too, as in AIE, Med-PMC and CliniChat, or age, sex, occupation and the complaint. If not set, as "
         "CliniChat has it with its patient, else the complaint.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = Field(
+    doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = _of_dialogue(
         "direct",
         description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    thoughts: Literal["silent", "spoken"] = Field(
+    thoughts: Literal["silent", "spoken"] = _of_dialogue(
         "silent",
         description="Thoughts of a doctor who thinks step by step: a field of their own that nobody hears, or part of "
         "what is said and remembered, as in Med-PMC.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    example: str = Field(
+    example: str = _of_dialogue(
         "",
         description="`one_shot_cot`: a text file with a consultation as example, `![finding](FILE)` where a picture is "
         "handed over; ours if not set.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
-    already_examined: bool = Field(
+    already_examined: bool = _shown_at("interview")(
         False,
         description="The doctor in a consultation is told that all examinations have been done and only their results "
         "are to be asked for, and to be brief and warm (Med-PMC, Table 14); if off, orders them.",
-        json_schema_extra=_at("interview"),
     )
-    list_examinations: bool = Field(
+    list_examinations: bool = _of_dialogue(
         True,
         description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
-        json_schema_extra=_at("history_taking", "interview"),
     )
 
     @field_validator("example")
@@ -333,120 +285,89 @@ class DialogueSettings(TurnSettings, PatientSettings):
 class CollaborationSettings(SeatSettings):
     """Discussion among doctors: dispute resolution (AI Hospital), and the rounds of MDAgents."""
 
-    interns: int = Field(
+    interns: int = _shown_at("consult", "diagnosis", "treatment")(
         3,
         ge=1,
         le=5,
         description="Dispute resolution: doctors, each with its own consultation; 1 is without discussion.",
-        json_schema_extra=_at("consult", "diagnosis", "treatment"),
     )
-    max_rounds: int = Field(
-        4,
-        ge=0,
-        le=20,
-        description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents.",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
+    max_rounds: int = _of_discussion(
+        4, ge=0, le=20, description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents."
     )
-    talk_turns: int = Field(
+    talk_turns: int = _of_stages(
         5,
         ge=0,
         le=20,
         description="MDAgents: turns at most in which the members of a group talk one to one, in each round.",
-        json_schema_extra=_STAGES,
     )
-    dispute_resolution: bool = Field(
+    dispute_resolution: bool = _of_discussion(
         True,
         description="The director names the disputes; if off, the doctors discuss without (AI Hospital's ablation).",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
     )
-    turn_taking: bool = Field(
-        False,
-        description="Interns speak one after the other and hear what was just said; if off, all at once.",
-        json_schema_extra=_at("discuss", "diagnosis", "treatment"),
+    turn_taking: bool = _of_discussion(
+        False, description="Interns speak one after the other and hear what was just said; if off, all at once."
     )
 
 
 class RecallSettings(Settings):
     """Similar cases (MedCase-RAG)."""
 
-    retrieval: bool = Field(True, description="Recall similar cases (MedCase-RAG).", json_schema_extra=_STAGES)
-    neighbours: int = Field(3, ge=1, le=10, description="How many similar cases.", json_schema_extra=_STAGES)
-    recall_language: Literal["any", "case"] = Field(
-        "any",
-        description="Recall cases in any language, or in the case's own alone, fewer if there are no more.",
-        json_schema_extra=_STAGES,
+    retrieval: bool = _of_stages(True, description="Recall similar cases (MedCase-RAG).")
+    neighbours: int = _of_stages(3, ge=1, le=10, description="How many similar cases.")
+    recall_language: Literal["any", "case"] = _of_stages(
+        "any", description="Recall cases in any language, or in the case's own alone, fewer if there are no more."
     )
-    memory: str = Field(
-        "builtin",
-        description="`builtin`, the directory of a built memory, or a Chroma server's URL.",
-        json_schema_extra=_STAGES,
+    memory: str = _of_stages(
+        "builtin", description="`builtin`, the directory of a built memory, or a Chroma server's URL."
     )
-    embedding: str = Field(
+    embedding: str = _of_stages(
         "all-MiniLM-L6-v2",
         description="all-MiniLM-L6-v2 (English), use-multilingual-v3, or a sentence-transformers name or path.",
-        json_schema_extra=_STAGES,
     )
 
 
 class GrowthSettings(Settings):
     """How a run remembers its own finished cases."""
 
-    grow: Literal["off", "in_order", "as_finished"] = Field(
-        "off",
-        description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish.",
-        json_schema_extra=_at("follow_up"),
+    grow: Literal["off", "in_order", "as_finished"] = _of_follow_up(
+        "off", description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish."
     )
-    run: SkipJsonSchema[str] = Field(
-        "", description="Name of the run; a run sees its own pseudo-cases only.", json_schema_extra=_at("follow_up")
-    )
-    position: SkipJsonSchema[int | None] = Field(
-        None,
-        ge=0,
-        description="The case's place in its run; `in_order` sees earlier ones.",
-        json_schema_extra=_at("follow_up"),
+    run: SkipJsonSchema[str] = _of_follow_up("", description="Name of the run; a run sees its own pseudo-cases only.")
+    position: SkipJsonSchema[int | None] = _of_follow_up(
+        None, ge=0, description="The case's place in its run; `in_order` sees earlier ones."
     )
 
 
 class ReconstructionSettings(Settings):
     """How a note becomes a dialogue (CliniChat)."""
 
-    reconstruction: Literal["clini_recon", "direct", "interactive"] = Field(
+    reconstruction: Literal["clini_recon", "direct", "interactive"] = _shown_at("set_roles")(
         "clini_recon",
         description="How a note becomes a dialogue: planned with prepared knowledge, or by one of the two role-plays.",
-        json_schema_extra=_at("set_roles"),
     )
-    whole_dialogue: bool = Field(
+    whole_dialogue: bool = _shown_at("plan_interview")(
         False,
         description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
-        json_schema_extra=_at("plan_interview"),
     )
-    answer_key: Literal["withheld", "told"] = Field(
+    answer_key: Literal["withheld", "told"] = _shown_at("take_note")(
         "withheld",
         description="Whether who writes sees what the source's answer key says, or has to infer it, as in the paper.",
-        json_schema_extra=_at("take_note"),
     )
-    departments: Literal["clinichat", "medchain"] = Field(
+    departments: Literal["clinichat", "medchain"] = _shown_at("prepare_knowledge")(
         "clinichat",
         description="Whose departments a model files a note under: CliniChat's 19 or MedChain's; one that a note names "
         "is kept as it is.",
-        json_schema_extra=_at("prepare_knowledge"),
     )
-    plan: Literal["ours", "paper"] = Field(
+    plan: Literal["ours", "paper"] = _shown_at("plan_interview")(
         "ours",
         description="Clini-Recon: whether occupation, usual habits and nine organ systems are asked after always, or "
         "only what the prepared knowledge names, as in the paper.",
-        json_schema_extra=_at("plan_interview"),
     )
-    section_revisions: int = Field(
-        1,
-        ge=0,
-        le=5,
-        description="Clini-Recon: how often a section is written again after objections.",
-        json_schema_extra=_at("write_section"),
+    section_revisions: int = _shown_at("write_section")(
+        1, ge=0, le=5, description="Clini-Recon: how often a section is written again after objections."
     )
-    entailment: bool = Field(
+    entailment: bool = _shown_at("file_dialogue")(
         False,
         description="A reader holds the finished dialogue against its note; what contradicts it or goes beyond it "
         "fails the dialogue.",
-        json_schema_extra=_at("file_dialogue"),
     )
