@@ -24,6 +24,11 @@ class Note(Strict):
 
     source: str = Field("", description="The file it was read from, so that what is for tests stays out of training.")
 
+    @property
+    def sections(self) -> dict[str, tuple[str, ...]]:
+        """The sentences of the text by section."""
+        return read_sections(self.text, self.language)
+
     def shown(self, with_answer: bool) -> "Note":
         """The note as a model or a rule may see it: nothing of the answer key, or all of it in the text."""
         if not with_answer:
@@ -49,7 +54,7 @@ _PARTS = {
 
 def lacking(note: Note) -> list[str]:
     """Which of complaint, history and results a note does not tell."""
-    told = read_sections(note.text, note.language)
+    told = note.sections
     return [part for part, sections in _PARTS.items() if not any(told.get(section) for section in sections)]
 
 

@@ -26,6 +26,8 @@ def import_cases(format: str, source: str | Path, *, departments: str | Path | N
     read = IMPORTERS[format]
     opened = Source(Path(source), departments=Path(departments) if departments is not None else None)
     cases = list(read(opened))
+    if departments is not None and not opened.departments_read:
+        opened.error(f"the format {format!r} names no second-level departments; expected no departments file")
     if not cases and not opened.problems:
         opened.error("holds no record; expected JSON or JSON lines")
     return ImportResult(cases=cases, problems=opened.problems)

@@ -34,22 +34,17 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 @importer("agentclinic")
 def import_agentclinic(source: Source) -> Iterator[Case]:
     """Read AgentClinic records of either flavour."""
-    if source.departments:
-        source.error("AgentClinic records name no department; expected no departments file")
     stem = source.path.stem.replace("_", "-")
-    for record in source.records():
-        data = _data(record)
+    for record, value in source.objects(f"an object with {_ROOT}"):
+        data = _data(record, value)
         case = record.case(f"{stem}-{record.number:03d}", data) if data else None
         if case:
             _warn_of_leak(record, case)
             yield case
 
 
-def _data(record: Record) -> dict[str, Any] | None:
-    value = record.value
-    if not isinstance(value, Mapping):
-        record.expected("", f"an object with {_ROOT}", value)
-    elif _ROOT in value:
+def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
+    if _ROOT in value:
         if isinstance(value[_ROOT], Mapping):
             return _osce_data(record, value[_ROOT])
         record.expected(_ROOT, "an object with Patient_Actor and Correct_Diagnosis", value[_ROOT])

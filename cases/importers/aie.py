@@ -25,18 +25,12 @@ _CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\
 @importer("aie")
 def import_aie(source: Source) -> Iterator[Case]:
     """Read the cases of either set; of a transcript file, its cases."""
-    if source.departments:
-        source.error("AIE's records name no department; expected no departments file")
-    for record in source.records():
-        if (data := _data(record)) and (case := record.case(data.pop("id"), data)):
+    for record, value in source.objects("an object with raw_data"):
+        if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
 
 
-def _data(record: Record) -> dict[str, Any] | None:
-    value = record.value
-    if not isinstance(value, Mapping):
-        record.expected("", "an object with raw_data", value)
-        return None
+def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     raw = value.get("raw_data")
     if not isinstance(raw, Mapping):
         record.expected("raw_data", "an object with question, options and answer_idx", raw)

@@ -29,14 +29,12 @@ _LONGEST_ID = 60
 @importer("medchain")
 def import_medchain(source: Source) -> Iterator[Case]:
     """Read MedChain cases; one object may hold many titles."""
-    directory = read_departments(source) if source.departments else None
-    for record in source.records():
-        if not isinstance(record.value, Mapping):
-            record.expected("", "an object {title: case}", record.value)
-        elif is_case(record.value):
+    directory = read_departments(source)
+    for record, value in source.objects("an object {title: case}"):
+        if is_case(value):
             yield from _read(record, f"{source.path.stem} {record.number}", directory)
         else:
-            for title, case in record.value.items():
+            for title, case in value.items():
                 yield from _read(Record(source, title, record.number, case), title, directory)
 
 

@@ -9,7 +9,7 @@ from cases.vocabulary import DEPARTMENTS, SUB_DEPARTMENTS, normalise
 
 def read_departments(source: Source) -> set[str] | None:
     """The second-level names, folded, of a department file: ``外科:`` lines, each followed by ``- 骨科`` lines."""
-    file = source.departments
+    file, source.departments_read = source.departments, True
     if file is None or (text := source.read(file)) is None:
         return None
     names: set[str] = set()

@@ -45,18 +45,12 @@ _OCCUPATIONS = re.compile(r"\b(?:occupation|profession)\s*[:：]\s*([^.,;\n]+)",
 @importer("medpmc")
 def import_medpmc(source: Source) -> Iterator[Case]:
     """Read the cases; of a transcript file, its cases. Keys in Chinese repeat the English ones and are left out."""
-    if source.departments:
-        source.error("Med-PMC's records are of general surgery; expected no departments file")
-    for record in source.records():
-        if (data := _data(record)) and (case := record.case(data.pop("id"), data)):
+    for record, value in source.objects("an object with Text and Image"):
+        if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
 
 
-def _data(record: Record) -> dict[str, Any] | None:
-    value = record.value
-    if not isinstance(value, Mapping):
-        record.expected("", "an object with Text and Image", value)
-        return None
+def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     text = value.get("Text")
     if not isinstance(text, Mapping):
         record.expected("Text", f"an object with {', '.join(_TEXTS)}", text)

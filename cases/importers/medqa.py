@@ -53,8 +53,6 @@ class CaseStudy:
 @importer("medqa")
 def import_medqa(source: Source) -> Iterator[Case]:
     """Read the case study questions as cases."""
-    if source.departments:
-        source.error("MedQA names no department; expected no departments file")
     for study in case_studies(source):
         if case := study.record.case(study.id, _data(study)):
             yield case
@@ -75,8 +73,8 @@ def medqa_notes(source: Source) -> Iterator[Note]:
 def case_studies(source: Source) -> Iterator[CaseStudy]:
     """The sound questions that describe a patient; a warning counts the others."""
     left_out = 0
-    for record in source.records():
-        if (study := _study(record)) is None:
+    for record, value in source.objects("an object with question, answer and options"):
+        if (study := _study(record, value)) is None:
             continue
         opening = " ".join(sentences(study.told)[:2])
         if demographics(opening).age_years is not None or _PATTERNS["comes"].search(opening):
@@ -87,11 +85,7 @@ def case_studies(source: Source) -> Iterator[CaseStudy]:
         source.warn(f"{left_out} question{'s' * (left_out > 1)} left out: no patient is described")
 
 
-def _study(record: Record) -> CaseStudy | None:
-    value = record.value
-    if not isinstance(value, Mapping):
-        record.expected("", "an object with question, answer and options", value)
-        return None
+def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     for name in ("question", "answer"):
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))

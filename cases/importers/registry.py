@@ -52,8 +52,6 @@ def _of_the_path(read: Read) -> Importer:
     """An importer of somebody else's function: whatever it does becomes cases or problems."""
 
     def import_(source: Source) -> Iterator[Case]:
-        if source.departments:
-            source.error("this importer knows no second-level departments; expected no departments file")
         number = 0
         try:
             found = read(source.path)

@@ -36,6 +36,7 @@ class Source:
 
     path: Path
     departments: Path | None = None
+    departments_read: bool = False
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
 
@@ -50,6 +51,14 @@ class Source:
                     record.error("", f"is nested more than {_DEEPEST} levels deep; expected a clinical record")
                 else:
                     yield record
+
+    def objects(self, holding: str) -> Iterator[tuple["Record", Mapping[str, Any]]]:
+        """The records that are objects, each with its fields; ``holding`` says what one is expected to hold."""
+        for record in self.records():
+            if isinstance(record.value, Mapping):
+                yield record, record.value
+            else:
+                record.expected("", holding, record.value)
 
     @property
     def first(self) -> dict[str, Any]:

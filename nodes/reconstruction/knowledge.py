@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from cases.notes import Note
 from cases.strict import Strict
-from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
 from cases.text.words import count_words
 from cases.vocabulary import GivenClinichatDepartment, GivenDepartment, patterns
@@ -114,7 +113,7 @@ class KnowledgeView:
 def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
     """Offline: what the note itself says of the diagnosis; of the disease in general nothing is known."""
     note = view.note
-    told = read_sections(note.text, note.language)
+    told = note.sections
     disease = note.diseases[0] if note.diseases else _assessed(told.get("assessment", ()))
     findings = [*told.get("test_results", ()), *told.get("physical_examination", ())]
     telling = [_PATTERNS["label"].sub("", line) for line in findings if not _PATTERNS["says_little"].search(line)]

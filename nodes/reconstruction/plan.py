@@ -14,7 +14,6 @@ from typing_extensions import TypedDict
 
 from cases.notes import Note
 from cases.strict import Strict
-from cases.text.note_sections import read_sections
 from cases.text.prose import phrase
 from cases.vocabulary import Language, data_file, normalise, spelled
 from nodes.context import Context
@@ -149,7 +148,7 @@ def _values(
     note: Note, knowledge: ClinicalKnowledge, language: Language
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """What each placeholder stands for; what says nothing ("none mentioned") is empty."""
-    told, about, disease = read_sections(note.text, note.language), knowledge.diagnostic, knowledge.disease
+    told, about, disease = note.sections, knowledge.diagnostic, knowledge.disease
     risks = disease.risk_factors
     signs = _meaningful(
         f"{sign.name} ({sign.description})" if sign.description else sign.name for sign in disease.signs_and_symptoms

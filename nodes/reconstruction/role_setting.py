@@ -14,7 +14,6 @@ from cases.case import Sex
 from cases.notes import Note
 from cases.strict import Strict
 from cases.text.demographics import demographics
-from cases.text.note_sections import read_sections
 from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
@@ -44,7 +43,7 @@ class NoteState(TypedDict, total=False):
 
 def roles_of(note: Note) -> RoleSetting:
     """Who speaks, as the note lets one see it."""
-    sections = read_sections(note.text, note.language)
+    sections = note.sections
     person = " ".join(sections.get("person", ()))
     # A father who died at the age of 71 is not the patient.
     about = " ".join(line for name, lines in sections.items() if name != "family_history" for line in lines)

@@ -11,7 +11,6 @@ from itertools import cycle
 from typing import Any
 
 from cases.notes import Note
-from cases.text.note_sections import read_sections
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
@@ -49,7 +48,7 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
         at_once: sentences in one turn, at most.
     """
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
-    sections = _with_complaint(read_sections(note.text, note.language), voice)
+    sections = _with_complaint(note.sections, voice)
     more = cycle(_turned(words["more"], note.id))
     written = []
     for name, parts in _TOLD.items():
@@ -90,7 +89,7 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
     """A reply to any question: a sentence of the history that shares its words and has not been said."""
     voice, said = roles.voice(note.language), " ".join(heard)
     asked = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]{2}", question.casefold()))
-    for part, lines in read_sections(note.text, note.language).items():
+    for part, lines in note.sections.items():
         for line in lines if part in HISTORY else ():
             told = spoken(line, part, voice)
             known = told and told not in said and not names_disease(line, [disease])
