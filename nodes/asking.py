@@ -1,33 +1,45 @@
 """What the questions of one kind of node have in common: language, place in the course of the case, pictures."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
 from llm import ModelSettings, Role, ask
 from llm.role import Answer
+from nodes.context import Context
 from nodes.state.chart import Chart
-from nodes.state.decisions import Report, SubDepartments
+from nodes.state.decisions import Report, Round, SubDepartments
 from nodes.state.patient_side import HeardState, turn_number
 from nodes.state.stage import Options, StageState
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import Stage, read_chart, recalled_at
+from retrieval import Neighbour
 
 
-class StageView(Protocol):
-    """What everybody sees who has a part in a stage's decision."""
+@dataclass(frozen=True)
+class StageView:
+    """What everybody sees who has a part in a stage's decision; ``file`` is what was decided and sent back so far."""
 
-    @property
-    def stage(self) -> Stage:
-        """The stage."""
+    stage: Stage
+    chart: Chart
+    image_class: str | None
+    options: Options
+    neighbours: Sequence[Neighbour]
+    file: list[Round]
 
-    @property
-    def chart(self) -> Chart:
-        """The chart as the stage finds it."""
 
-    @property
-    def options(self) -> Options:
-        """What may be chosen."""
+def stage_view(state: StageState, stage: Stage, context: Context) -> StageView:
+    """The case as the stage finds it."""
+    chart = read_chart(state, stage.name, context.language)
+    return StageView(
+        stage=stage,
+        chart=chart,
+        image_class=state.get("image_class"),
+        options=Options(stage.options(chart, context), chart.language),
+        neighbours=recalled_at(stage, state, chart),
+        file=state.get("rounds", []),
+    )
 
 
 async def ask_at_stage(

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from graphs.building import StateGraph
-from graphs.patients.saps import concluded_or_answer, tracker_or_whole_record
+from graphs.patients.saps import SapsState, concluded_or_answer, tracked_or_on, tracker_or_whole_record
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
@@ -21,7 +21,7 @@ from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind
 from nodes.patients.saps.whole_record import hold_record
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Ended, Picture, Presentation, Turn
-from nodes.state.patient_side import PatientSideOutput, PatientSideState
+from nodes.state.patient_side import PatientSideOutput
 
 
 class PlainPatientOutput(TypedDict, total=False):
@@ -51,23 +51,13 @@ class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
     requirement: str
 
 
-class PatientActorState(PatientSideState, total=False):
-    """One turn on the patient's side: the tracked action, and what the technician has found."""
+class PatientActorState(SapsState, total=False):
+    """One turn on the patient's side: the tracked action, what it opened, and what the technician has found."""
 
-    kind: Kind
-    action: Action | None
     ordered: list[str]
     unnamed: list[str]
     findings: dict[str, str]
     found_pictures: list[Picture]
-    released: list[str]
-    own_words: list[tuple[str, str]]
-    requirement: str
-
-
-def tracked_or_on(state: PlainPatientState) -> Literal["tracked", "still open"]:
-    """Of a specific question, and of advice that names no examination, the record decides the action."""
-    return "tracked" if state.get("action") else "still open"
 
 
 def patient_or_on(state: PatientActorState) -> Literal["for the patient", "still open"]:
@@ -122,6 +112,7 @@ def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, 
     plain_builder.add_node(release)  # what the action opens of the patient's record
     plain_builder.add_node(respond)
 
+    # Of a specific question, and of advice that names no examination, the record decides the action.
     plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "release", "still open": "track_coverage"})
     plain_builder.add_edge("track_coverage", "release")
     plain_builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})

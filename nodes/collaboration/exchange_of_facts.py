@@ -8,10 +8,11 @@ from pydantic import Field
 
 from cases.text.named_tests import named_tests
 from llm import Role, ask
-from nodes.collaboration.topic import REPORT, held_by, most
+from nodes.collaboration.topic import REPORT, held_by
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.node import at_least_one, node
+from nodes.offline.votes import most
 from nodes.state.chart import Chart
 from nodes.state.collaboration import (
     MOST_CONFLICTS,

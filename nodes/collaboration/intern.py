@@ -13,21 +13,11 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import (
-    SUBJECTS,
-    Subject,
-    half,
-    held_by,
-    most,
-    objections,
-    on_agreed_facts,
-    pictures_of,
-    some,
-)
+from nodes.collaboration.topic import SUBJECTS, Subject, held_by, objections, on_agreed_facts, pictures_of
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import contradicts, named_in_findings, reason
-from nodes.offline.votes import eye_of, majority
+from nodes.offline.votes import eye_of, half, majority, most, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
 from nodes.state.stage import Options
@@ -101,10 +91,6 @@ def _in_view_of(facts: Facts, held: list[str], chart: Chart) -> list[str]:
     return named_in_findings(chart) or possible or held
 
 
-def _revision(answer: type[BaseModel]) -> type[Revision[Any]]:
-    return Revision[answer]  # type: ignore[valid-type]
-
-
 intern: Role[Any] = Role(
     "intern",
     "",
@@ -132,8 +118,9 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
     context, seat, round_ = runtime.context, state["seat"], state.get("round", 0)
     chart = subject.chart(state, context)
     said = last_statements(state)
+    answer: type[Revision[Any]] = Revision[subject.answer]  # type: ignore[name-defined]
     revision = await ask(
-        intern.at(subject.name, _revision(subject.answer)),
+        intern.at(subject.name, answer),
         InternView(
             subject=subject,
             seat=seat,

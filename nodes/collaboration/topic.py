@@ -13,6 +13,7 @@ from cases.vocabulary import Language, normalise
 from nodes.asking import pictures_for
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
+from nodes.offline.votes import every, held, most, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Part
 from nodes.state.decisions import (
@@ -161,42 +162,8 @@ def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[
 
 
 def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:
-    """What so many of the answers claim on a part, in the order in which it was first said.
-
-    Args:
-        subject: what is discussed.
-        answers: the answers, by seat.
-        part: the part to compare.
-        share: whether so many holders out of so many are enough.
-    """
-    holders: dict[str, int] = {}
-    spelling: dict[str, str] = {}
-    for answer in answers:
-        claims = {normalise(claim): claim for claim in subject.claims[part].of(answer)}
-        for key, claim in claims.items():
-            spelling.setdefault(key, claim)
-            holders[key] = holders.get(key, 0) + 1
-    return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
-
-
-def most(count: int, of: int) -> bool:
-    """More than half."""
-    return count * 2 > of
-
-
-def half(count: int, of: int) -> bool:
-    """At least half."""
-    return count * 2 >= of
-
-
-def some(count: int, of: int) -> bool:
-    """Anybody."""
-    return count > 0
-
-
-def every(count: int, of: int) -> bool:
-    """All of them."""
-    return count == of
+    """What so many of the answers claim on a part, see `nodes.offline.votes.held`."""
+    return held([subject.claims[part].of(answer) for answer in answers], share)
 
 
 def differing(subject: Subject, answers: Sequence[BaseModel]) -> list[Part]:

@@ -3,7 +3,7 @@
 Each rule reads the chart and the recalled cases, of which it has more than a model is shown (`whole_picture.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from cases.vocabulary import PHYSICAL_ITEMS, normalise
@@ -147,6 +147,42 @@ def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequ
     if options:
         chosen = [choice for choice in chosen if choice in options]
     return stage.decision.model_validate(stage.without_model(chosen, chart, options))
+
+
+def most(count: int, of: int) -> bool:
+    """More than half."""
+    return count * 2 > of
+
+
+def half(count: int, of: int) -> bool:
+    """At least half."""
+    return count * 2 >= of
+
+
+def every(count: int, of: int) -> bool:
+    """All of them."""
+    return count == of
+
+
+def some(count: int, of: int) -> bool:
+    """Anybody."""
+    return count > 0
+
+
+def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) -> list[str]:
+    """What so many of the answers name, in the order in which it was first said.
+
+    Args:
+        answers: what each of them names.
+        share: whether so many holders out of so many are enough.
+    """
+    holders: dict[str, int] = {}
+    spelling: dict[str, str] = {}
+    for answer in answers:
+        for key, claim in {normalise(claim): claim for claim in answer}.items():
+            spelling.setdefault(key, claim)
+            holders[key] = holders.get(key, 0) + 1
+    return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
 
 
 def agreement(decision: Decision, other: Decision) -> float:

@@ -1,6 +1,5 @@
 """What passes between the experts of MedAgents and MDAgents: fields, analyses, messages, reports; and the counters."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -8,14 +7,13 @@ from pydantic import Field
 
 from cases.strict import Strict
 from cases.vocabulary import Language
+from nodes.asking import StageView, stage_view
 from nodes.context import Context
-from nodes.state.chart import Chart
-from nodes.state.decisions import NonEmpty, Round, in_words
-from nodes.state.stage import Options, StageState
+from nodes.state.decisions import NonEmpty, in_words
+from nodes.state.stage import StageState
 from nodes.state.union import union_by
-from nodes.workflow.stages import Stage, read_chart, recalled_at
+from nodes.workflow.stages import Stage
 from prompts import load_prompt
-from retrieval import Neighbour
 
 MOST_EXPERTS = 5  # MedAgents' fields of the question, and MDAgents' group
 MOST_WEIGHING = 2  # MedAgents' fields of the options
@@ -106,30 +104,16 @@ class PanelState(StageState, total=False):
 
 
 @dataclass(frozen=True)
-class CaseView:
-    """What everybody sees who has a part in the decision."""
+class CaseView(StageView):
+    """What everybody sees who has a part in the decision, with the task of the stage in words."""
 
-    stage: Stage
     task: str
-    chart: Chart
-    image_class: str | None
-    options: Options
-    neighbours: Sequence[Neighbour]
-    file: list[Round]
 
 
 def case_view(state: StageState, stage: Stage, context: Context) -> CaseView:
     """The case as the stage finds it."""
-    chart = read_chart(state, stage.name, context.language)
-    return CaseView(
-        stage=stage,
-        task=load_prompt("medchain/task", chart.language, stage.name).render({})[0],
-        chart=chart,
-        image_class=state.get("image_class"),
-        options=Options(stage.options(chart, context), chart.language),
-        neighbours=recalled_at(stage, state, chart),
-        file=state.get("rounds", []),
-    )
+    view = stage_view(state, stage, context)
+    return CaseView(**vars(view), task=load_prompt("medchain/task", view.chart.language, stage.name).render({})[0])
 
 
 def purpose_of(state: PanelState) -> str:

@@ -1,16 +1,14 @@
 """The states of the clinical workflow: what goes in, what has been found out, what comes out."""
 
 from cases import Case
-from cases.case import ExaminationRecord, PatientRecord
 from nodes.consultation.final_report import FinalReport
 from nodes.patients.address import AddressState
 from nodes.patients.ai_hospital.examiner import DeskState
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.patients.medpmc.personas import Profession
 from nodes.state.chart import Ended, Findings, Picture, Progress, Turn
 from nodes.state.collaboration import ConferenceState, Person
 from nodes.state.decisions import Referral, Treatment, Triage
-from nodes.state.patient_side import PatientSideOutput, PatientSideState
+from nodes.state.patient_side import PatientSideOutput, PatientSideState, Records
 from nodes.workflow.admission import AdmissionState, FollowUp
 from retrieval import Neighbour
 
@@ -41,30 +39,17 @@ class InterviewOutput(PatientSideOutput, Progress, total=False):
     """What the dialogue adds."""
 
 
-class HistoryTakingState(Findings, Progress, total=False):
+class HistoryTakingInput(Findings, Records, total=False):
+    """What history-taking starts from."""
+
+
+class HistoryTakingState(HistoryTakingInput, Progress, total=False):
     """The state of the history-taking stage."""
 
-    patient_record: PatientRecord
-    examination_record: ExaminationRecord
-    picture_folder: str
-    reference_reports: dict[str, str]
-    profession: Profession
-    told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]
     auxiliary_orders: list[str]
-
-
-class HistoryTakingInput(Findings, total=False):
-    """What history-taking starts from."""
-
-    patient_record: PatientRecord
-    examination_record: ExaminationRecord
-    picture_folder: str
-    reference_reports: dict[str, str]
-    profession: Profession
-    told_results: dict[str, str]
 
 
 class HistoryTakingOutput(Progress, total=False):
@@ -84,7 +69,7 @@ class ExaminationState(Findings, Progress, total=False):
     """The state of the examination stage."""
 
 
-class ClinicalState(Findings, Progress, total=False):
+class ClinicalState(Findings, Records, Progress, total=False):
     """The whole course of a case.
 
     The records stand apart from the findings: the patient's node reads ``patient_record``, the examiner's
@@ -92,12 +77,6 @@ class ClinicalState(Findings, Progress, total=False):
     """
 
     case: Case
-    patient_record: PatientRecord
-    examination_record: ExaminationRecord
-    picture_folder: str
-    reference_reports: dict[str, str]
-    profession: Profession
-    told_results: dict[str, str]
     dialogue_ended: Ended
     profile: Profile
     physical_orders: list[str]

@@ -24,17 +24,22 @@ class PatientSideOutput(TypedDict, total=False):
     trace: Annotated[Trace, merge_traces]
 
 
-class PatientSideState(PatientSideOutput, total=False):
-    """All that a patient system works on; a key added here reaches it, a key added to the output is kept as well."""
+class Records(TypedDict, total=False):
+    """What of a case the patient's side alone is given."""
 
-    presentation: Presentation
     patient_record: PatientRecord
     examination_record: ExaminationRecord
-    opened: bool  # the doctor's first words here are a turn like any other, and no greeting
     picture_folder: str
     told_results: dict[str, str]  # only where the patient tells them
     reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
     profession: Profession  # of the persona, only where it is drawn
+
+
+class PatientSideState(Records, PatientSideOutput, total=False):
+    """All that a patient system works on; a key added here reaches it, a key added to the output is kept as well."""
+
+    presentation: Presentation
+    opened: bool  # the doctor's first words here are a turn like any other, and no greeting
 
 
 class HeardState(TypedDict, total=False):

@@ -20,7 +20,7 @@ from nodes.state.decisions import Decision, Round
 from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
-from nodes.workflow.summarizing_agent import Revised, SummaryView, most_held, revised
+from nodes.workflow.summarizing_agent import Revised, most_held, revised
 
 V = TypeVar("V", bound=CaseView)
 
@@ -41,7 +41,7 @@ def follow_most(view: CaseView) -> Decision:
 def follow_the_reports(view: DecisionMakerView) -> Decision:
     """Offline: what most reports propose, or else the first of them; what most of a group propose."""
     if view.opinions:
-        return most_held(SummaryView(view.stage, view.chart, view.image_class, view.options, view.opinions))
+        return most_held(view, view.opinions)
     proposals = [synthesis.proposal for synthesis in view.syntheses]
     held = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
     spelling = {normalise(item): item for proposal in reversed(proposals) for item in proposal}

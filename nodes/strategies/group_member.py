@@ -13,7 +13,7 @@ from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member, node
 from nodes.offline.votes import agreement
-from nodes.state.decisions import Decision, NonEmpty
+from nodes.state.decisions import NonEmpty
 from nodes.state.experts import MOST_EXPERTS, CaseView, Member, PanelState, Said, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.general_agent import DiscussionView, Proposal
@@ -91,10 +91,6 @@ def tell_who_differs(view: MemberView) -> Messages:
     return Messages(messages=[])
 
 
-def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
-    return Proposal[decision]  # type: ignore[valid-type]
-
-
 proposer: Role[Any] = Role(
     "expert", "", "strategies/opinion", Proposal, offline=propose_by_rule, seats=MOST_EXPERTS, stages=STAGES
 )
@@ -106,7 +102,7 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     """One member's proposal, in view of the others' last ones, the talk and the moderator's remarks."""
     view, round_, seat = _view(state, runtime.context, stage), state.get("discussion_round", 0), state["seat"]
     where = (f"discussion{round_}", f"seat{seat}")
-    answer = _proposal(stage.decision)
+    answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
     proposal = await ask_at_stage(proposer, view, state, runtime.context, *where, answer=answer, seat=seat)
     decision = proposal.decision.model_dump(mode="json")
     return {"opinions": [Opinion(discussion_round=round_, seat=seat, decision=decision, reasoning=proposal.reasoning)]}

@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
+from nodes.offline.votes import held, most, some
 from nodes.state.decisions import Judgement, NonEmpty, Round
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -70,17 +70,12 @@ class LeaderView(CaseView):
 
 def most_proposed(view: WriterView) -> ReportText:
     """Offline: what most analyses propose; after an objection or without a majority, what any of them does."""
-    spelling: dict[str, str] = {}
-    count: dict[str, int] = {}
-    for analysis in view.analyses:
-        for key, item in {normalise(item): item for item in analysis.proposal}.items():
-            spelling.setdefault(key, item)
-            count[key] = count.get(key, 0) + 1
-    most = [] if view.objections else [key for key in count if count[key] * 2 > len(view.analyses)]
+    proposals = [analysis.proposal for analysis in view.analyses]
+    agreed = [] if view.objections else held(proposals, most)
     language = view.chart.language
     between = mark("label", language)
     report = "\n".join(f"{each.expert}{between}{each.proposed(language)}" for each in view.analyses)
-    return ReportText(report=report, proposal=[spelling[key] for key in most or count])
+    return ReportText(report=report, proposal=agreed or held(proposals, some))
 
 
 def each_by_focus(view: LeaderView) -> Assignments:

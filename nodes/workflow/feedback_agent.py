@@ -1,36 +1,27 @@
 """The feedback agents: physicians of the later stages, who must work with this stage's decision."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import named_in_findings, reason
-from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Diagnosis, Report, Round, Verdict
-from nodes.state.stage import Objection, Options, StageState
-from nodes.workflow.stages import STAGES, Stage, judges_after, read_chart, recalled_at
+from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
+from nodes.state.stage import Objection, StageState
+from nodes.workflow.stages import STAGES, Stage, judges_after
 from prompts import mark
-from retrieval import Neighbour
 
 
 @dataclass(frozen=True)
-class JudgeView:
+class JudgeView(StageView):
     """What a feedback agent sees: the decision, and what was decided, objected to and replied before."""
 
-    stage: Stage
     judge: str
-    chart: Chart
-    image_class: str | None
-    options: Options
-    neighbours: Sequence[Neighbour]
-    file: list[Round]
     decision: Decision
     reply: str
 
@@ -70,18 +61,12 @@ def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
 async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One physician says whether the decision can be built on."""
     context = runtime.context
-    chart = read_chart(state, stage.name, context.language)
     physician, round_ = state["judge"], state.get("round", 0)
     verdict = await ask_at_stage(
         feedback_agent,
         JudgeView(
-            stage=stage,
+            **vars(stage_view(state, stage, context)),
             judge=physician,
-            chart=chart,
-            image_class=state.get("image_class"),
-            options=Options(stage.options(chart, context), chart.language),
-            neighbours=recalled_at(stage, state, chart),
-            file=state.get("rounds", []),
             decision=state["decision"],
             reply=state.get("reply", ""),
         ),

@@ -1,7 +1,7 @@
 """The general agents: doctors of one group who each propose a decision, first alone, then seeing the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
@@ -10,16 +10,15 @@ from pydantic import Field
 from cases.strict import Strict
 from cases.vocabulary import label
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
 from nodes.offline.chart_signs import reason
 from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Judgement, Report, Round
-from nodes.state.stage import Opinion, Options, StageState, opinions_of
-from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at, sub_departments_of
-from retrieval import Neighbour
+from nodes.state.decisions import Decision, Judgement, Report
+from nodes.state.stage import Opinion, StageState, opinions_of
+from nodes.workflow.stages import STAGES, Stage, sub_departments_of
 
 D = TypeVar("D", bound=Decision)
 MOST_AGENTS = 9  # in one group
@@ -33,17 +32,11 @@ class Proposal(Strict, Generic[D]):
 
 
 @dataclass(frozen=True)
-class DiscussionView:
+class DiscussionView(StageView):
     """What a general agent sees: all last views, the own one among them, and what was decided and sent back."""
 
-    stage: Stage
     seat: int
-    chart: Chart
-    image_class: str | None
-    options: Options
-    neighbours: Sequence[Neighbour]
     opinions: list[Opinion]
-    file: list[Round]
     specialty: str = ""
 
     @property
@@ -78,10 +71,6 @@ def vote(view: DiscussionView) -> Proposal[Any]:
     return Proposal(decision=votes.majority(*given, view.seat), reasoning=reason("similar_cases", chart, eye))
 
 
-def _proposal(decision: type[Decision]) -> type[Proposal[Any]]:
-    return Proposal[decision]  # type: ignore[valid-type]
-
-
 general_agent: Role[Any] = Role(
     "general", "", "medchain/general", Proposal, offline=vote, seats=MOST_AGENTS, seated="general_agents", stages=STAGES
 )
@@ -104,24 +93,19 @@ def specialty_of(seat: int, chart: Chart, context: Context, specialists: Sequenc
 async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """One general agent speaks."""
     context = runtime.context
-    chart = read_chart(state, stage.name, context.language)
+    seen = stage_view(state, stage, context)
     spoken, seat = state.get("discussion_round", 0), state["seat"]
-    opinions, file = opinions_of(state, spoken - 1), state.get("rounds", [])
+    opinions = opinions_of(state, spoken - 1)
     # Who goes on discussing has weighed similar cases in the view that stands in the prompt; objections reopen it all.
-    weighed = not file and any(opinion.seat == seat for opinion in opinions)
+    weighed = not seen.file and any(opinion.seat == seat for opinion in opinions)
     view = DiscussionView(
-        stage=stage,
+        **vars(replace(seen, neighbours=()) if weighed else seen),
         seat=seat,
-        chart=chart,
-        image_class=state.get("image_class"),
-        options=Options(stage.options(chart, context), chart.language),
-        neighbours=() if weighed else recalled_at(stage, state, chart),
         opinions=opinions,
-        file=file,
-        specialty=specialty_of(seat, chart, context, state.get("specialists", ())),
+        specialty=specialty_of(seat, seen.chart, context, state.get("specialists", ())),
     )
     where = (f"discussion{spoken}", f"seat{seat}")
-    answer = _proposal(stage.decision)
+    answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
     proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=answer, seat=seat)
     opinion = Opinion(
         discussion_round=spoken,

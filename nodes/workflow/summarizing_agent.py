@@ -1,8 +1,7 @@
 """The summarizing agent: the senior doctor who weighs the group's views and decides."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from langgraph.runtime import Runtime
@@ -11,29 +10,22 @@ from pydantic import Field
 from cases.strict import Strict
 from cases.vocabulary import normalise
 from llm import AnswerError, Role
-from nodes.asking import ask_at_stage
+from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import file_dropped_seat, node
-from nodes.state.chart import Chart
-from nodes.state.decisions import Decision, Report, Round
-from nodes.state.stage import Opinion, Options, StageState, opinions_of
-from nodes.workflow.stages import STAGES, Stage, read_chart, recalled_at
-from retrieval import Neighbour
+from nodes.offline.votes import held, most
+from nodes.state.decisions import Decision, Report
+from nodes.state.stage import Opinion, StageState, opinions_of
+from nodes.workflow.stages import STAGES, Stage
 
 D = TypeVar("D", bound=Decision)
 
 
 @dataclass(frozen=True)
-class SummaryView:
+class SummaryView(StageView):
     """What the summarizing agent sees: what the group does, and the last view of each general agent."""
 
-    stage: Stage
-    chart: Chart
-    image_class: str | None
-    options: Options
     opinions: list[Opinion]
-    neighbours: Sequence[Neighbour] = ()
-    file: list[Round] = field(default_factory=list)
     generalist: bool = False
 
 
@@ -47,18 +39,13 @@ class Revised(Strict, Generic[D]):
 _LISTS = ("names", "items", "sub_departments")
 
 
-def most_held(view: SummaryView) -> Decision:
+def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
     """Offline: what more than half of the group propose; the first seat's view if no choice gets that far.
 
     What is no choice (urgency, basis, plan) is taken from the proposal that comes nearest to it.
     """
-    proposals = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
-    held: Counter[str] = Counter()
-    spelling: dict[str, str] = {}
-    for proposal in proposals:
-        for choice in proposal.listed():
-            held[spelling.setdefault(normalise(choice), choice)] += 1
-    chosen = [choice for choice, seats in held.items() if seats * 2 > len(proposals)]
+    proposals = [view.stage.decision.model_validate(opinion.decision) for opinion in opinions]
+    chosen = held([proposal.listed() for proposal in proposals], most)
     if view.options:
         chosen = [choice for choice in chosen if choice in view.options.names]
     if view.stage.decision is Report or not chosen:
@@ -75,7 +62,7 @@ def most_held(view: SummaryView) -> Decision:
 
 def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:
     """Offline: what most of the group propose; a rule replies nothing to objections."""
-    decision = most_held(view)
+    decision = most_held(view, view.opinions)
     return Revised(reply="", decision=decision) if view.file else decision
 
 
@@ -100,23 +87,14 @@ async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> 
     first = stage.decision.model_validate(last[0].decision)
     if context.general_agents == 1:
         return {"decision": first, "reply": last[0].reasoning if file else ""}
-    chart = read_chart(state, stage.name, context.language)
-    view = SummaryView(
-        stage=stage,
-        chart=chart,
-        image_class=state.get("image_class"),
-        options=Options(stage.options(chart, context), chart.language),
-        opinions=last,
-        neighbours=recalled_at(stage, state, chart),
-        file=file,
-        generalist=context.decider == "generalist",
-    )
+    generalist = context.decider == "generalist"
+    view = SummaryView(**vars(stage_view(state, stage, context)), opinions=last, generalist=generalist)
     where, type_ = f"round{state.get('round', 0)}", revised(stage.decision) if file else stage.decision
     try:
         answer = await ask_at_stage(summarizing_agent, view, state, context, where, answer=type_)
     except AnswerError as error:
         if context.on_unreadable == "fail_case":
             raise
-        held = state["decision"] if file else first
-        return {"decision": held, "reply": "", "trace": file_dropped_seat(error, context)}
+        kept = state["decision"] if file else first
+        return {"decision": kept, "reply": "", "trace": file_dropped_seat(error, context)}
     return {"decision": answer.decision, "reply": answer.reply} if file else {"decision": answer}

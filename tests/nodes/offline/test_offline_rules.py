@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
+from nodes.asking import StageView
 from nodes.state.decisions import Decision
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, vote
 from nodes.workflow.stages import STAGES, read_chart
-from nodes.workflow.summarizing_agent import SummaryView, most_held
+from nodes.workflow.summarizing_agent import most_held
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
@@ -21,7 +22,7 @@ def summed_up(stage: str, *proposals: dict[str, Any], options: tuple[str, ...] =
     opinions = [
         Opinion(discussion_round=1, seat=seat, decision=each, reasoning="") for seat, each in enumerate(proposals, 1)
     ]
-    return most_held(SummaryView(STAGES[stage], CHART[stage], None, Options(options, "en"), opinions))
+    return most_held(StageView(STAGES[stage], CHART[stage], None, Options(options, "en"), [], []), opinions)
 
 
 # The summarizing agent without a model: it adds up what the group said, and nothing of its own.
@@ -88,7 +89,7 @@ def neighbour(similarity: float, *items: str) -> Neighbour:
 def voted(seat: int, *neighbours: Neighbour) -> set[str]:
     stage = STAGES["treatment"]
     view = DiscussionView(
-        stage, seat, CHART["treatment"], None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), [], []
+        stage, CHART["treatment"], None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), [], seat, []
     )
     return set(vote(view).decision.choices())
 
