@@ -10,7 +10,7 @@ from cases.text.note_sections import read_sections
 from cases.text.numbers import stated_numbers
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import Rule, Told, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies
 
 _WORDS = data_file("nodes.reconstruction", "answers")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
@@ -19,7 +19,7 @@ _PATTERNS = patterns("nodes.reconstruction", "particulars")
 OF_ANOTHER = 3  # words of an answer, at least, that only another part of the note has
 
 
-def no_answer(told: Told) -> Iterator[tuple[str, int | None]]:
+def no_answer(told: Told) -> Iterator[Finding]:
     """The answer is to another question, or stands before it in the physician's mouth."""
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):

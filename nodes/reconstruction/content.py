@@ -37,6 +37,9 @@ SIGNS, SINGLE = 12, 0.7  # Chinese signs of a turn, at least, and their share th
 FOREIGN = 3  # words of another script in a turn
 
 
+Finding = tuple[str, int | None]  # what is wrong, and at which turn
+
+
 @dataclass(frozen=True)
 class Told:
     """A dialogue taken apart: who said what of which term, number and side."""
@@ -101,7 +104,7 @@ class Told:
         return affirmed, denied
 
 
-def missing(told: Told) -> Iterator[tuple[str, int | None]]:
+def missing(told: Told) -> Iterator[Finding]:
     """Too little of the note comes up."""
     note = content_words(told.dialogue.note, told.language)
     lay = content_words(in_lay_words(told.dialogue.note, told.dialogue.language), told.language)
@@ -111,7 +114,7 @@ def missing(told: Told) -> Iterator[tuple[str, int | None]]:
         yield f"only {share:.0%} of the note's words come up; at least {COVERED:.0%}", None
 
 
-def out_of_proportion(told: Told) -> Iterator[tuple[str, int | None]]:
+def out_of_proportion(told: Told) -> Iterator[Finding]:
     """The dialogue is shorter than the note, many times as long, or one reply recites it."""
     note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
     lengths = [_length(message.content) for message in told.dialogue.spoken]
@@ -126,7 +129,7 @@ def out_of_proportion(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{length} words in one reply; the physician should ask for them", number
 
 
-def contradicted(told: Told) -> Iterator[tuple[str, int | None]]:
+def contradicted(told: Told) -> Iterator[Finding]:
     """The patient denies what the note records, or affirms what it denies, and never says otherwise."""
     _, recorded, excluded = told.of_note
     affirmed, denied = told.of_patient
@@ -145,7 +148,7 @@ def contradicted(told: Told) -> Iterator[tuple[str, int | None]]:
         yield from _denied_in_its_words(told)
 
 
-def _denied_in_its_words(told: Told) -> Iterator[tuple[str, int | None]]:
+def _denied_in_its_words(told: Told) -> Iterator[Finding]:
     """What the patient says never to have had, and the note has, by whatever word: "I have never had eczema"."""
     note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(told.note)]
     said = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
@@ -159,7 +162,7 @@ def _denied_in_its_words(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{found[0].strip()!r}, and the note records it", number
 
 
-def other_side(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_side(told: Told) -> Iterator[Finding]:
     """A side is stated where the note knows only the other."""
     known = _sides(told.dialogue.note)
     if known not in ({"left"}, {"right"}):
@@ -169,7 +172,7 @@ def other_side(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"the {said.pop()} side, where the note has the {next(iter(known))}", number
 
 
-def other_number(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_number(told: Told) -> Iterator[Finding]:
     """A number in digits, or one of what the note counts too, is not the note's."""
     known, language = known_numbers(told.dialogue.note), told.language
     counted = set(_counted(told.dialogue.note, language))
@@ -188,7 +191,7 @@ def other_number(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{said!r} is not in the note", number
 
 
-def invented(told: Told) -> Iterator[tuple[str, int | None]]:
+def invented(told: Told) -> Iterator[Finding]:
     """The patient has complaints, or the physician findings, of which the note knows nothing."""
     every, _, _ = told.of_note
     affirmed, _ = told.of_patient
@@ -211,7 +214,7 @@ def invented(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"a result of {test[0]!r} is reported, and the note has none", number
 
 
-def other_person(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_person(told: Told) -> Iterator[Finding]:
     """The patient is of another sex than the note's."""
     if told.language != "en":
         return
@@ -222,7 +225,7 @@ def other_person(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"the patient is {other}, and the note's {name}", number
 
 
-def repeated(told: Told) -> Iterator[tuple[str, int | None]]:
+def repeated(told: Told) -> Iterator[Finding]:
     """The same is said again word for word."""
     seen: dict[str, int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
@@ -231,7 +234,7 @@ def repeated(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"said before in turn {seen[key]}", number
 
 
-def roles_swapped(told: Told) -> Iterator[tuple[str, int | None]]:
+def roles_swapped(told: Told) -> Iterator[Finding]:
     """The patient asks, and the physician is asked."""
     asked = {PATIENT: 0, PHYSICIAN: 0}
     for message in told.dialogue.spoken:
@@ -242,7 +245,7 @@ def roles_swapped(told: Told) -> Iterator[tuple[str, int | None]]:
         yield f"the patient asks {asked[PATIENT]} times and the physician {asked[PHYSICIAN]}", None
 
 
-def no_language(told: Told) -> Iterator[tuple[str, int | None]]:
+def no_language(told: Told) -> Iterator[Finding]:
     """The words, or those of one turn, are no sentences of the language."""
     if told.dialogue.language not in ("en", "zh"):
         return
@@ -290,7 +293,7 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     return any(name in meant and not negated for name, negated in found)
 
 
-Rule = Callable[[Told], Iterator[tuple[str, int | None]]]  # what is wrong, and at which turn
+Rule = Callable[[Told], Iterator[Finding]]
 RULES: Mapping[str, Rule] = {
     "covers_the_note": missing,
     "in_proportion": out_of_proportion,

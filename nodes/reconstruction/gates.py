@@ -6,7 +6,7 @@ most two questions at a time.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from itertools import pairwise
@@ -16,6 +16,7 @@ from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, kinds, particulars, verbatim
+from nodes.reconstruction.content import Finding, Rule, Told
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
@@ -43,56 +44,57 @@ class GateProblem:
 
 def check_dialogue(dialogue: Dialogue) -> list[GateProblem]:
     """The problems of a dialogue under every gate, in their order."""
-    told = content.Told(dialogue)
-    return [problem for gate in GATES.values() for problem in gate(told)]
+    told = Told(dialogue)
+    return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(told)]
 
 
-def not_empty(dialogue: Dialogue) -> Iterator[GateProblem]:
+def not_empty(told: Told) -> Iterator[Finding]:
     """Both speak, the patient in answer to the physician, and no turn is blank."""
+    dialogue = told.dialogue
     for role in (PATIENT, PHYSICIAN):
         if not any(message.role == role for message in dialogue.spoken):
-            yield GateProblem("not_empty", f"there is no turn of the {_who(role)}")
+            yield f"there is no turn of the {_who(role)}", None
     answered = any(before.role == PHYSICIAN and said.role == PATIENT for before, said in pairwise(dialogue.spoken))
     size = sum(len(message.content) for message in dialogue.spoken)
     if not answered and (dialogue.strategy or size < _GREETING):  # ours opens with a greeting and ends with a farewell
-        yield GateProblem("not_empty", "the patient answers nothing")
+        yield "the patient answers nothing", None
     for number, message in enumerate(dialogue.spoken, 1):
         if not message.content.strip():
-            yield GateProblem("not_empty", "the turn is blank", number)
+            yield "the turn is blank", number
 
 
-def roles_alternate(dialogue: Dialogue) -> Iterator[GateProblem]:
+def roles_alternate(told: Told) -> Iterator[Finding]:
     """The patient (user) and the physician (assistant) speak strictly in turns; instructions stand before them."""
+    dialogue = told.dialogue
     for number, (before, message) in enumerate(pairwise(dialogue.spoken), 2):
         if message.role == before.role:
             expected = PATIENT if message.role == PHYSICIAN else PHYSICIAN
-            yield GateProblem(
-                "roles_alternate", f"expected the {_who(expected)}, found the {_who(message.role)}", number
-            )
+            yield f"expected the {_who(expected)}, found the {_who(message.role)}", number
             return
     if any(message.role == "system" for message in dialogue.messages[1:]):
-        yield GateProblem("roles_alternate", "a system message stands inside the dialogue")
+        yield "a system message stands inside the dialogue", None
 
 
-def not_cut_off(dialogue: Dialogue) -> Iterator[GateProblem]:
+def not_cut_off(told: Told) -> Iterator[Finding]:
     """Every turn ends as the others do, not within a sentence; a few words before the last turn need no full stop."""
-    ends = [bool(_PATTERNS["end"].search(message.content)) for message in dialogue.spoken]
-    for number, (message, ended) in enumerate(zip(dialogue.spoken, ends, strict=True), 1):
+    ends = [bool(_PATTERNS["end"].search(message.content)) for message in told.dialogue.spoken]
+    for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
         begun = number == len(ends) or len(message.content.split()) >= SENTENCE
         if begun and not ended and sum(ends) >= ENDED * (len(ends) - 1):
-            yield GateProblem("not_cut_off", "the last sentence has no end", number)
+            yield "the last sentence has no end", number
 
 
-def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
+def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
     """Nobody names the disease before the physician does, and the physician only in the closing sections.
 
     A result that names it in the note may be told with the findings before them.
 
     Where the sections are not recorded, the physician may name it after the first third of the dialogue.
     """
+    dialogue = told.dialogue
     known = [*dialogue.diseases[:1], dialogue.inferred]
-    told = read_sections(dialogue.note, dialogue.language)
-    found = any(names_disease(line, known) for name in _FINDINGS for line in told.get(name, ()))
+    sections = read_sections(dialogue.note, dialogue.language)
+    found = any(names_disease(line, known) for name in _FINDINGS for line in sections.get(name, ()))
     named_in = ("physical_examination", *_CLOSING) if found else _CLOSING
     starts = [dialogue.sections[name] for name in named_in if name in dialogue.sections]
     closing = min(starts, default=len(dialogue.spoken) // 3)
@@ -102,94 +104,78 @@ def diagnosis_not_leaked(dialogue: Dialogue) -> Iterator[GateProblem]:
         ):
             continue
         if message.role == PATIENT:
-            yield GateProblem(
-                "diagnosis_not_leaked", "the patient names the diagnosis before the physician", number + 1
-            )
+            yield "the patient names the diagnosis before the physician", number + 1
         elif number < closing:
-            yield GateProblem("diagnosis_not_leaked", "the physician names the diagnosis before the end", number + 1)
+            yield "the physician names the diagnosis before the end", number + 1
         if message.role == PHYSICIAN:
             return
 
 
-def plain_words(dialogue: Dialogue) -> Iterator[GateProblem]:
+def plain_words(told: Told) -> Iterator[Finding]:
     """No jargon of the list: in the patient's words unless heard before, in the physician's until findings are told."""
+    dialogue = told.dialogue
     starts = [dialogue.sections[name] for name in ("physical_examination", *_CLOSING) if name in dialogue.sections]
     findings = min(starts, default=len(dialogue.spoken) // 2)
-    found: list[GateProblem] = []
+    found: list[Finding] = []
     for number, message in enumerate(dialogue.spoken):
         if message.role == PHYSICIAN and number >= findings:
             continue
         for term in jargon_in(message.content, dialogue.language):
             heard = any(term.casefold() in earlier.content.casefold() for earlier in dialogue.spoken[:number])
             if not (message.role == PATIENT and (heard or term.casefold() in content.SPOKEN)):
-                found.append(GateProblem("plain_words", f"the {_who(message.role)} says {term!r}", number + 1))
+                found.append((f"the {_who(message.role)} says {term!r}", number + 1))
     if len(found) > TOLERATED:
         yield from found
 
 
-def few_questions(dialogue: Dialogue) -> Iterator[GateProblem]:
+def few_questions(told: Told) -> Iterator[Finding]:
     """At most two questions in a turn of the physician (CliniChat, Figure 6)."""
-    for number, message in enumerate(dialogue.spoken, 1):
+    for number, message in enumerate(told.dialogue.spoken, 1):
         count = questions_in(message.content)
         if message.role == PHYSICIAN and count > MOST_QUESTIONS:
-            yield GateProblem("few_questions", f"{count} questions at once; at most {MOST_QUESTIONS}", number)
+            yield f"{count} questions at once; at most {MOST_QUESTIONS}", number
 
 
-def no_placeholders(dialogue: Dialogue) -> Iterator[GateProblem]:
+def no_placeholders(told: Told) -> Iterator[Finding]:
     """Nothing of the plan's or a prompt's syntax is left over, and nothing is written that nobody would say."""
+    dialogue = told.dialogue
     for number, message in enumerate(dialogue.messages, 1):
         left = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
         left = [found for found in dict.fromkeys(left) if found not in dialogue.note]
         if message.role == PATIENT:
             left += _PATTERNS["heading"].findall(message.content)
         for found in left + _PATTERNS["not_said"].findall(message.content):
-            yield GateProblem("no_placeholders", f"{found.strip()!r} is left over", number)
+            yield f"{found.strip()!r} is left over", number
 
 
-def entailed_by_the_note(dialogue: Dialogue) -> Iterator[GateProblem]:
+def entailed_by_the_note(told: Told) -> Iterator[Finding]:
     """A reader who held it against the note, if one did, objects to nothing."""
-    for objection in dialogue.objections or ():
-        yield GateProblem("entailed_by_the_note", f"{objection.kind}: {objection.reason}", objection.turn)
+    for objection in told.dialogue.objections or ():
+        yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
-Gate = Callable[[content.Told], Iterator[GateProblem]]  # all gates read the same dialogue, which is taken apart once
-
-
-def _by_itself(gate: Callable[[Dialogue], Iterator[GateProblem]]) -> Gate:
-    """A gate for which the dialogue need not be taken apart."""
-
-    @wraps(gate)
-    def of(told: content.Told) -> Iterator[GateProblem]:
-        return gate(told.dialogue)
-
-    return of
-
-
-def _by_rule(name: str, rule: content.Rule) -> Gate:
+def _of_the_note(rule: Rule) -> Rule:
     """A rule of what is said as a gate; of a dialogue without a note there is nothing to hold against."""
 
-    def gate(told: content.Told) -> Iterator[GateProblem]:
-        if told.dialogue.note.strip():
-            yield from (GateProblem(name, message, turn) for message, turn in rule(told))
+    @wraps(rule)
+    def gate(told: Told) -> Iterator[Finding]:
+        return rule(told) if told.dialogue.note.strip() else iter(())
 
-    gate.__name__, gate.__doc__ = name, rule.__doc__
     return gate
 
 
 _RULES = {**content.RULES, **particulars.RULES, **kinds.RULES, **answers.RULES, **verbatim.RULES}
-GATES: dict[str, Gate] = {
-    gate.__name__: _by_itself(gate)
-    for gate in (
-        not_empty,
-        roles_alternate,
-        few_questions,
-        no_placeholders,
-        not_cut_off,
-        diagnosis_not_leaked,
-        plain_words,
-        entailed_by_the_note,
-    )
-} | {name: _by_rule(name, rule) for name, rule in _RULES.items()}
+GATES: dict[str, Rule] = {
+    "not_empty": not_empty,
+    "roles_alternate": roles_alternate,
+    "few_questions": few_questions,
+    "no_placeholders": no_placeholders,
+    "not_cut_off": not_cut_off,
+    "diagnosis_not_leaked": diagnosis_not_leaked,
+    "plain_words": plain_words,
+    "entailed_by_the_note": entailed_by_the_note,
+    **{name: _of_the_note(rule) for name, rule in _RULES.items()},
+}
 
 
 def questions_in(text: str) -> int:

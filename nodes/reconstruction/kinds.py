@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from cases.dialogues import PATIENT
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import Rule, Told, content_words
+from nodes.reconstruction.content import Finding, Rule, Told, content_words
 
 _WORDS = data_file("nodes.reconstruction", "kinds")
 _KINDS = re.compile(
@@ -22,7 +22,7 @@ _PATTERNS = patterns("nodes.reconstruction", "particulars")
 SAME = 2  # words shared with the sentence of the note that is meant
 
 
-def other_of_its_kind(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_of_its_kind(told: Told) -> Iterator[Finding]:
     """Another part of the body, relative, degree, ...: the note has of the same matter one that the statement lacks."""
     known, every = _of_kinds(told.note), _of_kinds(" ".join(message.content for message in told.dialogue.spoken))
     of_note = [

@@ -16,7 +16,7 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Rule, Told, affirms, complaints, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, complaints, content_words, denies
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _ASKED_OF_ALL = frozenset(data_file("nodes.reconstruction", "particulars")["asked_of_all"])
@@ -28,7 +28,7 @@ TELLS = 3  # words of an answer that tells something, at least
 TURNED = 2  # words that the note knows only denied, and a reply only affirmed
 
 
-def other_time(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_time(told: Told) -> Iterator[Finding]:
     """Two days become two years: the note has the number, and another unit."""
     known = spans_of_time(told.dialogue.note)
     for number, role, sentence in told.statements:
@@ -37,7 +37,7 @@ def other_time(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{span} is not in the note, which has another unit", number
 
 
-def other_unit(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_unit(told: Told) -> Iterator[Finding]:
     """Grams for milligrams: the note has the number with another unit."""
     known = _with_units(told.dialogue.note)
     for number, _, sentence in told.statements:
@@ -54,7 +54,7 @@ def _with_units(text: str) -> dict[str, set[str]]:
     return found
 
 
-def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_medicine(told: Told) -> Iterator[Finding]:
     """A medicine stands where the note has another, of which nobody speaks."""
     known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
     text = " ".join(message.content.casefold() for message in told.dialogue.spoken)
@@ -69,7 +69,7 @@ def other_medicine(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{', '.join(sorted(said - known))}: the note names {', '.join(sorted(unsaid))}", number
 
 
-def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_allergy(told: Told) -> Iterator[Finding]:
     """An allergy is denied that the note records, or told where it records none."""
     if not _PATTERNS["allergy"].search(told.dialogue.note):
         return
@@ -92,7 +92,7 @@ def other_allergy(told: Told) -> Iterator[tuple[str, int | None]]:
             yield "an allergy is denied, and the note records one", number
 
 
-def other_treatment(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_treatment(told: Told) -> Iterator[Finding]:
     """The physician begins or orders a treatment of which the note knows nothing."""
     known, matter = {stem(word) for word in words(told.note)}, content_words(told.note, told.language)
     for number, role, sentence in told.statements:
@@ -107,7 +107,7 @@ def other_treatment(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{sentence!r} is ordered, and the note knows nothing of it", number
 
 
-def of_a_relative(told: Told) -> Iterator[tuple[str, int | None]]:
+def of_a_relative(told: Told) -> Iterator[Finding]:
     """What the note tells of a relative alone becomes the patient's own."""
     of_kin, own = set[str](), set[str]()
     for sentence in sentences(told.note):
@@ -120,7 +120,7 @@ def of_a_relative(told: Told) -> Iterator[tuple[str, int | None]]:
                     yield f"{name} is a relative's in the note", number
 
 
-def all_at_once(told: Told) -> Iterator[tuple[str, int | None]]:
+def all_at_once(told: Told) -> Iterator[Finding]:
     """Another patient's history: one reply with complaints that the note does not know."""
     every = told.of_note[0]
     for number in range(1, len(told.dialogue.spoken) + 1):
@@ -131,7 +131,7 @@ def all_at_once(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{', '.join(sorted(new))}: the note does not mention it", number
 
 
-def stands_alone(told: Told) -> Iterator[tuple[str, int | None]]:
+def stands_alone(told: Told) -> Iterator[Finding]:
     """An exchange with another patient: about the body, and no word of it is the note's or comes up elsewhere.
 
     A denial may stand alone. People begin with how they are, whatever the note says, so the first exchange is free.
@@ -157,7 +157,7 @@ def stands_alone(told: Told) -> Iterator[tuple[str, int | None]]:
             yield f"{message.content!r}: neither the note nor anybody else speaks of it", number
 
 
-def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
+def turned_round(told: Told) -> Iterator[Finding]:
     """The patient affirms in the note's own words what it denies."""
     read = {(one.word, one.negated) for sentence in sentences(told.note) for one in mentions(sentence)}
     denied = {word for word, negated in read if negated and (word, False) not in read}
@@ -177,7 +177,7 @@ def turned_round(told: Told) -> Iterator[tuple[str, int | None]]:
                 yield f"{', '.join(sorted(asked & denied))}: affirmed, and the note denies it", number
 
 
-def other_address(told: Told) -> Iterator[tuple[str, int | None]]:
+def other_address(told: Told) -> Iterator[Finding]:
     """The patient is addressed as, or has the organs of, the other sex."""
     sex = demographics(told.dialogue.note, brief=True).sex or _by_pronouns(told.dialogue.note)
     if sex is None or told.language != "en":

@@ -19,7 +19,7 @@ from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.loops import texts_in
-from nodes.reconstruction.content import Rule, Told, content_words
+from nodes.reconstruction.content import Finding, Rule, Told, content_words
 from prompts import load_words
 
 _PATTERNS = patterns("nodes.reconstruction", "verbatim")
@@ -73,7 +73,7 @@ class _Part:
         return found
 
 
-def changed(told: Told) -> Iterator[tuple[str, int | None]]:
+def changed(told: Told) -> Iterator[Finding]:
     """Of a dialogue in the note's own words, each sentence that no sentence of the note says."""
     note = [_Part(text, told.language) for text in sentences(told.dialogue.note)]
     clauses = [clause for sentence in note for clause in sentence.clauses]
