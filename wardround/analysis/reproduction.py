@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +14,10 @@ from scoring.aie.simulator import rounds_of, score_simulator
 from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read_simulator_tests
 from scoring.medpmc.metrics import score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
-from scoring.metrics.icd10 import DiseaseCase, agreement, predicted_entities
-from scoring.metrics.icd10_terms import TermListError, load_terms
+from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
+from scoring.metrics.icd10_terms import TermList, TermListError, load_terms
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import Sample, estimates, mean
+from scoring.metrics.samples import Definition, Sample, Samples, mean
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.disease_entities import split_diseases
 from scoring.mvme.grades import released_grades, score_parts
@@ -24,6 +25,7 @@ from scoring.mvme.transcripts import (
     PARTS,
     Evaluation,
     Reference,
+    Report,
     kind_of,
     read_evaluations,
     read_references,
@@ -35,6 +37,7 @@ from wardround.config.experiment import ConfigurationError
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 _BY_MODEL = "diseases split by rule"
+_OF_TERMS = ("#", "R", "P", "F1")  # the columns of AI Hospital's Table 3
 _SIDES = ("ours", "sound")
 
 
@@ -170,12 +173,7 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
             if not (records := [one for case, one in group.items() if case not in leave_out]):
                 continue
             lacking = sorted(known[table] - group.keys()) * (not leave_out)
-            paper, sound = score_aie(records, "paper"), score_aie(records, "sound")
-            errors = estimates(paper, clustered=False)
-            computed[row] = {
-                name: _Found(errors[name].mean, _mean(sound[name]), errors[name].n, paper[name], lacking=lacking)
-                for name in METRICS
-            }
+            computed[row] = _by_metric(partial(score_aie, records), METRICS, lacking)
         printed = {
             (row, name): pair[0]
             for name in METRICS
@@ -197,7 +195,9 @@ def _simulators(
     computed: dict[str, dict[str, _Found]] = {}
     for row, metrics in published["Figure 3a"].items():
         kept = [one for case, one in groups.get(row, {}).items() if case not in leave_out]
-        by_round = [_of_round(kept, str(turn), metrics) if kept else {} for turn in range(10)]
+        by_round = [
+            _by_metric(partial(score_simulator, kept, turn=str(turn)), metrics) if kept else {} for turn in range(10)
+        ]
         for name, values in metrics.items():
             if by_turn:
                 printed |= {(row, f"{name}, round {turn}"): value for turn, value in enumerate(values)}
@@ -214,9 +214,15 @@ def _simulators(
     out.cells += _cells("Figure 3a", printed, computed)
 
 
-def _of_round(tests: Sequence[SimulatorTest], turn: str, names: Iterable[str]) -> dict[str, _Found]:
-    paper, sound = (score_simulator(tests, mode, turn) for mode in ("paper", "sound"))
-    return {name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name]) for name in names}
+def _by_metric(
+    score: Callable[[Definition], Samples], names: Iterable[str], lacking: Sequence[str] = ()
+) -> dict[str, _Found]:
+    """A doctor's means by both definitions."""
+    paper, sound = score("paper"), score("sound")
+    return {
+        name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name], lacking=lacking)
+        for name in names
+    }
 
 
 def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:
@@ -237,11 +243,7 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave
         for row, group in groups.items():
             cases = [one for case, one in group.items() if case not in leave_out]
             lacking = sorted(out.ids - group.keys()) * (not leave_out)
-            paper, sound = (score_medpmc(cases, recall, mode) for mode in ("paper", "sound"))
-            own = {
-                name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name], lacking=lacking)
-                for name in columns[:4]
-            }
+            own = _by_metric(partial(score_medpmc, cases, recall), columns[:4], lacking)
             halves = [own["Diagnosis"], own["Treatment"]]
             own[columns[4]] = _Found(
                 mean([one.ours for one in halves if one.ours is not None]),
@@ -268,8 +270,7 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
     )
     references: dict[str, Reference] = {}
     for file in _files(source):
-        first = _first(file)
-        if "medical_record" in first or "doctor_diagnosis" in first:
+        if {"medical_record", "doctor_diagnosis"} & _first(file).keys():
             references |= read_references(file)[0]
     terms = terms or next(iter(sorted(source.rglob("*.xls"))), None)
     try:
@@ -284,44 +285,17 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
     for file, row in sorted(kinds, key=lambda each: kind_of(each[0]) is Evaluation):
         out.files.setdefault(row, []).append(str(file.relative_to(source)))
         if kind_of(file) is Evaluation:
-            records = read_evaluations(file).records
-            paper, sound = (
-                score_parts([released_grades(one, published=mode) for one in records], published=mode)
-                for mode in (True, False)
-            )
-            graded[row] = {part: _Found(one.mean, sound[part].mean, one.n) for part, one in paper.items()}
+            graded[row] = _graded(file)
         if listed is None or row in linked:
             continue
         reports = [(one, one.reference or references.get(one.patient_id)) for one in read_reports(file).records]
         if any(wanted is None for _, wanted in reports):
             out.notes.append(f"{file.name}: Table 3 is not computed: no reference for every patient in the source.")
             continue
-
-        def split(text: str | None) -> list[str]:
-            return split_diseases(text or "", listed.__contains__)
-
-        cases = {
-            mode: [
-                DiseaseCase(one.patient_id, split(sections(one.report).get("diagnosis")), split(wanted.diagnosis))
-                for one, wanted in reports
-                if wanted and (mode == "sound" or all(head in one.report for head in ("#诊断结果#", "#诊断依据#")))
-            ]
-            for mode in ("paper", "sound")
-        }
-        ours, sound_ = agreement(cases["paper"], listed, "published"), agreement(cases["sound"], listed, "code")
-        pairs: dict[str, tuple[Estimate, Estimate]] = {
-            "#": (predicted_entities(cases["paper"]), predicted_entities(cases["sound"])),
-            "R": (ours.recall, sound_.recall),
-            "P": (ours.precision, sound_.precision),
-            "F1": (ours.f1, sound_.f1),
-        }
-        linked[row] = {
-            name: _Found(one.mean, other.mean, len(cases["paper"]), (), _BY_MODEL)
-            for name, (one, other) in pairs.items()
-        }
+        linked[row] = _linked([(one, wanted) for one, wanted in reports if wanted], listed)
     for table, columns, computed, digits in (
         ("Table 2", PARTS, graded, 3),
-        ("Table 3", ("#", "R", "P", "F1"), linked, 2),
+        ("Table 3", _OF_TERMS, linked, 2),
     ):
         printed = {
             (row, name): value
@@ -330,6 +304,34 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
             if not math.isnan(value)
         }
         out.cells += _cells(table, printed, computed, digits=digits)
+
+
+def _graded(file: Path) -> dict[str, _Found]:
+    """The means of each part as the director graded it (Table 2)."""
+    records = read_evaluations(file).records
+    paper, sound = (
+        score_parts([released_grades(one, published=mode) for one in records], published=mode) for mode in (True, False)
+    )
+    return {part: _Found(one.mean, sound[part].mean, one.n) for part, one in paper.items()}
+
+
+def _linked(reports: Sequence[tuple[Report, Reference]], terms: TermList) -> dict[str, _Found]:
+    """The diagnoses of reports linked to terms (Table 3); the authors leave out what has not both headings."""
+
+    def split(text: str | None) -> list[str]:
+        return split_diseases(text or "", terms.__contains__)
+
+    def measured(chosen: Iterable[tuple[Report, Reference]], rule: Rule) -> tuple[Estimate, ...]:
+        cases = [
+            DiseaseCase(one.patient_id, split(sections(one.report).get("diagnosis")), split(wanted.diagnosis))
+            for one, wanted in chosen
+        ]
+        found = agreement(cases, terms, rule)
+        return predicted_entities(cases), found.recall, found.precision, found.f1
+
+    kept = [each for each in reports if all(head in each[0].report for head in ("#诊断结果#", "#诊断依据#"))]
+    columns = zip(_OF_TERMS, measured(kept, "published"), measured(reports, "code"), strict=True)
+    return {name: _Found(ours.mean, sound.mean, len(kept), (), _BY_MODEL) for name, ours, sound in columns}
 
 
 def _cells(

@@ -30,7 +30,6 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     """
     ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
-    costs = [result.cost for result in ordered]
     found = estimate_scores(scored, suite)
     return {
         "suite": suite.name,
@@ -51,10 +50,16 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
         "tokens": sum(result.tokens for result in ordered),
-        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "cost": summed(result.cost for result in ordered),
         "seconds": sum(result.seconds for result in ordered),
         "models": models_of(ordered),
     }
+
+
+def summed(costs: Iterable[float | None]) -> float | None:
+    """What all cost; None as soon as one is not known."""
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
 
 
 def most_frequent_failures(results: Iterable[Result]) -> list[dict[str, Any]]:

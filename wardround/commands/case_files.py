@@ -29,9 +29,14 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
     """Write cases with their pictures beside them; ends the command rather than overwrite a source."""
     from cases import save_cases
 
-    if any(out.resolve() == source.resolve() for source in sources if source):
-        refuse(f"{out} would be overwritten while it is read; name another file with -o")
+    not_over(out, *filter(None, sources))
     save_cases(cases, out)
+
+
+def not_over(out: Path, *sources: str | Path) -> None:
+    """End the command rather than write over what is read."""
+    if out.resolve() in [Path(source).resolve() for source in sources]:
+        refuse(f"{out} would be overwritten while it is read; name another file with -o")
 
 
 def keep(*files: Path) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about, keep, read, save
+from wardround.commands.case_files import ask_about, keep, not_over, read, save
 from wardround.commands.exits import refuse
 from wardround.commands.printing import counted, echo
 
@@ -60,8 +60,7 @@ def confirm(
     from wardround.rating.test_lists import TestLine, tests_taken_back
     from wardround.store.provenance import write_json
 
-    if out.resolve() in (Path(file).resolve(), checklist.resolve()):
-        refuse(f"{out} would be overwritten while it is read; name another file with -o")
+    not_over(out, file, checklist)
     if "action" in columns_of(checklist):
         found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
         write_json(out, found.records)

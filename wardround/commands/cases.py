@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import read, report, save
+from wardround.commands.case_files import not_over, read, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.doors import names_in_help
 from wardround.commands.draft_tests import draft_tests
@@ -203,8 +203,8 @@ def sample(
     from wardround.config.selection import select
     from wardround.store.provenance import write_json_lines
 
-    if out and out.resolve() in [Path(source).resolve() for source in sources]:
-        refuse(f"{out} would be overwritten while it is read; name another file with -o")
+    if out:
+        not_over(out, *sources)
     try:
         drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
     except CaseFileError as error:

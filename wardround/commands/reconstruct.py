@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wardround.commands.case_files import not_over
 from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exits import SOME_FAILED
@@ -80,8 +81,7 @@ def reconstruct(
     fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
     given = {key: value for key, value in options.items() if value is not None}
     experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
-    if out.resolve() in [Path(one).resolve() for one in sources]:
-        raise ConfigurationError(f"{out} would be overwritten while it is read; name another file with -o")
+    not_over(out, *sources)
     warnings: list[Problem] = []
     read_notes(source, warnings)
     files = DialogueFiles(out, [warning.message for warning in warnings])

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, cast
 from cases import Case
 from llm.trace import Call
 from scoring.clini_eval.dialogue import ReconstructionAnswers
+from wardround.analysis.summary import summed
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -77,7 +78,6 @@ class VerdictRow(Place):
 def runs_of(run: RecordedRun) -> Iterator[Row]:
     """The run itself: what was run, how many cases, each mean with its standard error, interval and number."""
     results = run.results
-    costs = [result.cost for result in results]
     means = {
         column: value
         for name, found in run.estimates.items()
@@ -99,7 +99,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "scored": len(run.scored),
         "failed": len(results) - len(run.scored),
         "tokens": sum(result.tokens for result in results),
-        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "cost": summed(result.cost for result in results),
         "seconds": sum(result.seconds for result in results),
         "calls": sum(result.calls for result in results),
         "models": _json(run.models),

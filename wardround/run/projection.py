@@ -1,13 +1,14 @@
 """What a run will take: calls, tokens, cost and time, from a rehearsal of some cases or from what was really taken."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from llm.rehearsal import rehearsing
 from llm.trace import Call
 from scoring.metrics.samples import mean
+from wardround.analysis.summary import summed
 from wardround.commands.printing import counted
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import select
@@ -109,7 +110,7 @@ def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str
     def total(of: Callable[[Call], float]) -> float:
         return share * sum(map(of, calls))
 
-    known = _sum(call.cost for call in calls)
+    known = summed(call.cost for call in calls)
     return {
         "role": role,
         "model": model,
@@ -118,13 +119,3 @@ def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str
         "written": total(lambda call: call.output_tokens),
         "cost": None if known is None else share * known,
     }
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    """None as soon as one is not known."""
-    total = 0.0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total

@@ -13,6 +13,7 @@ from cases.dialogues import Dialogue
 from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
+from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import append_line, whole_lines, writing
 from wardround.store.provenance import write_whole
@@ -93,11 +94,11 @@ class DialogueFiles:
         """Write all files as the results are now, each whole or not at all."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
         reasons, calls, tokens = [], 0, 0
-        cost: float | None = 0.0
+        costs: list[float | None] = []
         for result in self.directory.each_result():
             outcome = outcome_of(result)
             calls, tokens = calls + result.calls, tokens + result.tokens
-            cost = None if cost is None or result.cost is None else cost + result.cost
+            costs.append(result.cost)
             if isinstance(outcome, Failure):
                 reasons.append(outcome.reason)
             lines[self.failed if isinstance(outcome, Failure) else self.output].append(outcome.model_dump_json() + "\n")
@@ -105,6 +106,6 @@ class DialogueFiles:
             for file, written in lines.items():
                 write_whole(file, "".join(written))
             counted = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
-            sheet = counted.model_copy(update={"calls": calls, "tokens": tokens, "cost": cost})
+            sheet = counted.model_copy(update={"calls": calls, "tokens": tokens, "cost": summed(costs)})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet

@@ -181,7 +181,7 @@ class RunDirectory:
                 result = read_result(line.decode())
                 if result.key in seen:
                     raise ValueError("tells again what an earlier line tells")
-                self._check_run(result)
+                self.check_run(result)
             except ValueError as error:
                 told = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
                 raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
@@ -268,14 +268,19 @@ class RunDirectory:
         def result_key(line: str) -> tuple[str, int]:
             result = read_result(line)
             key = result.key
-            self._check_run(result)
+            self.check_run(result)
             if planned is not None and key not in planned:
                 raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
             return key
 
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
 
-    def _check_run(self, result: Result) -> None:
+    def check_run(self, result: Result) -> None:
+        """Refuse a result that another run has left.
+
+        Raises:
+            ValueError: it is of another.
+        """
         if self.run and result.run not in ("", self.run):
             raise ValueError("is of another run")
 

@@ -83,8 +83,7 @@ class RunIndex:
             result = read_result(line.decode())
             if result.key in self.results:
                 raise ValueError("tells again what an earlier line tells")
-            if self.directory.run and result.run not in ("", self.directory.run):
-                raise ValueError("is of another run")
+            self.directory.check_run(result)
         except ValueError as error:
             self.faults.append(f"line {self._lines} {error}")
             return
