@@ -50,11 +50,12 @@ def line_in(error: BaseException, theirs: Any) -> str:
 
     Args:
         error: what was raised.
-        theirs: their function, or the path of their file.
+        theirs: their function, or the path of their file, or of the folder of their package.
     """
     try:
-        file = theirs if isinstance(theirs, Path) else Path(inspect.getsourcefile(theirs) or "")
+        file = theirs if isinstance(theirs, Path) else Path(inspect.getsourcefile(theirs) or "of no file")
     except TypeError:  # an object that is called like a function
         return ""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    return f" ({file.name}, line {lines[-1]})" if lines else ""
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    lines = [f"{path.name}, line {line}" for path, line in frames if file in (path, *path.parents)]
+    return f" ({lines[-1]})" if lines else ""

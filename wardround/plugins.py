@@ -215,10 +215,13 @@ def _origin(there: Any) -> Path | None:
 
 
 def _told(error: BaseException, file: Path) -> str:
-    """An error in one sentence, with the line of the plug-in's file that it came from."""
+    """An error in one sentence, with the line of the plug-in that it came from: of its file, or its package's."""
     message = in_a_line(error) or "no reason is given"
     kind = "" if isinstance(error, RegistryError | ImportError) else f"{type(error).__name__}: "
-    return f"{kind}{message}{_meant(message)}{line_in(error, file)}"
+    if not file.is_absolute():
+        found = importlib.util.find_spec(str(file).partition(".")[0])
+        file = Path(found.origin) if found and found.origin else file
+    return f"{kind}{message}{_meant(message)}{line_in(error, file.parent if file.name == '__init__.py' else file)}"
 
 
 def _meant(message: str) -> str:

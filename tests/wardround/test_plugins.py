@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from cases.importers import IMPORTERS
 from tests.support.processes import to_its_end
 from wardround import plugins
+from wardround.cli import app
 from wardround.commands import dev
 from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
 from wardround.run.checkpoints import serializer
@@ -92,12 +95,28 @@ def test_what_an_installation_brings_along_is_loaded_without_being_named(
     write(site / "ward_brought-1.0.dist-info/METADATA", information)
     entry = write(site / "ward_brought-1.0.dist-info/entry_points.txt", "[wardround.plugins]\nward = ward_brought\n")
     monkeypatch.syspath_prepend(site)
+    told = CliRunner().invoke(app, ["cases", "import", "--help"])
+    assert re.search(r"Formats: .*, brought", " ".join(told.stdout.split()))
     load_plugins([])
     assert "brought" in IMPORTERS
     write(entry, "[wardround.plugins]\nward = ward_lost\n")
     plugins._installed.cache_clear()
     with pytest.raises(PluginError, match=r"ward_lost: .* no such module installed \(installed by ward-brought"):
         load_plugins([])
+
+
+def test_a_fault_inside_a_package_is_told_with_its_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "ward_parts/__init__.py", "from ward_parts import inner\n")
+    write(tmp_path / "ward_parts/inner.py", "\nratio = 1 / 0\n")
+    with pytest.raises(PluginError, match=r"division by zero \(inner.py, line 2\)"):
+        load_plugin(tmp_path / "ward_parts")
+    write(tmp_path / "site/ward_site/__init__.py", "from ward_site import inner\n")
+    write(tmp_path / "site/ward_site/inner.py", "\n\nratio = 1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    with pytest.raises(PluginError, match=r"division by zero \(inner.py, line 3\)"):
+        load_plugin("ward_site")
 
 
 FAULTS = {

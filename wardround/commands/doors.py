@@ -1,9 +1,11 @@
 """``--plugin``, ``--prompts`` and ``--no-egress``: the options that every command has, and the names in its help."""
 
+import contextlib
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -58,6 +60,11 @@ def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bo
 
     class WithNames(TyperCommand):
         def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            if entry_points(group="wardround.plugins"):
+                from wardround.plugins import PluginError, load_plugins
+
+                with contextlib.suppress(PluginError):  # the command itself will say it
+                    load_plugins(())
             if not light and "graphs" not in sys.modules:  # no plug-in has been loaded, and help answers at once
                 return
             self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in names().items())

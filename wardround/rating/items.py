@@ -53,8 +53,8 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
     found = [dict(_shown(run, scale)) for run in runs]
     items = []
     if scale == "pairwise":
-        if len(runs) < 2:
-            raise ConfigurationError("--scale pairwise: name two runs or more, of the same cases")
+        if len({run.path.resolve() for run in runs}) < max(2, len(runs)):
+            raise ConfigurationError("--scale pairwise: name two runs or more, each once, of the same cases")
         for one, other in combinations(range(len(runs)), 2):
             for place in found[one].keys() & found[other].keys():
                 key = (runs[one].name, runs[other].name, *place)
@@ -63,10 +63,10 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
         for run, shown in zip(runs, found, strict=True):
             items += [Item((run.name, "", *place), run.cases[place[0]], (one,)) for place, one in shown.items()]
     if not items:
-        raise ConfigurationError(
-            f"--scale {scale}: {', '.join(run.name for run in runs)}: no "
-            + ("diagnosis graded D (suite mvme)" if scale == "misdiagnosis" else "dialogue or report to judge")
-        )
+        lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
+        if scale == "pairwise" and all(found):
+            lacking = "case that two of them have"
+        raise ConfigurationError(f"--scale {scale}: {', '.join(run.name for run in runs)}: no {lacking}")
     return sorted(items, key=lambda item: item.key)
 
 

@@ -1,6 +1,5 @@
 """The page on which people judge: served to this machine alone, to whoever has the address with its token."""
 
-import json
 import secrets
 from functools import partial
 from http import HTTPStatus
@@ -12,7 +11,7 @@ from pydantic import Field, ValidationError
 from cases.notes import note_of
 from cases.pictures import PictureError
 from cases.strict import Strict
-from cases.validation import faults
+from cases.validation import in_a_line
 from cases.vocabulary import label
 from prompts import load_words
 from scoring.consultation import reference_parts
@@ -144,7 +143,7 @@ class _Handler(GuardedHandler):
         try:
             wrong = self.server.judge(Given.model_validate_json(body))
         except ValidationError as error:
-            wrong = json.dumps(faults(error))
+            wrong = in_a_line(error, "the judgement")
         except OSError as error:
             self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
             return

@@ -99,6 +99,12 @@ def test_words_of_a_model_are_text_on_the_page_and_scripts_need_its_nonce(tmp_pa
     assert f"'nonce-{nonce}'" in policy and "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
 
 
+def test_a_page_without_scripts_says_that_it_saves_nothing(tmp_path: Path) -> None:
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+        page = ask(f"{server.address}?rater=Ann")[1]
+    assert re.search("<noscript>.*JavaScript.*</noscript>", page)
+
+
 def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_takes_its_place(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one")]
     with served(runs, "mvme", tmp_path / FILE) as server:
@@ -165,6 +171,11 @@ def test_what_is_no_answer_of_the_scale_is_refused_and_not_kept(tmp_path: Path, 
     with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
         assert ask(f"{server.address}judge", {**sound, **given})[0] == 400
         assert ask(f"{server.address}judge", [sound])[0] == 400
+        for torn in (b"{", b"\xff"):
+            request = urllib.request.Request(f"{server.address}judge", torn, {"Content-Type": "application/json"})
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request, timeout=20)
+            assert refused.value.code == 400 and refused.value.read().startswith(b"the judgement: Invalid JSON")
     assert not (tmp_path / FILE).exists()
 
 
@@ -264,9 +275,12 @@ def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
 
 def test_what_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
+    other = write_run(tmp_path / "other", [graded("surgery-01", 2.0, answers=next(iter(run.each_answered())).answers)])
     for arguments, reason in (
         ([str(tmp_path / "nowhere")], "is not a run directory"),
         ([str(run.path), "--scale", "pairwise"], "name two runs or more"),
+        ([str(run.path), str(run.path), "--scale", "pairwise"], "name two runs or more, each once"),
+        ([str(run.path), str(other), "--scale", "pairwise"], "one, other: no case that two of them have"),
     ):
         told = CliRunner().invoke(app, ["rate", *arguments, "--no-browser"])
         assert told.exit_code == 2 and reason in told.output
