@@ -1,12 +1,15 @@
 """``wardround floors``: what the scores of a set of cases are worth."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wardround.commands.options import JsonScores
 from wardround.commands.printing import echo
+
+if TYPE_CHECKING:
+    from wardround.config.experiment import Experiment
 
 
 def floors(
@@ -29,13 +32,10 @@ def floors(
     its directory: its tables and its report show them.
     """
     import tempfile
-    from typing import Any, get_args
 
-    from nodes.patients.systems import PATIENTS
     from scoring.suite import SUITES
     from wardround.analysis.floors import OFFLINE, floors_from_dialogues, floors_from_keys, keep_floors
-    from wardround.config.experiment import ConfigurationError, GraphName, suites_of
-    from wardround.config.experiment_file import check_experiment
+    from wardround.config.experiment import ConfigurationError
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.manifest import is_run
@@ -47,17 +47,8 @@ def floors(
     run = find_run(Path(source)) if is_run(Path(source)) else None
     if run is not None and (suite or split):
         raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
-    if run is not None:
-        experiment, cases = run.experiment, list(run.cases.values())
-    else:
-        graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
-        data = {"cases": source, **({"split": split} if split else {})}
-        content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
-        # Actions are counted only with a patient that tracks them.
-        if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:
-            content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
-        experiment = check_experiment(content)
-        cases = select_cases(experiment.data)
+    experiment = run.experiment if run is not None else _experiment(source, suite, split)
+    cases = list(run.cases.values()) if run is not None else select_cases(experiment.data)
     found = floors_from_keys(experiment, cases)
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
     with tempfile.TemporaryDirectory() as folder:
@@ -76,3 +67,21 @@ def floors(
     print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
         echo(f"Kept in {run.path}: its tables and its report show them.")
+
+
+def _experiment(cases: str, suite: str | None, split: str | None) -> "Experiment":
+    """What would be run of a file of cases, to be scored by a suite."""
+    from typing import Any, get_args
+
+    from nodes.patients.systems import PATIENTS
+    from scoring.suite import SUITES
+    from wardround.config.experiment import GraphName, suites_of
+    from wardround.config.experiment_file import check_experiment
+
+    graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
+    data = {"cases": cases, **({"split": split} if split else {})}
+    content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
+    # Actions are counted only with a patient that tracks them.
+    if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:
+        content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
+    return check_experiment(content)

@@ -129,10 +129,11 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
             "wardround.termination": result.termination,
         }
         span = open_span(case, f"invoke_agent {run.experiment.graph}", calls, about)
+        ended = _nanoseconds(max((call.started + call.seconds for call in calls), default=0.0))
         for name, value in result.scores.items():
             if value is not None:
                 score = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": value}
-                span.add_event("gen_ai.evaluation.result", score)
+                span.add_event("gen_ai.evaluation.result", score, ended)
         if not result.scored:
             span.set_status(trace.StatusCode.ERROR, result.error or result.termination)
         for stage, group in groupby(calls, key=lambda call: call.stage):

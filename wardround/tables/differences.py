@@ -10,6 +10,14 @@ from wardround.tables.contrasts import changed
 from wardround.tables.scores import AS_WRONG, judge_notes, score_form
 from wardround.tables.table import Column, Table, measured
 
+_TESTS = {
+    "p": "p",
+    "p_holm": "p (Holm)",
+    "false_discovery": "FDR",
+    "p_wilcoxon": "p (Wilcoxon)",
+    "p_equivalence": "p (TOST)",
+}
+
 
 def check_comparable(runs: Sequence[RecordedRun]) -> None:
     """Refuse runs that cannot be set side by side.
@@ -41,11 +49,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         Column("baseline", first.name, form=form, mean=True),
         Column("value", "Run", form=form, mean=True),
         Column("difference", "Difference", form=form, mean=True),
-        Column("p", "p", form=".3f"),
-        Column("p_holm", "p (Holm)", form=".3f"),
-        Column("false_discovery", "FDR", form=".3f"),
-        Column("p_wilcoxon", "p (Wilcoxon)", form=".3f"),
-        Column("p_equivalence", "p (TOST)", form=".3f"),
+        *(Column(name, title, form=".3f") for name, title in _TESTS.items()),
         Column("needed", "Cases needed"),
     ]
     rows = [
@@ -83,11 +87,7 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
         Column("difference_low", "from", "95 % interval", "+.3f"),
         Column("difference_high", "to", "95 % interval", "+.3f"),
         Column("difference_n", "cases"),
-        Column("p", "p", form=".3g"),
-        Column("p_holm", "p (Holm)", form=".3g"),
-        Column("false_discovery", "FDR", form=".3g"),
-        Column("p_wilcoxon", "p (Wilcoxon)", form=".3g"),
-        Column("p_equivalence", "p (TOST)", form=".3g"),
+        *(Column(name, title, form=".3g") for name, title in _TESTS.items()),
         Column("needed", "needed"),
     ]
     for place, run in enumerate(runs[1:]):

@@ -133,9 +133,7 @@ def draw_actions(table: Table) -> "Figure":
 
     actions = table.columns[3:]
     doctors = table.frame.groupby("run", sort=False)
-    down = math.ceil(len(doctors) / _ACROSS)
-    across = min(len(doctors), _ACROSS)
-    figure, panels = panels_of(down, across, (2.6 * across + 2.4, 2.4 * down), sharey=True, used=len(doctors))
+    figure, panels = _panels_of_each(len(doctors), (2.6, 2.4), beside=2.4)
     shades = [*COLOURS, *("#999999", "#f0e442", "#882255")]
     for panel, (name, rows) in zip(panels, doctors, strict=True):
         panel.set_prop_cycle(cycler(color=shades))
@@ -155,9 +153,7 @@ def draw_actions(table: Table) -> "Figure":
 def draw_rounds(table: Table) -> "Figure":
     """A panel for each doctor: boxes of coverage over dialogues, and the line of right diagnoses (AIE, Figure 6d)."""
     doctors = table.frame.groupby("doctor", sort=False)
-    down = math.ceil(len(doctors) / _ACROSS)
-    across = min(len(doctors), _ACROSS)
-    figure, panels = panels_of(down, across, (2.8 * across + 0.6, 2.6 * down), sharey=True, used=len(doctors))
+    figure, panels = _panels_of_each(len(doctors), (2.8, 2.6), beside=0.6)
     points = table.points("DIAGNOSIS")
     for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=True)):
         turns = rows["round"].astype(int)
@@ -301,6 +297,12 @@ def panels_of(
     for panel in panels.flat[used or panels.size :]:
         panel.set_visible(False)
     return figure, list(panels.flat[:used])
+
+
+def _panels_of_each(number: int, size: tuple[float, float], beside: float) -> "tuple[Figure, list[Axes]]":
+    """A panel of this size for each of so many, some side by side."""
+    down, across = math.ceil(number / _ACROSS), min(number, _ACROSS)
+    return panels_of(down, across, (size[0] * across + beside, size[1] * down), sharey=True, used=number)
 
 
 def _colour(number: int) -> str:

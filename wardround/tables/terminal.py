@@ -54,17 +54,15 @@ def print_rows(
     columns = [[row[place] for row in cells] for place in range(len(headings))]
     left = left or [not of_numbers(cell.plain for cell in column) for column in columns]
     heads = [printable(heading) for heading in headings]
-    whole = [max(_widest(head), *map(_width, column), 0) for head, column in zip(heads, columns, strict=True)]
-    if sum(width + _FRAME for width in whole) < console.width:
+    widths = [max((_widest(cell.plain) for cell in column), default=0) for column in columns]
+    if sum(max(_widest(head), width) + _FRAME for head, width in zip(heads, widths, strict=True)) < console.width:
         console.print(_drawn(title, heads, columns, left))
         return
-    narrow = [
-        head if stands else _broken(head, max(map(_width, column), default=0))
-        for head, column, stands in zip(heads, columns, left, strict=True)
-    ]
+    # Text may be broken, a number may not.
+    narrow = [head if stands else _broken(head, width) for head, width, stands in zip(heads, widths, left, strict=True)]
     least = [
-        max([_word(head), *(min(_LEAST, _width(cell)) if stands else _width(cell) for cell in column)])
-        for head, column, stands in zip(narrow, columns, left, strict=True)
+        max(_word(head), min(_LEAST, width) if stands else width)
+        for head, width, stands in zip(narrow, widths, left, strict=True)
     ]
     for number, part in enumerate(_parts(least, keys, console.width)):
         named = f"{title} (further columns)" if number else title
@@ -121,10 +119,6 @@ def _word(text: str) -> int:
 
 def _widest(text: str) -> int:
     return max(map(cell_len, text.splitlines()), default=0)
-
-
-def _width(cell: Text) -> int:
-    return _widest(cell.plain)
 
 
 def _text(cell: Shown) -> Text:

@@ -194,6 +194,14 @@ def test_spans_tell_who_was_asked_when_and_by_whom_and_words_only_when_asked_for
     assert [one["spanId"] for one in spans_of(tmp_path / "b.jsonl")] == [one["spanId"] for one in spans]
 
 
+def test_spans_that_are_written_twice_are_the_same_to_the_times_of_the_scores(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
+    for file in files:
+        export("otel", run, "-o", file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
 @pytest.fixture
 def collector(request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str]]]:
     """A server on loopback that keeps the paths of what it gets, and answers with a status."""
