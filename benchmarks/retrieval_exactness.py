@@ -79,7 +79,7 @@ def scan(vectors: Vectors, first: int, query: Vectors) -> set[int]:
 
 def remembered(memory: Memory, department: str | None, query: Vectors) -> set[int]:
     """The numbers of the cases that the memory finds."""
-    return {int(neighbour.case.id) for neighbour in memory.recall_by_vector(query, department, k=K)}
+    return {int(neighbour.case.id) for neighbour in memory.recall(query, department, k=K)}
 
 
 def measure(

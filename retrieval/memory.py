@@ -139,7 +139,7 @@ class Memory:
 
     def recall(
         self,
-        symptoms: str,
+        symptoms: str | ArrayLike,
         department: str | None,
         *,
         exclude: Collection[str] = (),
@@ -151,7 +151,7 @@ class Memory:
         """The k cases nearest to a symptom description: verified ones first, each kind by similarity, ties by id.
 
         Args:
-            symptoms: the symptom description; blank text finds nothing.
+            symptoms: the symptom description, or its embedding (d,); blank text finds nothing.
             department: the first-level department to search; None searches all.
             exclude: ids never to be returned: a case must not retrieve itself.
             kin: of the case that asks: nor its variants and near duplicates.
@@ -163,26 +163,11 @@ class Memory:
             CaseMemoryError: the memory cannot be read.
             EmbeddingModelError: the embedding model cannot be loaded.
         """
-        if not symptoms.strip():
-            return []
-        vector = embed([symptoms], self.embedding)[0]
-        return self.recall_by_vector(
-            vector, department, exclude=exclude, kin=kin, language=language, before=before, k=k
-        )
-
-    def recall_by_vector(
-        self,
-        vector: ArrayLike,
-        department: str | None,
-        *,
-        exclude: Collection[str] = (),
-        kin: Kin | None = None,
-        language: Language | None = None,
-        before: int | None = None,
-        k: int = 3,
-    ) -> list[Neighbour]:
-        """Like ``recall``, for an embedding, (d,), that is already known."""
-        query = unit_rows(vector).astype(np.float64)
+        if isinstance(symptoms, str):
+            if not symptoms.strip():
+                return []
+            symptoms = embed([symptoms], self.embedding)[0]
+        query = unit_rows(symptoms).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
             look = partial(self._shelves.nearest, query, departments)

@@ -9,21 +9,27 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, differing, merged, on_agreed_facts, pictures_of
+from nodes.collaboration.topic import (
+    SUBJECTS,
+    Subject,
+    SubjectView,
+    differing,
+    merged,
+    on_agreed_facts,
+    pictures_of,
+    subject_view,
+)
 from nodes.context import Context
 from nodes.node import node
-from nodes.state.chart import Chart
 from nodes.state.collaboration import (
     MOST_DISPUTES,
     ConferenceState,
     DiscussionRound,
     Dispute,
-    Facts,
     Statement,
     last_statements,
     pictures_shown,
 )
-from nodes.state.stage import Options
 
 
 class Disputes(Strict):
@@ -41,14 +47,9 @@ class Agreement(Strict):
 
 
 @dataclass(frozen=True)
-class DirectorView:
+class DirectorView(SubjectView):
     """What the director sees: the facts, the last report of each intern, and what was disputed before."""
 
-    subject: Subject
-    task: str
-    chart: Chart
-    facts: Facts | None
-    options: Options
     reports: list[Statement]
     disputes: list[Dispute]
 
@@ -109,23 +110,15 @@ async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: S
 
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:
-    chart = subject.chart(state, context)
-    view = DirectorView(
-        subject=subject,
-        task=subject.question(chart.language),
-        chart=chart,
-        facts=state.get("facts"),
-        options=subject.options(chart, context),
-        reports=last_statements(state),
-        disputes=state.get("disputes", []),
-    )
+    seen = subject_view(subject, state, context)
+    view = DirectorView(**vars(seen), reports=last_statements(state), disputes=state.get("disputes", []))
     return await ask(
         role,
         view,
         context,
-        language=chart.language,
+        language=seen.chart.language,
         place=place(state, what, f"round{state.get('round', 0)}"),
-        pictures=[*pictures_shown(state), *pictures_of(subject, chart, state)],
+        pictures=[*pictures_shown(state), *pictures_of(subject, seen.chart, state)],
     )
 
 

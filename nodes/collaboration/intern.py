@@ -13,14 +13,22 @@ from pydantic import BaseModel, Field
 from cases.strict import Strict
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import SUBJECTS, Subject, held_by, objections, on_agreed_facts, pictures_of
+from nodes.collaboration.topic import (
+    SUBJECTS,
+    Subject,
+    SubjectView,
+    held_by,
+    objections,
+    on_agreed_facts,
+    pictures_of,
+    subject_view,
+)
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import contradicts, named_in_findings, reason
 from nodes.offline.votes import eye_of, half, majority, most, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
-from nodes.state.stage import Options
 from nodes.workflow.stages import recalled_at
 from retrieval import Neighbour, RememberedCase
 
@@ -36,15 +44,10 @@ class Revision(Strict, Generic[A]):
 
 
 @dataclass(frozen=True)
-class InternView:
+class InternView(SubjectView):
     """What an intern sees."""
 
-    subject: Subject
     seat: int
-    task: str
-    chart: Chart
-    facts: Facts | None
-    options: Options
     neighbours: Sequence[Neighbour]
     own: Statement | None
     others: list[Statement]
@@ -116,19 +119,15 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
     Before the first round of a decision there is nothing to look back on: the intern proposes.
     """
     context, seat, round_ = runtime.context, state["seat"], state.get("round", 0)
-    chart = subject.chart(state, context)
-    said = last_statements(state)
+    seen, said = subject_view(subject, state, context), last_statements(state)
+    chart = seen.chart
     answer: type[Revision[Any]] = Revision[subject.answer]  # type: ignore[name-defined]
     revision = await ask(
         intern.at(subject.name, answer),
         InternView(
-            subject=subject,
+            **vars(seen),
             seat=seat,
-            task=subject.question(chart.language),
             image_class=state.get("image_class"),
-            chart=chart,
-            facts=state.get("facts"),
-            options=subject.options(chart, context),
             neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
             own=next((statement for statement in said if statement.seat == seat), None),
             others=[statement for statement in said if statement.seat != seat],

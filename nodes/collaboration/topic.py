@@ -15,7 +15,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.offline.votes import every, held, most, some
 from nodes.state.chart import Chart
-from nodes.state.collaboration import ConferenceState, Dispute, Part
+from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part
 from nodes.state.decisions import (
     AuxiliaryOrders,
     Decision,
@@ -63,13 +63,28 @@ class Subject:
         """What is known of the case."""
         return read_chart(state, self.reads, context.language)
 
-    def question(self, language: Language) -> str:
-        """What is asked, in words."""
-        return load_prompt(self.task, language, self.stage.name if self.stage else None).render({})[0]
 
-    def options(self, chart: Chart, context: Context) -> Options:
-        """What may be chosen; empty where the answer is free."""
-        return Options(self.stage.options(chart, context) if self.stage else (), chart.language)
+@dataclass(frozen=True)
+class SubjectView:
+    """What interns and director see alike: what is discussed and asked, the case, and what may be chosen, if closed."""
+
+    subject: Subject
+    task: str
+    chart: Chart
+    facts: Facts | None
+    options: Options
+
+
+def subject_view(subject: Subject, state: ConferenceState, context: Context) -> SubjectView:
+    """The case as those who discuss it find it."""
+    chart, stage = subject.chart(state, context), subject.stage
+    return SubjectView(
+        subject=subject,
+        task=load_prompt(subject.task, chart.language, stage.name if stage else None).render({})[0],
+        chart=chart,
+        facts=state.get("facts"),
+        options=Options(stage.options(chart, context) if stage else (), chart.language),
+    )
 
 
 def _field(name: str) -> Claims:

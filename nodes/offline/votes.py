@@ -185,8 +185,12 @@ def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) 
     return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
 
 
+def overlap(one: Iterable[str], other: Iterable[str]) -> float:
+    """How much two lists name alike, in [0, 1]; two empty ones agree."""
+    left, right = {normalise(choice) for choice in one}, {normalise(choice) for choice in other}
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
 def agreement(decision: Decision, other: Decision) -> float:
     """Overlap of two decisions of one kind, in [0, 1]; two empty ones agree."""
-    left = {normalise(choice) for choice in decision.choices()}
-    right = {normalise(choice) for choice in other.choices()}
-    return len(left & right) / len(left | right) if left | right else 1.0
+    return overlap(decision.choices(), other.choices())

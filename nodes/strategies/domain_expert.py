@@ -9,13 +9,12 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import reason
-from nodes.offline.votes import eye_of, majority
+from nodes.offline.votes import eye_of, majority, overlap
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -86,8 +85,7 @@ def analyse_by_rule(view: ExpertView) -> AnalysisText:
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
     """Offline: accept what shares at least half with the own view of the similar cases."""
     own = _by_rule(view).listed()
-    left, right = {normalise(item) for item in own}, {normalise(item) for item in view.synthesis.proposal}
-    if len(left & right) * 2 >= len(left | right):
+    if overlap(own, view.synthesis.proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
     return Verdict(accepted=False, reason=reason("had", view.chart, mark("listed", view.chart.language).join(own)))
 

@@ -8,12 +8,11 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import normalise
 from llm import AnswerError, Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import file_dropped_seat, node
-from nodes.offline.votes import held, most
+from nodes.offline.votes import held, most, overlap
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, StageState, opinions_of
 from nodes.workflow.stages import STAGES, Stage
@@ -50,13 +49,7 @@ def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
         chosen = [choice for choice in chosen if choice in view.options.names]
     if view.stage.decision is Report or not chosen:
         return proposals[0]
-    wanted = {normalise(choice) for choice in chosen}
-
-    def nearness(proposal: Decision) -> float:
-        choices = {normalise(choice) for choice in proposal.choices()}
-        return len(choices & wanted) / len(choices | wanted)
-
-    nearest = max(proposals, key=nearness)
+    nearest = max(proposals, key=lambda proposal: overlap(proposal.choices(), chosen))
     return nearest.model_copy(update={name: chosen for name in _LISTS if hasattr(nearest, name)})
 
 

@@ -20,6 +20,7 @@ from scoring.metrics.text_overlap import (
     rouge_1,
     rouge_chinese_words,
     rouge_words,
+    spoken_length,
     without_punctuation,
     words,
 )
@@ -178,10 +179,7 @@ def doctor_lengths(transcript: AieTranscript, definition: Definition = "sound") 
     """
     if definition == "paper":
         return [float(len(text) if has_chinese(text) else len(text.split(" "))) for text in _doctor(transcript)]
-    return [
-        float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
-        for text in _doctor(transcript)
-    ]
+    return [spoken_length(text) for text in _doctor(transcript)]
 
 
 def score_aie(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from cases.text.words import language_of
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import Definition, Sample
-from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, words
+from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, spoken_length, words
 
 EFFECTIVE, INEFFECTIVE, AMBIGUOUS = ("A-A-A", "B-A-A"), ("A-A-B", "B-A-B"), ("A-B", "B-B")
 DEMAND, OTHER_TOPIC = "C", "D"
@@ -145,7 +145,7 @@ def length(reply: Reply, definition: Definition = "sound") -> float:
     """
     if definition == "paper":
         return float(len(_published(reply.text)))
-    return float(len("".join(reply.text.split())) if language_of(reply.text) == "zh" else len(reply.text.split()))
+    return spoken_length(reply.text)
 
 
 _Metric = Callable[[Reply, Definition], float]

@@ -6,16 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from scoring.metrics.samples import Sample, mean
+from scoring.aie.metrics import METRICS
+from scoring.metrics.samples import Sample, case_means
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Source = Literal["people", "majority", "judge"]
-AUTOMATIC = (
-    "DIAGNOSIS", "COVERAGE", "INQUIRY_ACC", "INQUIRY_SPECIFIC", "INQUIRY_LOGIC", "ADVICE_ACC", "ADVICE_SPECIFIC",
-    "DISTINCT",
-)  # fmt: skip
+AUTOMATIC = tuple(name for name in METRICS if not name.startswith("AVG_"))
 _RESAMPLES, _SEED = 200, 20_240_607
 
 
@@ -87,20 +85,19 @@ def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> d
 
 
 def difference_columns(
-    scores: Mapping[str, Mapping[str, Sequence[Sample]]], names: Sequence[str] = AUTOMATIC
+    scores: Mapping[str, Mapping[str, Sequence[Sample]]],
 ) -> dict[str, dict[tuple[str, ...], float]]:
-    """The difference of each automatic metric by pair and case.
+    """The difference of each automatic metric by pair and case; one that a doctor lacks has no difference there.
 
     Args:
         scores: each doctor's values, by metric.
-        names: of the metrics; one that a doctor lacks has no difference there.
     """
-    by_case: dict[str, dict[str, dict[str, float]]] = {
-        doctor: {name: _by_case(samples.get(name, ())) for name in names} for doctor, samples in scores.items()
+    by_case = {
+        doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
     }
-    columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in names}
+    columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in AUTOMATIC}
     for one, other in itertools.combinations(sorted(scores), 2):
-        for name in names:
+        for name in AUTOMATIC:
             here, there = by_case[one][name], by_case[other][name]
             columns[name] |= {(one, other, case): here[case] - there[case] for case in here if case in there}
     return {name: column for name, column in columns.items() if column}
@@ -158,10 +155,3 @@ def with_people(
         if len(cases) > 2 and len(known) >= 0.9 * _RESAMPLES:
             interval = (float(known.quantile(0.025)), float(known.quantile(0.975)))
         yield str(name), None if pd.isna(found[name]) else float(found[name]), interval, n
-
-
-def _by_case(samples: Iterable[Sample]) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for case, value in samples:
-        values.setdefault(case, []).append(value)
-    return {case: found for case, each in values.items() if (found := mean(each)) is not None}

@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import Literal
 
 from cases.text.statements import Mention, mentions, statements
-from cases.text.words import has_chinese, language_of
+from cases.text.words import has_chinese
 from cases.vocabulary import normalise
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
 from scoring.metrics.recall import Recall, RecallName, recall
 from scoring.metrics.samples import Definition, Sample, mean
-from scoring.metrics.text_overlap import without_punctuation
+from scoring.metrics.text_overlap import spoken_length, without_punctuation
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
 AVERAGES: Mapping[str, tuple[str, Sequence[str]]] = {  # of Tables 2, 3, 8 and 9
@@ -121,12 +121,7 @@ def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> f
     """
     if definition == "paper":
         return mean([float(len(turn.doctor.split(" "))) for turn in case.turns_before_end])
-    return mean(
-        [
-            float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
-            for text in (turn.doctor for turn in case.turns_before_end)
-        ]
-    )
+    return mean([spoken_length(turn.doctor) for turn in case.turns_before_end])
 
 
 def support(case: MedPmcTranscript) -> float | None:

@@ -19,8 +19,8 @@ class Gathered(NamedTuple):
     image: float | None
 
 
-def information_by_round(cases: Iterable[MedPmcTranscript], measure: Recall | None = None) -> list[Gathered]:
-    """The share of each kind of information known after each round; it never falls (with ROUGE-1).
+def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
+    """The share of each kind of information known after each round, by ROUGE-1; it never falls.
 
     General and examination: recall of the patient's history and of the examination text in all that the patient said so
     far; image: the share of the case's images shown so far. A consultation that has ended keeps what it knows, so that
@@ -28,9 +28,8 @@ def information_by_round(cases: Iterable[MedPmcTranscript], measure: Recall | No
 
     Args:
         cases: with their consultations.
-        measure: the recall of texts; ROUGE-1 if None.
     """
-    by_round = zip(*curves(cases, measure).values(), strict=True)
+    by_round = zip(*curves(cases).values(), strict=True)
     table = []
     for number, now in enumerate(by_round):
         kinds = [mean([value for value in column if value is not None]) for column in zip(*now, strict=True)]
@@ -38,9 +37,9 @@ def information_by_round(cases: Iterable[MedPmcTranscript], measure: Recall | No
     return table
 
 
-def curves(cases: Iterable[MedPmcTranscript], measure: Recall | None = None) -> dict[str, list[Shares]]:
+def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
     """What is known of each kind after each round, by consultation; all have the rounds of the longest."""
-    measure = measure or recall("rouge1")
+    measure = recall("rouge1")
     found = {case.case: curve for case in cases if (curve := _curve(case, measure))}
     rounds = max(map(len, found.values()), default=0)
     return {name: [*curve, *[curve[-1]] * (rounds - len(curve))] for name, curve in found.items()}

@@ -5,7 +5,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import stdev
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import Field
@@ -48,7 +48,7 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
         margin: what difference does not matter, for the test of equivalence; None: no such test.
     """
     shared = sorted(case for case in one if case in other and one[case] and other[case])
-    differences = [round(_mean(one[case]) - _mean(other[case]), 9) for case in shared]
+    differences = [round(fmean(one[case]) - fmean(other[case]), 9) for case in shared]
     difference = estimate(differences)
     if len(differences) > 1 and {abs(one) for one in differences if one} in ({1.0}, {100.0}):
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
@@ -139,7 +139,7 @@ def needed_cases(differences: Sequence[float]) -> int | None:
     ``(1.96 + 0.84)^2 sd^2 / mean^2 + 1.96^2 / 2`` (Guenther 1981), and at least the six that a permutation test needs
     to come below 5 %. None under two cases, or if the mean difference is 0.
     """
-    if len(differences) < 2 or not (mean := round(_mean(differences), 9)):
+    if len(differences) < 2 or not (mean := round(fmean(differences), 9)):
         return None
     from scipy.stats import norm
 
@@ -265,9 +265,5 @@ def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], li
                 continue
             by_case.setdefault(row["case"], []).append(value)
     return {
-        name: {case: _mean(values) for case, values in by_case.items()} for name, by_case in found.items()
+        name: {case: fmean(values) for case, values in by_case.items()} for name, by_case in found.items()
     }, problems
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
@@ -81,7 +82,7 @@ def estimate(
     if not scored:
         return Estimate(n=0)
     pulls = _pulls(scored, cases)
-    return _estimate(_mean(scored), pulls, scored, ends, published)
+    return _estimate(fmean(scored), pulls, scored, ends, published)
 
 
 def estimate_columns(
@@ -123,25 +124,21 @@ def estimate_columns(
             added.setdefault(case, []).append(pull)
     mean = math.fsum(found[name].mean or 0.0 for name in present) / len(present)
     pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
-    own = [_mean(values) for row in rows if (values := [value for value in row if value is not None])]
+    own = [fmean(values) for row in rows if (values := [value for value in row if value is not None])]
     common = {limits.get(name) for name in present}
     # A row that lacks a column may lie all on one side of the mean of means; the columns' own ends bound that.
     seen = [[value for value, _ in known[name]] for name in present]
-    within = (_mean([min(values) for values in seen]), _mean([max(values) for values in seen]))
+    within = (fmean([min(values) for values in seen]), fmean([max(values) for values in seen]))
     whole = all(len(values) == len(own) for values in seen)
     average = _estimate(mean, pulls, own, common.pop() if len(common) == 1 else None, within=None if whole else within)
     return ColumnEstimates(found, average)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable, float]:
     """How far each case draws the mean of all values to its side: its residuals' sum over the number of values."""
     if not all(math.isfinite(value) for value in values):
         raise ValueError(f"a score must be a finite number: {next(v for v in values if not math.isfinite(v))}")
-    mean = _mean(values)
+    mean = fmean(values)
     residuals: dict[Hashable, list[float]] = {}
     for value, case in zip(values, cases, strict=True):
         residuals.setdefault(case, []).append(value - mean)

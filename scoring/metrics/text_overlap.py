@@ -70,6 +70,11 @@ def levenshtein_ratio(one: Sequence[Hashable], other: Sequence[Hashable]) -> flo
     return Indel.normalized_similarity(one, other)
 
 
+def spoken_length(text: str) -> float:
+    """Characters without white space of a Chinese text, else words between white space."""
+    return float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
+
+
 def distinct_bigrams(tokens: Sequence[str]) -> int:
     """How many different pairs of neighbours there are."""
     return len(set(pairwise(tokens)))

@@ -30,7 +30,7 @@ def test_two_thousand_clustered_cases_are_found_as_an_exact_scan_finds_them(tmp_
             (None, np.arange(2_000)),
         ):
             nearest = rows[np.argsort(-similarities[rows])[:3]]
-            for found in (memory.recall_by_vector(query, name), by_index.recall_by_vector(query, name)):
+            for found in (memory.recall(query, name), by_index.recall(query, name)):
                 assert [int(neighbour.case.id) for neighbour in found] == nearest.tolist()
     memory.close()
 

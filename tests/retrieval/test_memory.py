@@ -22,7 +22,7 @@ def test_the_most_similar_cases_of_the_department_come_back_nearest_first(memory
     near, middle, far = np.eye(3, 16) + 0.5 * np.eye(3, 16)[0]
     memory.add([verified("far"), verified("near"), verified("middle")], np.stack([far, near, middle]) * 7)
     memory.add([verified("elsewhere", "Dentistry")], near[np.newaxis])
-    found = memory.recall_by_vector(near + 0.1 * middle, "Surgery", k=2)
+    found = memory.recall(near + 0.1 * middle, "Surgery", k=2)
     assert ids(found) == ["near", "middle"]
     assert found[0].similarity == pytest.approx(1, abs=0.01)
     assert found[0].case == verified("near")
@@ -115,7 +115,7 @@ def test_an_unknown_department_and_wrong_shapes_are_errors(memory: Memory) -> No
 def test_vectors_of_another_length_are_one_error_that_names_the_memory(memory: Memory) -> None:
     memory.add([verified("a")])
     with pytest.raises(CaseMemoryError, match="'test'"):
-        memory.recall_by_vector(np.ones(5), "Surgery")
+        memory.recall(np.ones(5), "Surgery")
 
 
 def test_a_closed_memory_says_so(memory: Memory) -> None:
@@ -148,7 +148,7 @@ def test_every_case_can_be_found_by_the_index_after_batches_with_reads_between(m
         memory.add(cases, vectors[start : start + 50])
         memory.stats()
     with ThreadPoolExecutor(4) as pool:
-        found = pool.map(lambda vector: memory.recall_by_vector(vector, "Surgery", k=1)[0].case.id, vectors)
+        found = pool.map(lambda vector: memory.recall(vector, "Surgery", k=1)[0].case.id, vectors)
         assert list(found) == [str(number) for number in range(600)]
 
 

@@ -49,7 +49,7 @@ def intern(seat: int, *reports: FinalReport, disputed: tuple[str, ...] = ()) -> 
     said = statements(*reports)
     disputes = [Dispute.model_validate({"part": part, "point": "?"}) for part in disputed]
     others = [statement for statement in said if statement.seat != seat]
-    return InternView(REPORT, seat, "", CHART, None, NOTHING, [], said[seat - 1], others, disputes)
+    return InternView(REPORT, "", CHART, None, NOTHING, seat, [], said[seat - 1], others, disputes)
 
 
 # The director's rules.
