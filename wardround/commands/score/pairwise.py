@@ -11,6 +11,7 @@ import anyio
 import typer
 
 from cases.text.words import language_of
+from llm import ModelSettings
 from llm.specs import HUMAN
 from scoring.aie.choices import named, read_choices, verdicts
 from scoring.aie.metrics import score_aie
@@ -106,15 +107,15 @@ def aie_pairwise(
     names, read = _read(doctors, leave_out)
     kept_out = _closed(closed, names)
     notes = pairing(dict(zip(names, read, strict=True)))
-    by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
-    views = _VIEWS[view] if judge != "none" else ()
-    judged = {each: _duels(by_case, each, judge, sees == "record") for each in views}
+    judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     known = by_either_name(read)
     choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
-    if diagnose:
+    if diagnose:  # after all that can be refused, which no answer is paid for
         read = [diagnosed(records, diagnose, notes) for records in read]
+    by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
+    judged = {each: _duels(by_case, each, settings, sees == "record") for each, settings in judges.items()}
     notes += _not_played(choices, by_case)
-    told = _verdicts(judged, choices, views or _VIEWS["both"])
+    told = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
     figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
     raters = _of_views(told, _raters)
     agreed: list[Table] = []
@@ -189,9 +190,10 @@ def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[
     return names, without(read, leave_out, lambda one: one.case, by_either_name(read))
 
 
-def _duels(by_case: Mapping[str, Mapping[str, AieTranscript]], view: View, judge: str, sees_record: bool) -> Duels:
+def _duels(
+    by_case: Mapping[str, Mapping[str, AieTranscript]], view: View, settings: ModelSettings, sees_record: bool
+) -> Duels:
     """Every two doctors on each case that both played, as the judge sees them."""
-    settings = asking({ROLES[view]: judge})
     doctors = combinations(by_case, 2)
     pairs = [(case, one, other) for one, other in doctors for case in by_case[one] if case in by_case[other]]
 

@@ -402,5 +402,27 @@ def test_bad_input_of_a_tournament_is_one_clear_sentence(
     assert found.exit_code == 2 and told in found.stderr and "Traceback" not in found.output
 
 
+def test_no_answer_is_paid_for_where_the_judge_or_peoples_file_cannot_be_used(
+    three: list[Path], tmp_path: Path
+) -> None:
+    people = write(tmp_path / "people.json", [chosen(1, "gpt4", "claude", "tie")])
+    with FakeServer() as server:
+        spec = f"openai:any@{server.base_url}"
+        for options in (["--judge", spec, "--people", people], ["--judge", "gpt", "--diagnose", spec]):
+            assert run("aie-pairwise", *three, *options).exit_code == 2
+        assert not server.requests
+
+
+def test_the_offline_judge_holds_what_was_chosen_for_a_dialogue_against_the_right_diagnosis(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / f"{name}.json", [aie_data("He coughs.", turn("E", f"It is {name}."), diagnosis=None)])
+        for name in ("flu", "gout")
+    ]
+    out = tmp_path / "out.json"
+    for options, mean in (([], None), (["--diagnose", "offline"], 100)):
+        assert run("aie-pairwise", *files, *options, "--json", out).exit_code == 0
+        assert scores(out)["metrics"]["diagnosis"]["mean"] == mean
+
+
 def test_one_doctor_is_no_tournament(three: list[Path]) -> None:
     assert "name two or more" in run("aie-pairwise", three[0]).stderr
