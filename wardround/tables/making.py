@@ -140,6 +140,5 @@ def write_figure(name: str, figure: "Figure", folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.svg", figures.as_svg(figure))
     (folder / f"{name}.png").write_bytes(figures.as_png(figure))

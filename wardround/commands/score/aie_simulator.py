@@ -163,16 +163,7 @@ def _scores(
 ) -> Scores:
     """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
     tests = [test for records in named.values() for test in records]
-    tables = []
-    if suite == "aie-simulator":
-        rows = [
-            [*([name] if len(named) > 1 else []), *row]
-            for name, records in named.items()
-            if records != acted  # people's file beside itself
-            for row in _with_people(records, mode, acted)
-        ]
-        header = [*(["simulator"] if len(named) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
-        tables += [ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)] if rows else []
+    tables = list(_beside_people(named, mode, acted)) if suite == "aie-simulator" else []
     samples = score_simulator(tests, mode.value)
     told = list(notes)
     if mode is Mode.SOUND:
@@ -189,13 +180,22 @@ def _scores(
     return Scores(suite, mode, len({test.id for test in tests}), metrics, tables, told, failed, drawn=[shown, *tracked])
 
 
-def _with_people(
-    tests: Sequence[SimulatorTest], mode: Mode, acted: Sequence[SimulatorTest] | None
-) -> Iterator[list[str]]:
-    for name, pairs in beside_people(tests, mode.value, acted).items():
-        one = spearman(pairs)
-        pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
-        yield [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+def _beside_people(
+    named: Mapping[str, Sequence[SimulatorTest]], mode: Mode, acted: Sequence[SimulatorTest] | None
+) -> Iterator[ExtraTable]:
+    """How far what simulators do and what people do go together; no table if no people did anything."""
+    rows = []
+    for simulator, tests in named.items():
+        if tests == acted:  # people's file beside itself
+            continue
+        for name, pairs in beside_people(tests, mode.value, acted).items():
+            one = spearman(pairs)
+            pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
+            told = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+            rows.append([simulator, *told] if len(named) > 1 else told)
+    if rows:
+        header = [*(["simulator"] if len(named) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
+        yield ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)
 
 
 def _over_rounds(table: Table) -> Table:

@@ -169,24 +169,28 @@ def _by(
     columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
-    means: dict[tuple[str, ...], dict[str, float | None]] = {}
-    for group, places in groups.items():
-        found = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
-        means[group] = {name: found[name].mean if name in found else None for name in columns}
-    gains = [*_GAINS, *([ASSESSED] if ASSESSED in columns else [])] if over is not None else []
+    means = {
+        group: _means([dialogues[place] for place in places], [scores[place] for place in places])
+        for group, places in groups.items()
+    }
+    gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
         raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
-    rows = []
-    for group in sorted(groups):
-        same = tuple(over if over and name == "strategy" else part for name, part in zip(by, group, strict=True))
-        base = means.get(same, {})
-        n = sum(scores[place] is not None for place in groups[group])
-        reached = [cell(means[group][name]) for name in columns]
-        rows.append([*group, str(n), *reached, *(_gain(means[group][name], base.get(name)) for name in gains)])
-    header = [*by, "n", *columns, *(f"{name}, gain" for name in gains)]
-    shown = [place for place in range(len(header)) if any(row[place] for row in rows)]
-    cut = [[row[place] for place in shown] for row in (header, *rows)]
-    return ExtraTable(f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)", cut[0], cut[1:])
+    rows: list[dict[str, str]] = []
+    for group, found in sorted(means.items(), key=lambda each: each[0]):
+        factors: dict[str, str] = dict(zip(by, group, strict=True))
+        base = means.get(tuple((factors | {Factor.STRATEGY: over}).values()), {}) if over is not None else {}
+        row = {**factors, "n": str(sum(scores[place] is not None for place in groups[group]))}
+        row |= {name: cell(found.get(name)) for name in columns}
+        rows.append(row | {f"{name}, gain": _gain(found.get(name), base.get(name)) for name in gains})
+    shown = dict.fromkeys(name for row in rows for name, told in row.items() if told)
+    header = [name for name in rows[0] if name in shown] if rows else []
+    title = f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)"
+    return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
+
+
+def _means(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, float | None]:
+    return {name: found.mean for name, found in estimates_of(dialogues, scores).items()}
 
 
 def _gain(value: float | None, base: float | None) -> str:
