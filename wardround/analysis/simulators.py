@@ -85,12 +85,12 @@ async def measure(trial: Trial, items: Sequence[SimulatorItem], patient: str, de
     return played
 
 
-async def judge_patient_actor(trial: Trial, items: Sequence[SimulatorItem]) -> None:
+async def judge_patient_actor(trial: Trial, items: Sequence[SimulatorItem], patient: str, *_: str) -> None:
     """Med-PMC's patient with and without its tracker, its words with and without the actor (Tables 4 and 5).
 
     Without the tracker MedChain's patient answers, which holds the record and tracks nothing.
     """
-    acted = await trial.play(items, "medpmc")
+    acted = await trial.play(items, patient)
     untracked = await trial.play(items, "medchain", " without tracker")
     plain = standard(acted)
 
@@ -107,7 +107,7 @@ async def judge_patient_actor(trial: Trial, items: Sequence[SimulatorItem]) -> N
         trial.samples |= actor_judgement(verdicts, setting, acted=played is acted)
 
 
-async def judge_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str) -> None:
+async def judge_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str, *_: str) -> None:
     """Relevance, consistency and examination accuracy of a patient's replies (AI Hospital, Table 4)."""
     await judge_played(trial, await trial.play([item for item in items if is_answered(item)], patient))
 

@@ -43,22 +43,6 @@ from wardround.tables.table import as_markdown
 Judged = Literal["medpmc", "ai_hospital"]
 
 
-async def _measured(
-    trial: Trial, items: Sequence[SimulatorItem], patient: str, definition: Definition
-) -> list[ExtraTable]:
-    return _tracked(await measure(trial, items, patient, definition), trial.cases)
-
-
-async def _judged_actor(trial: Trial, items: Sequence[SimulatorItem], *_: str) -> list[ExtraTable]:
-    await judge_patient_actor(trial, items)
-    return []
-
-
-async def _judged_replies(trial: Trial, items: Sequence[SimulatorItem], patient: str, _: str) -> list[ExtraTable]:
-    await judge_replies(trial, items, patient)
-    return []
-
-
 @dataclass(frozen=True)
 class Judgement:
     """A paper's way to say how good a patient system is.
@@ -66,25 +50,25 @@ class Judgement:
     Attributes:
         region: what the page of the docs calls the place of its tables.
         patient: who is tried if nobody is named.
-        of: has the items played, and fills the trial; gives what else is to be shown.
+        of: has the items played, and fills the trial; gives the replies where they are to be shown.
         judges: the roles that are asked about the replies.
         ends: the least and the most that a score can be.
     """
 
     region: str
     patient: str
-    of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[ExtraTable]]]
+    of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
     judges: tuple[Role[Any], ...] = ()
     ends: Ends | None = PERCENT
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
-    None: Judgement("simulator scores", "saps", _measured),
+    None: Judgement("simulator scores", "saps", measure),
     "medpmc": Judgement(
-        "patient and actor judgements", "medpmc", _judged_actor, (patient_judge, persona_judge), ends=None
+        "patient and actor judgements", "medpmc", judge_patient_actor, (patient_judge, persona_judge), ends=None
     ),
     "ai_hospital": Judgement(
-        "reply judgements", "ai_hospital", _judged_replies, (relevance_judge, consistency_judge, examination_judge)
+        "reply judgements", "ai_hospital", judge_replies, (relevance_judge, consistency_judge, examination_judge)
     ),
 }
 
@@ -163,7 +147,8 @@ def simulator(
         refuse("--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
-    tables = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode.value)
+    played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode.value)
+    tables = _tracked(played or [], trial.cases)
     metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=judgement.ends, neither=(LENGTH,))
     shown = [_scores_table(metrics), *tables[:1]]
     if judged == "medpmc":
