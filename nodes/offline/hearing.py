@@ -87,13 +87,18 @@ def _only_named(words: str) -> Iterator[Span]:
         said = asked[start:end]
         if not is_within((start, end), named) or said.rstrip().endswith("?"):
             continue
-        beside = "".join(char for at, char in enumerate(said, start) if not is_within((at, at + 1), named))
-        if _patterns()["beside_names"].fullmatch(beside):
+        if _is_bare(asked, (start, end), named):
             continue
         clauses = [match for match in _CLAUSE.finditer(asked, start, end) if is_within(match.span(), named)]
         parts = [*said.split(":"), *(clause.group() for clause in clauses)]
         if not any(_share("named_order", [part.strip()])[0] >= _NOT_AT_ALL for part in parts if part.strip()):
             yield start, end
+
+
+def _is_bare(folded: str, sentence: Span, named: Sequence[Span]) -> bool:
+    """Whether a sentence has little beside the names of tests: 查PSA。"""
+    beside = "".join(folded[at] for at in range(*sentence) if not is_within((at, at + 1), named))
+    return _patterns()["beside_names"].fullmatch(beside) is not None
 
 
 def heard_items(words: str) -> set[str]:
@@ -103,8 +108,11 @@ def heard_items(words: str) -> set[str]:
 
 def is_order(words: str) -> bool:
     """Whether a sentence that is no question has the meaning of an order, named or not."""
-    folded = normalise(words)
-    said = [folded[start:end].strip() for start, end in weighed_sentences(words)]
+    folded, named = normalise(words), [place[:2] for place in ordered_tests(words)]
+    places = [*weighed_sentences(words)]
+    if any(is_within(place, named) and _is_bare(folded, place, named) for place in places):
+        return True
+    said = [folded[start:end].strip() for start, end in places]
     return bool(said) and bool((_weigh(said)[0] >= _AN_ORDER).any())
 
 

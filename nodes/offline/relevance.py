@@ -60,9 +60,9 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             of_it = [fact for fact in told if fact.section in subject.sections]
             other = {*_recorded(of_it, subject.whole_but, language)}
             found |= {*of_it} - other | {*_recorded(of_it, (*subject.record, *subject.whole_with), language)}
-    untold = not (found or any(fact.section == "present_illness" for fact in told))
-    if untold and any(subjects()[subject_of(part, language)].story for part in parts):
-        return [fact for fact in facts if fact.section == "chief_complaint"]  # all the story there is
+    if not found:
+        opening = {fact for part in parts for fact in _of_the_complaint(facts, _question(part, language))}
+        return [fact for fact in facts if fact in opening]
     return [fact for fact in told if fact in found]
 
 
@@ -154,6 +154,15 @@ def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -
     if not question.asked:
         return _each(told, question)
     return _of_the_history(told, question)
+
+
+def _of_the_complaint(facts: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
+    """What the opening says where the record says nothing more: all the story there is, or a habit that it names."""
+    opening = [fact for fact in facts if fact.section == "chief_complaint"]
+    if question.subject.story:
+        return [] if any(fact.section == "present_illness" for fact in facts) else opening
+    asked = [name for name in question.own if name in question.subject.record]
+    return _recorded(opening, asked, question.language) if question.subject.sections else []
 
 
 def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:

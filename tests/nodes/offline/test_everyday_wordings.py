@@ -124,7 +124,9 @@ def test_each_part_of_the_record_has_a_hundred_wordings_whose_answers_are_neithe
             written.update(about.sections)
             for case_id, facts in records[number % _EVERY :: _EVERY]:
                 told = answering(facts, question, language)
-                assert {fact.section for fact in told} <= {*about.sections}, (case_id, question)
+                sections = {fact.section for fact in told}
+                # What the opening has said alone is nothing more than was asked for.
+                assert sections <= {*about.sections} or sections == {"chief_complaint"}, (case_id, question)
                 recorded = [fact for fact in facts if fact.section in about.sections]
                 if about.record and not (about.story or about.rest):
                     named = {matter.name for matter in topic_of(question, language).matters} & {*about.record}

@@ -196,6 +196,11 @@ def test_a_question_for_what_is_felt_is_not_even_weighed() -> None:
         ("Lie on your left side and pull up your knees.", "demand"),
         ("让我听听您的肺。", "advice"),
         ("请侧过身，把膝盖蜷起来。", "demand"),
+        ("检查一下四肢肌力", "advice"),
+        ("四肢肌力检查。", "advice"),
+        ("查PSA。", "advice"),
+        ("先查个CEA。", "advice"),
+        ("PSA高吗？", "inquiry"),
     ],
 )
 def test_what_the_doctor_does_is_advice_and_what_the_patient_is_to_do_on_the_spot_is_none(

@@ -205,3 +205,33 @@ def test_what_is_asked_for_in_everyday_words_is_heard_in_jargon() -> None:
 def test_where_the_complaint_is_all_the_story_it_answers_what_the_story_would() -> None:
     facts = [RecordSentence("chief_complaint", "中上腹部隐痛1年。"), RecordSentence("past_history", "否认高血压。")]
     assert answering(facts, "什么时候开始的？", "zh") == facts[:1] and answering(facts, "您抽烟吗？", "zh") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "opening"),
+    [
+        ("en", "Do you smoke?", "I have smoked a pack a day for thirty years and now I cough."),
+        ("en", "Do you drink?", "I had been drinking every day and stopped yesterday; since then my hands shake."),
+        ("zh", "您现在吃什么药？", "皮肤病三年了，药膏一停就犯。"),
+    ],
+)
+def test_a_habit_that_only_the_opening_names_is_not_denied(language: Language, question: str, opening: str) -> None:
+    story = {"en": "The stairs are worse than before.", "zh": "三周前又重了。"}[language]
+    facts = [RecordSentence("chief_complaint", opening), RecordSentence("present_illness", story)]
+    assert answering(facts, question, language) == facts[:1]
+    assert not answering(facts, {"en": "Do you keep a dog?", "zh": "家里养狗吗？"}[language], language)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "She is a retired teacher, married, two children."),
+        ("zh", "中学教师，已婚，育一子。"),
+        ("zh", "退休工人。"),
+    ],
+)
+def test_work_is_told_by_the_name_of_an_occupation(language: Language, told: str) -> None:
+    facts = [
+        RecordSentence("personal_history", text) for text in (told, {"en": "She smokes.", "zh": "吸烟。"}[language])
+    ]
+    assert answering(facts, {"en": "What is your job?", "zh": "您做什么工作？"}[language], language) == facts[:1]
