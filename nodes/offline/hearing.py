@@ -96,7 +96,7 @@ def _only_named(words: str) -> Iterator[Span]:
 
 
 def _is_bare(folded: str, sentence: Span, named: Sequence[Span]) -> bool:
-    """Whether a sentence has little beside the names of tests: 查PSA。"""
+    """Whether a sentence has little beside the names of tests, as in "Please check a PSA"."""
     beside = "".join(folded[at] for at in range(*sentence) if not is_within((at, at + 1), named))
     return _patterns()["beside_names"].fullmatch(beside) is not None
 

@@ -47,7 +47,7 @@ class MedPmcTranscript(ForeignModel):
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: str = _section("Past Medical History")
+    past_history: str = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # may be none
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")

@@ -84,3 +84,10 @@ def test_a_missing_section_of_a_medpmc_case_is_named(tmp_path: Path) -> None:
     del content["Text"]["Treatment"]
     (problem,) = read_medpmc(write(tmp_path / "m.json", [content])).errors
     assert (problem.record, problem.field) == ("entry 1", "Text.Treatment")
+
+
+def test_a_medpmc_case_without_a_past_history_is_read(tmp_path: Path) -> None:
+    content = medpmc_data()
+    del content["Text"]["Past Medical History"]
+    (case,) = read_medpmc(write(tmp_path / "m.json", [content])).records
+    assert case.past_history == ""
