@@ -79,8 +79,12 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
     Raises:
         ModelSpecError: naming the entry and what is accepted.
     """
-    accepted = {"default", *known_roles()}
-    accepted |= {place for role, stages in known_roles().items() for stage in stages for place in _places(role, stage)}
+    known = known_roles() if {*models} - {"default"} else {}
+    accepted = {
+        "default",
+        *known,
+        *(place for role in known for stage in known[role] for place in _places(role, stage)),
+    }
     for role, spec in models.items():
         if role not in accepted:
             close = difflib.get_close_matches(role, accepted, n=3)
