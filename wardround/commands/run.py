@@ -14,9 +14,11 @@ from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from rich.console import Console
 
+    from wardround.config.experiment import Experiment
     from wardround.config.experiment_file import Sweep
 
 
@@ -159,22 +161,33 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
             write_order(sweep, root)
         except OSError as error:
             raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
-    for name, experiment, directory in runs:
-        with live_view(console, f"{name}: " if name else "", progress):
-            summary = asyncio.run(run_experiment(experiment, directory))
-        if name:
-            echo(f"\n{name}")
-        Console().print(summary_table(summary, SUITES[experiment.scored_by]))
-        echo(f"Run directory: {directory}")
-        failed += summary["failed"]
-        if summary["not_attempted"]:
-            left = summary["not_attempted"]
-            echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
-            failed += left
+    with _one_cluster([experiment for _, experiment, _ in runs]):
+        for name, experiment, directory in runs:
+            with live_view(console, f"{name}: " if name else "", progress):
+                summary = asyncio.run(run_experiment(experiment, directory))
+            if name:
+                echo(f"\n{name}")
+            Console().print(summary_table(summary, SUITES[experiment.scored_by]))
+            echo(f"Run directory: {directory}")
+            failed += summary["failed"]
+            if summary["not_attempted"]:
+                left = summary["not_attempted"]
+                echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
+                failed += left
     if names := sweep.tables or (() if sweep.single else ("scores",)):
         with writing(root / "tables"):
             tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
     return failed
+
+
+def _one_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":
+    """One cluster for all runs of a sweep that are to be on the same: its workers start once."""
+    addresses = {one.run.address for one in runs if one.run.engine == "ray"}
+    if len(runs) == 1 or len(addresses) != 1:
+        return nullcontext()
+    from wardround.run.engines.ray import connected
+
+    return connected(addresses.pop())
 
 
 def known_names() -> "Mapping[str, Sequence[str]]":

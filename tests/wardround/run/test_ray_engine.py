@@ -23,18 +23,19 @@ from tests.support.fake_server import FakeServer
 from tests.support.processes import Forked, to_its_end
 from tests.support.runs import IDS, again, answered, asked, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.engines.ray import connected
+from wardround.run.engines.ray import _idle_for, connected
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("ray")
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 120.0  # longer than anything here takes
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of a cluster on this machine, which the runs of this process use.
+    """The address of a cluster on this machine, which the runs of this process use, one after the other.
 
     Its workers are as urgent as the tests beside them, which would leave them too little of a busy machine.
     """
@@ -150,8 +151,20 @@ def test_two_workers_give_what_one_process_gives(tmp_path: Path, cluster: str) -
         assert told[0] == told[1]
 
 
+def test_the_next_run_has_the_workers_of_the_last_unless_it_brings_something_else(tmp_path: Path, cluster: str) -> None:
+    run(on_ray(short(), concurrency=1), tmp_path / "first")
+    workers = workers_of_this_process()
+    run(on_ray(short(), concurrency=1), tmp_path / "second")
+    assert workers_of_this_process() == workers != []
+    assert outcomes(tmp_path / "second") == outcomes(tmp_path / "first")
+    other = short().model_copy(update={"plugins": [str(EXAMPLES / "own_metric.py")]})
+    with pytest.raises(ConfigurationError):  # this process has not loaded it
+        run(on_ray(other, concurrency=1), tmp_path / "third")
+    assert not {*workers_of_this_process()} & {*workers}
+
+
 def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> None:
-    metric = Path(__file__).parents[3] / "examples" / "own_metric.py"
+    metric = EXAMPLES / "own_metric.py"
     with FakeServer() as server:
         more = [f"--address={cluster}", f"--plugin={metric}", "--concurrency=1"]
         ended = to_its_end(command(server, tmp_path / "out", *more))
@@ -232,6 +245,8 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
         run(short(server), tmp_path / "whole")
         whole, server.requests = asked(server), []
         arguments = command(server, out, f"--address={cluster}")
+        _idle_for("nobody")  # they would hold the cores
+        wait_for(lambda: not workers_of_this_process())
         server.hold_answers(whole.total() // 2)
         with Forked(arguments) as driver:
             driver.told_when(server.is_holding, sign)

@@ -27,6 +27,10 @@ from wardround.store.run_directory import RunDirectory
 _LIVES = 4  # workers that a case may lose before it is given up for this sitting
 _STORE = 256 * 2**20  # bytes for what is sent between processes; a case is a few thousand
 _SECONDS = 5.0  # for a cluster's first answer, and for workers to close what they have open
+# Workers of ended runs, for the next of this process: they have imported all that it needs. None of theirs outlives a
+# connection of ours, and none is kept in anybody else's.
+_idle: list[Any] | None = None
+_brought: object = None  # what the idle ones were given to load, which a process does not forget
 
 
 @asynccontextmanager
@@ -46,12 +50,13 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
     _refuse_what_cannot_be_shared(context)
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
-        cores = int(ray.available_resources().get("CPU", 1))
+        idle = _idle_for((experiment.plugins, experiment.prompts))
+        cores = int(ray.available_resources().get("CPU", 0)) + len(idle)
         size = max(1, min(at_once, cores, len(items) * experiment.epochs))
         share = context.model_copy(update={"max_connections": max(1, context.max_connections // size)})
         crew = _Crew(experiment, share, _beside_the_driver(ray))
         try:
-            crew.workers = [crew.hire(cores=1) for _ in range(size)]
+            crew.workers = [await crew.take_up(idle) for _ in range(size)]
             await _look_around(crew.workers, items)
 
             async def run_cases(
@@ -71,6 +76,22 @@ class _Crew:
     def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
         self.experiment, self.context, self.writer = experiment, context, writer
         self.workers: list[Any] = []
+        self._extra: list[Any] = []  # those in a lost one's place, who have no core
+        self._under_way = False
+
+    async def take_up(self, idle: list[Any]) -> Any:
+        """An idle worker, or a new one."""
+        import ray
+        from ray.exceptions import RayError
+
+        while idle:
+            worker = idle.pop()
+            try:
+                await worker.begin.remote(self.experiment, self.context, self.writer)
+                return worker
+            except RayError:
+                ray.kill(worker)
+        return self.hire(cores=1)
 
     def hire(self, cores: int) -> Any:
         """A new worker, somewhere on the cluster."""
@@ -80,14 +101,19 @@ class _Crew:
         return ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
 
     async def dismiss(self) -> None:
-        """End the workers and the writer; what is still under way goes on when the run is resumed."""
+        """Let the workers go, and end the writer; what is still under way goes on when the run is resumed."""
         import ray
 
         closing = (asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers)
+        closed: list[Any] = [TimeoutError()] * len(self.workers)
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
-        for actor in (*self.workers, self.writer):
-            ray.kill(actor)
+            closed = await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
+        for worker, failed in zip(self.workers, closed, strict=True):
+            if _idle is None or failed or self._under_way or worker in self._extra:
+                ray.kill(worker)
+            else:
+                _idle.append(worker)
+        ray.kill(self.writer)
 
     async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
         """Run what is left of the experiment; results are kept as they arrive."""
@@ -104,7 +130,9 @@ class _Crew:
                 if checkpointer is not None:
                     await forget_thread(checkpointer, thread_of(attempt, run))
 
+            self._under_way = True
             await work_through(left, self.experiment.run.concurrency, run_one, finish, forget)
+            self._under_way = False
 
     async def _run(self, directory: RunDirectory, run: str, attempt: Attempt, place: int) -> Outcome:
         """Run one case; if its worker is lost, on the one that takes its place."""
@@ -136,6 +164,19 @@ class _Crew:
             ray.kill(lost)  # one that only seemed lost
             # A machine that is gone took its cores with it; who is in its place must not wait for them.
             self.workers[place] = self.hire(cores=0)
+            self._extra.append(self.workers[place])
+
+
+def _idle_for(brought: object) -> list[Any]:
+    """The idle workers that have loaded what a run brings; others have a core each, and are ended."""
+    global _brought
+    import ray
+
+    idle = [] if _idle is None else _idle
+    while brought != _brought and idle:
+        ray.kill(idle.pop())
+    _brought = brought
+    return idle
 
 
 def _refuse_what_cannot_be_shared(context: Context) -> None:
@@ -158,7 +199,11 @@ def _refuse_what_cannot_be_shared(context: Context) -> None:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Ray, connected to a cluster: the named one, the one that this process is connected to, or one of its own."""
+    """Ray, connected to a cluster: the named one, the one that this process is connected to, or one of its own.
+
+    Runs within it share their workers, one after the other.
+    """
+    global _idle
     if address is not None and address.startswith("ray://"):
         raise ConfigurationError(
             f"run.address: {address!r} is for Ray's client; run the command on a machine of the cluster, with "
@@ -193,10 +238,12 @@ def connected(address: str | None) -> Iterator[Any]:
             f"run.address: {where}: {_reason(error)}; see that it runs and, if it wants tokens, that "
             "RAY_AUTH_MODE=token is set; or leave the address out for one on this machine"
         ) from error
+    _idle = []
     try:
         yield ray
     finally:
-        ray.shutdown()
+        _idle = None
+        ray.shutdown()  # and with it all workers
 
 
 def _knock(address: str) -> None:

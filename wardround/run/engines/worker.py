@@ -64,6 +64,10 @@ class Worker:
     """
 
     def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
+        self.begin(experiment, context, writer)
+
+    def begin(self, experiment: Experiment, context: Context, writer: Any) -> None:
+        """Take up a run; that before it must be closed."""
         load_plugins(experiment.plugins)
         if experiment.prompts is not None:
             add_prompts(experiment.prompts)
