@@ -237,22 +237,30 @@ def _denies(fact: RecordSentence, language: Language) -> bool:
 
 def _best(facts: Sequence[RecordSentence], topic: Topic, within: bool = False) -> list[RecordSentence]:
     """The facts with most in common with the topic, in their order; ``within`` the section that was asked for."""
-    scored = [(fact, _common(fact, topic, within)) for fact in facts]
+    known = all(any(_has(about, fact) for fact in facts) for about in (*topic.matters, *topic.places))
+    scored = [(fact, _common(fact, topic, within, known and not topic.words)) for fact in facts]
     most = max((score for _, score in scored), default=0)
     return [fact for fact, score in scored if score == most] if most > 0 else []
 
 
-def _common(fact: RecordSentence, topic: Topic, within: bool) -> int:
-    """How much a fact has in common with the topic; 0 if it is about something else."""
+def _common(fact: RecordSentence, topic: Topic, within: bool, known: bool) -> float:
+    """How much a fact has in common with the topic; 0 if it is about something else.
+
+    Of what is ``known`` to be on record, a sentence of the present illness may tell more without naming it again.
+    """
+    of_the_illness = fact.section == "present_illness"
+    frames = sum(1 for frame in topic.frames if frame.recorded.search(fact.text))
+    alone = sum(1 for frame in topic.frames if frame.alone and frame.recorded.search(fact.text))
+    more = 3 * (alone + (words_in(fact.text, topic.frame_words) if alone else 0)) * of_the_illness
     if not (topic.matters or topic.places or topic.words):
-        asked = topic.frames if fact.section == "present_illness" else ()
-        return sum(frame.recorded.search(fact.text) is not None for frame in asked)
+        return frames * of_the_illness
     words = 0 if fact.section == "person" else words_in(_heard(fact.text), topic.words)
     matters = [matter for matter in topic.matters if _has(matter, fact)]
     places = [place for place in topic.places if _has(place, fact)]
-    common = 2 * len(matters) + len(places) + words
+    if not (matters or places or words):
+        return more if known else 0
     if within:
-        return common
+        return 2 * len(matters) + len(places) + words
     if topic.places and (topic.matters or topic.words) and words < 2 and not (topic.matters and words):
         # Pain here and a rash there do not make a rash here: both must stand in one clause.
         together = any(
@@ -262,10 +270,12 @@ def _common(fact: RecordSentence, topic: Topic, within: bool) -> int:
             for place in places
         )
         if not together:
-            return 0
+            return more if known else 0
+    if topic.matters and not matters and not words:
+        return more if known else 0
     if not (topic.matters or topic.places) and 3 * words <= len(topic.words):
         return 0  # one word of many is chance
-    return common
+    return 2 * len(matters) + len(places) + words + 0.5 * frames + more
 
 
 @lru_cache(maxsize=4096)
