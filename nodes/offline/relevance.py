@@ -50,18 +50,19 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     said = clauses(words, language)
     asked = [clause for clause in said if _PATTERNS["asks_sex"].search(clause)]
     parts = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
-    found = {fact for clause in parts for fact in _of_clause(told, clause, language)}
+    questions = [_question(clause, language) for clause in parts]
+    found = {fact for question in questions for fact in _of_one(told, question)}
     if not (found or asked):
-        found = {*_of_clause(told, words, language)}  # its parts alone may say too little
+        found = {*_of_one(told, _question(words, language))}  # its parts alone may say too little
     found |= {fact for fact in told if asked and fact.section == "person" and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
-    for subject in (subjects()[subject_of(clause, language)] for clause in parts):
+    for subject in (question.subject for question in questions):
         if named & {*subject.whole_with}:
             of_it = [fact for fact in told if fact.section in subject.sections]
             other = {*_recorded(of_it, subject.whole_but, language)}
             found |= {*of_it} - other | {*_recorded(of_it, (*subject.record, *subject.whole_with), language)}
     if not found:
-        opening = {fact for part in parts for fact in _of_the_complaint(facts, _question(part, language))}
+        opening = {fact for question in questions for fact in _of_the_complaint(facts, question)}
         return [fact for fact in facts if fact in opening]
     return [fact for fact in told if fact in found]
 
@@ -135,20 +136,19 @@ def _question(words: str, language: Language) -> _Question:
     return _Question(words, language, topic, subjects()[name], own, usual, named, _LISTED.search(words) is not None)
 
 
-def _of_clause(told: Sequence[RecordSentence], words: str, language: Language) -> Sequence[RecordSentence]:
+def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """The facts that answer one question."""
-    question = _question(words, language)
     if question.is_of_the_family:
-        telling = note_sections()["family_history"].told[rules_of(language)]
+        telling = note_sections()["family_history"].told[rules_of(question.language)]
         filed = [fact for fact in told if fact.section == "family_history"]
         return _of_the_family(filed or [fact for fact in told if telling.search(fact.text)], question)
     told, subject = [fact for fact in told if fact.section != "family_history"], question.subject
     within = [fact for fact in told if fact.section in subject.sections or not subject.sections]
-    guessed = question.has_clinical([words]) and not is_likely(words, language)
+    guessed = question.has_clinical([question.words]) and not is_likely(question.words, question.language)
     if guessed and (found := _best(within, question.topic)):
         return found
     if question.is_described:
-        return _recorded(told, subject.record, language)
+        return _recorded(told, subject.record, question.language)
     if question.is_of_the_story:
         return _of_the_story(within, question)
     if not question.asked:
@@ -168,8 +168,9 @@ def _of_the_complaint(facts: Sequence[RecordSentence], question: _Question) -> S
 def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """How the complaint is in some respect, or what is told of it where the record does not say."""
     recorded = _recorded(within, question.subject.record, question.language)
-    nearest = _best(within, question.topic)
-    return (nearest or recorded) if question.unlisted else (recorded or (nearest or within)[:_STORY])
+    if question.unlisted:
+        return _best(within, question.topic) or recorded
+    return recorded or (_best(within, question.topic) or within)[:_STORY]
 
 
 def _of_the_history(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
