@@ -30,6 +30,8 @@ try:
     from graphs.reconstruction import graph as reconstruction
 finally:
     if _searched:
+        gc.freeze()  # and at once thawed: old, so that the next search, which is soon, leaves it out
+        gc.unfreeze()
         gc.enable()
 
 for _graph, _context in (

@@ -1,5 +1,7 @@
 """The command line. Heavy imports are paid by the command that needs them: `wardround --help` answers at once."""
 
+import atexit
+import gc
 import logging
 import os
 import re
@@ -108,6 +110,7 @@ def main() -> None:
         logging.lastResort.setFormatter(Plain())
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     end_gently()
+    atexit.register(gc.freeze)  # what ends with the process is not searched for garbage
     os.environ.update(UNTRACED)
     if any(name.lower().endswith("_proxy") for name in os.environ):
         from llm.egress import keep_loopback_direct

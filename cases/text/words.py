@@ -1,7 +1,11 @@
 """What a text is made of: its language, its words and their stems."""
 
+import marshal
 import re
+import tempfile
+from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 from types import ModuleType
 
 from cases.vocabulary import Language
@@ -64,5 +68,9 @@ def jieba() -> ModuleType:
     import jieba as loaded
 
     loaded.setLogLevel(60)  # it reports on loading its dictionary
+    with suppress(OSError, EOFError, TypeError, ValueError):
+        kept = Path(tempfile.gettempdir(), "jieba.cache").read_bytes()  # by itself it reads a word at a time
+        loaded.dt.FREQ, loaded.dt.total = marshal.loads(kept)
+        loaded.dt.initialized = True
     module: ModuleType = loaded
     return module

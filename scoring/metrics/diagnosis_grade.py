@@ -137,11 +137,12 @@ def _pair(given: list[tuple[str, ...]], wanted: list[tuple[str, ...]]) -> list[t
     As many same names as possible, the principal ones among them, then as many related ones: an assignment, not a
     choice one after the other, so that the order of the secondary diagnoses does not matter.
     """
-    if not given:
-        return []
+    strengths = [[_agreement(name, reference) for reference in wanted] for name in given]
+    agree = [(here, there, value) for here, row in enumerate(strengths) for there, value in enumerate(row) if value]
+    if len({here for here, _, _ in agree}) == len({there for _, there, _ in agree}) == len(agree):
+        return agree  # none to choose between, and SciPy takes half a second to import
     from scipy.optimize import linear_sum_assignment
 
-    strengths = [[_agreement(name, reference) for reference in wanted] for name in given]
     most = len(given) + len(wanted)
     worth = [
         [

@@ -10,4 +10,21 @@ def test_heavy_libraries_are_not_loaded_before_they_are_needed() -> None:
         "import scoring.medchain.error_propagation, scoring.case_scores;"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert _printed(program) == "[]\n"
+
+
+def test_diagnoses_between_which_there_is_nothing_to_choose_are_graded_without_scipy() -> None:
+    program = (
+        "import sys; from scoring.metrics.diagnosis_grade import grade_offline;"
+        "assert grade_offline(['gout', 'asthma'], ['asthma', 'anaemia']).level == 3; print('scipy' in sys.modules)"
+    )
+    assert _printed(program) == "False\n"
+
+
+def test_nothing_is_searched_for_garbage_while_graphs_are_imported() -> None:
+    program = "import functools, gc; gc.collect(); gc.callbacks.append(lambda *told: print(told)); import graphs"
+    assert _printed(f"{program}; gc.callbacks.clear()") == ""
+
+
+def _printed(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

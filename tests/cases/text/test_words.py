@@ -1,9 +1,12 @@
+import marshal
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
-from cases.text.words import has_chinese, language_of, stem, words
+from cases.text.words import has_chinese, jieba, language_of, stem, words
 
 
 def test_words_are_cut_by_their_own_script() -> None:
@@ -33,3 +36,17 @@ def _endings() -> list[str]:
     return [
         f"{letters}{ending}" for letters in map("".join, permutations("abcdef", 3)) for ending in ("ing", "ions", "ed")
     ]
+
+
+@pytest.mark.parametrize(("kept", "read"), [(marshal.dumps(({"胸部": 3}, 3)), True), (b"torn", False), (None, False)])
+def test_the_dictionary_that_jieba_has_kept_is_read_if_it_is_whole(
+    kept: bytes | None, read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cutter = jieba().Tokenizer()
+    monkeypatch.setattr(jieba(), "dt", cutter)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if kept:
+        (tmp_path / "jieba.cache").write_bytes(kept)
+    jieba.__wrapped__()
+    assert cutter.initialized == read
+    assert list(cutter.FREQ) == ["胸部"] * read
