@@ -72,6 +72,43 @@ def test_how_much_and_what_was_not_understood_are_not_answered_with_no(
     assert answer(question, language) == load_words("consultation/words", language)["patient"][reply]
 
 
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "Are you sleeping all right?"),
+        ("en", "Is your appetite normal these days?"),
+        ("zh", "晚上睡得好不好？"),
+        ("zh", "大小便正常吗？"),
+        ("zh", "胃口怎么样，吃得下饭吗？"),
+        ("zh", "成家了吗，家里有几口人？"),
+    ],
+)
+def test_whether_all_is_well_with_what_is_not_on_record_is_not_answered_with_no(
+    language: Language, question: str
+) -> None:
+    assert answer(question, language) == load_words("consultation/words", language)["patient"]["untold"]
+
+
+@pytest.mark.parametrize(
+    ("language", "story", "question", "told"),
+    [
+        ("en", "He has gained 7 kg.", "Have you lost or put on any weight lately?", "gained 7 kg"),
+        ("en", "Her doctor asked for a scan.", "Have you already seen a doctor about it?", "asked for a scan"),
+        ("zh", "船医给过丹参片，没有作用。", "之前在别的医院看过没有，医生怎么说的？", "船医给过"),
+        ("zh", "颈部不痛，也没有低烧。", "有没有发烧？", "没有低烧"),
+        ("zh", "右侧颈部长了肿块。没有手指麻木。", "具体是哪个地方不舒服，您指给我看看？", "右侧颈部"),
+    ],
+)
+def test_a_question_is_answered_from_the_story_and_not_by_what_a_word_of_it_means_elsewhere(
+    language: Language, story: str, question: str, told: str
+) -> None:
+    history = {"en": "He takes no regular medication.", "zh": "平时不吃药。"}[language]
+    complaint = {"en": "I feel ill.", "zh": "我不舒服。"}[language]
+    person = PatientRecord(chief_complaint=complaint, present_illness=story, past_history=history)
+    said = answer_from_record(question, person, [], language)
+    assert told in said and not any(word in said for word in ("regular medication", "平时不吃药")), said
+
+
 @pytest.mark.parametrize(("language", "question"), [("en", "What brings you here?"), ("zh", "您哪里不舒服？")])
 def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(language: Language, question: str) -> None:
     said: list[str] = []
