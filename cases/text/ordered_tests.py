@@ -100,8 +100,8 @@ def picture_of(picture: str) -> re.Pattern[str]:
 def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
     """The tests that are described, each where its last word stands.
 
-    The words of a test's name, and of what a picture is of, belong to it, and what stands on both sides of it is no
-    description. A question about what was, or is felt, describes no test.
+    The words of a test's name, its own too, and of what a picture is of, belong to it, and what stands on both sides of
+    it is no description. A question about what was, or is felt, describes no test.
     """
     pictures = {name.spelling: name.item for *_, name in named if name.item in IMAGE_CLASSES}
     taken = [((start, end), name.item) for start, end, name in named]
@@ -112,6 +112,8 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
             continue
         for test, kinds in _descriptions():
             others = [span for span, item in taken if item != test.item]
+            if test.spellings:  # "a clotting and some blood work": its own name describes nothing more
+                others += [(start, end) for start, end, name in named if name.spellings == test.spellings]
             found = [
                 [
                     match.span()

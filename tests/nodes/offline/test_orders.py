@@ -77,6 +77,11 @@ def test_an_order_for_blood_opens_all_of_it_whatever_was_named_before(words: str
     assert [fact.text for fact in open_results(facts, words, "zh")] == ["血红蛋白74 g/L。", "血清铁蛋白4 µg/L。"]
 
 
+def test_the_name_of_a_test_beside_a_draw_of_blood_leaves_the_draw_whole() -> None:
+    record = ExaminationRecord.model_validate({"auxiliary": {"Blood Test": "HbA1c 8.4 %. Creatinine 80 µmol/L."}})
+    assert by_the_desk(record, "Please get a clotting and a blood work.", "en") == "HbA1c 8.4 %. Creatinine 80 µmol/L."
+
+
 def test_an_order_for_one_organ_opens_the_sentence_that_tells_of_two_at_once() -> None:
     record = ExaminationRecord.model_validate({"auxiliary": {"Blood Test": "肝肾功能正常。血清铁蛋白4 µg/L。"}})
     for words in ("查一下肝功能。", "查一下肾功能。"):
