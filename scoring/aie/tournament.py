@@ -143,11 +143,12 @@ def with_people(
         return ranked.corr(min_periods=3).loc[others, people].mean(axis=1)
 
     found = frame.corr(method, min_periods=3).loc[others, people].mean(axis=1)
-    by_case = dict(list(frame.groupby(frame.index.get_level_values(2))))
+    cases = list(frame.groupby(frame.index.get_level_values(2)).indices.values())  # where the rows of each are
     draw = np.random.default_rng(_SEED)
-    cases = list(by_case)
     drawn = (draw.integers(len(cases), size=len(cases)) for _ in range(_RESAMPLES))
-    resampled = pd.DataFrame([resampled_means(pd.concat([by_case[cases[at]] for at in places])) for places in drawn])
+    resampled = pd.DataFrame(
+        [resampled_means(frame.iloc[np.concatenate([cases[at] for at in places])]) for places in drawn]
+    )
     n = int(frame[people].notna().any(axis=1).sum())
     for name in found.sort_values(ascending=False, na_position="last").index:
         known = resampled[name].dropna()

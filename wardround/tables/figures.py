@@ -265,6 +265,7 @@ def as_svg(figure: "Figure") -> str:
     text = io.StringIO()
     with matplotlib.rc_context(fname=_STYLE):
         figure.savefig(text, format="svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # it is laid out now; the next picture of it need not be laid out anew
     return text.getvalue()
 
 

@@ -4,13 +4,14 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from llm.trace import Call
 from wardround.store.recorded_run import RecordedRun
+from wardround.store.traces import packed_fault
 from wardround.tables.table import Column, Table
 
 _SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cached")
@@ -62,12 +63,16 @@ def tally(calls: Iterable[Call], tallies: Tallies) -> None:
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """What each role took in each run, from the traces, one file after the other."""
     tallied: list[tuple[str, Tallies]] = []
+    short = []
     for run in runs:
         tallies: Tallies = {}
-        for _, calls in run.each_trace():
+        for file, calls in run.each_trace():
             tally(calls, tallies)
+            if fault := packed_fault(file):
+                short.append(f"Calls are missing. {fault} (`wardround doctor {run.path}` sets it aside)")
         tallied.append((run.name, tallies))
-    return [roles_table(tallied)]
+    table = roles_table(tallied)
+    return [replace(table, notes=[*table.notes, *short])]
 
 
 def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table:
