@@ -17,7 +17,7 @@ import yaml
 from jinja2 import StrictUndefined, Template, meta
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
 
@@ -71,7 +71,7 @@ def _english(files: Iterable[str]) -> list[str]:
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     beside = [Path(stage).stem for stage in stages]
-    of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
+    of_a_stage = _parse(name, _read(name, _PATTERN))[0].stage_texts
     for stage in beside if of_a_stage else [None]:
         said = load_prompt(name, language, stage)
         if unknown := said.variables - _given(name):
@@ -84,8 +84,7 @@ def _given(name: str) -> frozenset[str]:
     """What a role gives to its prompt: the variables of the English one below all others, ours if we have one."""
     *_, first = (path for folder in prompt_folders() if (path := folder / _PATTERN / f"{name}.md").is_file())
     header = _parse(name, first.read_text("utf-8"))[0]
-    before = _given(header["opening"]) if "opening" in header else frozenset()
-    return before | frozenset(header.get("variables", []))
+    return frozenset(header.variables) | (_given(header.opening) if header.opening else frozenset())
 
 
 class _Known:
@@ -164,7 +163,7 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
     header, sections = _parse(name, source)
     stage_texts: dict[str, str] = {}
     sources = [source]
-    if wanted := header.get("stage_texts", []):
+    if wanted := header.stage_texts:
         if stage is None:
             raise PromptError(f"prompt {name} is a prompt of a stage; say which")
         beside = f"{name.rpartition('/')[0]}/stages/{stage}"
@@ -174,9 +173,12 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         if absent := set(wanted) - found.keys():
             raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
         stage_texts = {section: found[section] for section in wanted}
-    declared = frozenset(header.get("variables", []))
-    if opening := header.get("opening"):
-        before = load_prompt(opening, language, stage)
+    declared = frozenset(header.variables)
+    if header.opening:
+        try:
+            before = load_prompt(header.opening, language, stage)
+        except RecursionError as error:
+            raise PromptError(f"prompt {name} ({language}) is opened by itself") from error
         sections["system"] = f"{before.system}\n\n{sections.get('system', '')}".strip()
         if "user" in sections:
             sections["user"] = f"{before.user}\n\n{sections['user']}"
@@ -298,19 +300,33 @@ def _read(name: str, language: Language, suffix: str = "md") -> str:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 
 
+class Header(BaseModel):
+    """What stands above a prompt: who speaks it, for the reader; what comes before it, and what it is given."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: str = ""
+    opening: str = ""
+    variables: tuple[str, ...] = ()
+    stage_texts: tuple[str, ...] = ()
+
+
 @cache
-def _header(head: str) -> Mapping[str, Any]:
-    return yaml.load(head, _Loader) or {}
+def _header(head: str) -> Header:
+    return Header.model_validate(yaml.load(head, _Loader) or {})
 
 
-def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
-    header: Mapping[str, Any] = {}
-    body = source
+def _parse(name: str, source: str) -> tuple[Header, dict[str, str]]:
+    header, body = Header(), source
     if source.startswith("---\n"):
         head, _, body = source[4:].partition("\n---\n")
-        header = _header(head)
-        if unknown := header.keys() - {"role", "opening", "variables", "stage_texts"}:
-            raise PromptError(f"prompt {name}: unknown header field {_listed(unknown)}")
+        try:
+            header = _header(head)
+        except yaml.YAMLError as error:
+            raise PromptError(f"prompt {name}: header: {' '.join(str(error).split())}") from error
+        except ValidationError as error:
+            said = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors())
+            raise PromptError(f"prompt {name}: header: {'; '.join(said)}") from error
     parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
     return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 

@@ -116,7 +116,11 @@ You are a doctor.
         (("[chart]", "[chart, rash]"), r"bad.* declares what it does not use: rash"),
         (("# system\n", ""), r"bad.* lacks the section system"),
         (("# user\n", ""), r"bad.* lacks the section user"),
-        (("role: doctor", "rule: doctor"), r"bad.* unknown header field rule"),
+        (("role: doctor", "rule: doctor"), r"bad.* header: rule: Extra inputs"),
+        (("[chart]", "[chart"), r"bad.* header: while parsing a flow sequence"),
+        (("[chart]", "7"), r"bad.* header: variables: "),
+        (("[chart]", "[chart, 7]"), r"bad.* header: variables: 1: "),
+        (("role: doctor", "opening: ward/bad"), r"bad.* is opened by itself"),
         (("{{ chart }}", "{% if chart %}"), r"bad.* is not a valid template"),
         (("role: doctor", "stage_texts: [task]"), r"bad.* is a prompt of a stage"),
     ],
@@ -127,6 +131,12 @@ def test_a_faulty_file_is_refused_with_a_message_that_names_the_file_and_the_fau
 ) -> None:
     (folder / "bad.md").write_text(GOOD.replace(*change), "utf-8")
     with pytest.raises(PromptError, match=message):
+        load_prompt("ward/bad", "en")
+
+
+def test_a_header_that_is_a_list_is_refused(folder: Path) -> None:
+    (folder / "bad.md").write_text("---\n- chart\n---\n# system\nx\n# user\ny\n", "utf-8")
+    with pytest.raises(PromptError, match=r"ward/bad: header: Input should be a valid dict"):
         load_prompt("ward/bad", "en")
 
 
