@@ -91,6 +91,29 @@ def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, comp
     assert case.patient.chief_complaint == complaint
 
 
+@pytest.mark.parametrize(
+    ("basis", "patient", "found"),
+    [
+        ("上腹痛3年。查体及内诊结果。辅助检查结果。", "上腹痛3年。", {}),
+        ("上腹痛3年。胃镜示溃疡，结合病史和检查结果。", "上腹痛3年。", {"Endoscopy": "胃镜示溃疡。"}),
+        ("右眼失明3年。右眼检查结果，无光感。", "右眼失明3年。", {"General Examination": "右眼检查结果，无光感。"}),
+        (
+            "反复心悸胸闷3年，双肺呼吸音粗。无病理性杂音。",
+            "反复心悸胸闷3年",
+            {"General Examination": "双肺呼吸音粗。无病理性杂音。"},
+        ),
+        ("右侧乏力3年，病理征阳性。", "右侧乏力3年", {"General Examination": "病理征阳性。"}),
+        ("左腕肿胀、压痛。", "左腕肿胀、压痛。", {}),
+    ],
+)
+def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_result(
+    tmp_path: Path, basis: str, patient: str, found: dict[str, str]
+) -> None:
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**REFERENCE, "basis": basis}}, lines=True)
+    assert (case.patient.chief_complaint, case.patient.present_illness) == (patient, "")
+    assert case.examinations.results == found
+
+
 def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
     bare = {**REFERENCE, "patient_id": 8, "basis": "胃镜示溃疡。"}
     result = read(tmp_path, *({"reference_diagnosis": one} for one in (bare, REFERENCE, REFERENCE)), lines=True)

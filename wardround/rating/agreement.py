@@ -14,7 +14,7 @@ from wardround.rating.marks import Mark
 from wardround.rating.misdiagnoses import sorted_by_people
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
@@ -60,13 +60,16 @@ def people_of(scale: Name, votes: Mapping[str, Votes]) -> dict[str, dict[Key, fl
 
 def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     rows = []
+    ends = {each.key: (each.choices[0].value, each.choices[-1].value) for each in scale_of(scale, "en").questions}
     for question, by_item in votes.items():
         sides = dict.fromkeys((run, against) for run, against, _, _ in by_item)
         for run, against in sides:
             items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
             each = [value for values in items.values() for value in values.values()]
-            of_items = [mean(list(map(float, values.values()))) for values in items.values()]
-            found = estimate([value for value in of_items if value is not None])
+            of_items = {
+                item: mean(list(map(float, values.values()))) or 0.0 for item, values in items.items() if values
+            }
+            found = estimate(of_items.values(), [case for _, _, case, _ in of_items], ends=ends[question])
             row = {"question": question, "run": run, "against": against, "items": len(items), "marks": len(each)}
             shares = {name: each.count(value) / len(each) for name, value in (("first", -1), ("tie", 0), ("second", 1))}
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
@@ -80,7 +83,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     else:
         note = "Means over items of each item's mean over its raters."
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
-    return Table("ratings", "What people judged", columns, rows, [note])
+    return Table("ratings", "What people judged", columns, rows, [note, f"{SPREAD}."])
 
 
 def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
@@ -129,7 +132,7 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
     for column, given in people_of(scale, votes).items():
         of_runs = {item: score for item in given if (score := scores.get(item, {}).get(column)) is not None}
         if len(of_runs) >= 3:
-            found = spearman([(given[item], score) for item, score in of_runs.items()])
+            found = spearman([(score, given[item]) for item, score in of_runs.items()])
             low, high = found.ci95 or (None, None)
             rows.append({"score": column, "rho": found.rho, "low": low, "high": high, "p": found.p, "n": found.n})
     shown = [

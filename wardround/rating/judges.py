@@ -12,7 +12,7 @@ from typing import Any
 
 from scoring.metrics.comparison import paired_difference, spearman
 from scoring.metrics.samples import mean
-from scoring.metrics.statistics import estimate
+from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
 from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
@@ -58,12 +58,14 @@ class Judgements:
         judges: who judged, with the family of the model; None of rules, and where several judged.
         answers: all that anybody judged.
         form: how scores are written.
+        ends: the least and the most that a score can be, where known.
     """
 
     titles: Mapping[str, str]
     judges: Mapping[str, str | None]
     answers: Sequence[JudgedAnswer]
     form: str
+    ends: Mapping[str, Ends | None] = field(default_factory=dict)
 
 
 async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgements:
@@ -99,7 +101,8 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
     blocks = runs[0].experiment.model
     own = {judge: family(blocks[judge].spec if judge in blocks else judge) for judge in dict.fromkeys(judges)}
     who: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
-    return Judgements(titles, who, list(answers.values()), score_form(suite))
+    ends = {name: suite.ends_of(name) for name in titles}
+    return Judgements(titles, who, list(answers.values()), score_form(suite), ends)
 
 
 def family(spec: str) -> str | None:
@@ -151,7 +154,7 @@ def _beside(found: Judgements, people: Marks) -> Table:
         for judge, scores in by_judge.items():
             beside = spearman([(scores[key], human[key]) for key in scores if key in human and judge != PEOPLE])
             length = spearman([(scores[key], lengths[key]) for key in scores if key in lengths])
-            average = estimate(scores.values(), [key[2] for key in scores])
+            average = estimate(scores.values(), [key[2] for key in scores], ends=found.ends.get(name))
             rows.append({"score": title, "judge": judge, **measured({"mean": average})})
             for part, one in (("people", beside), ("length", length)):
                 low, high = one.ci95 or (None, None)

@@ -1,6 +1,7 @@
 """Judges held beside people and beside each other: what each table tells, and that it cannot be missed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,14 @@ def test_a_better_doctor_of_the_same_family_is_no_self_preference() -> None:
         for judge in one.scores["diagnosis"]:
             one.scores["diagnosis"][judge] += "gpt" in one.families
     assert table(tables_of(found), "self_preference").rows[0]["gain_mean"] == 0
+
+
+def test_a_judge_who_gives_all_answers_the_same_has_an_interval_on_the_scale() -> None:
+    found = replace(answered(0.0), ends={"diagnosis": (1.0, 5.0)})
+    for one in found.answers:
+        one.scores["diagnosis"]["offline"] = 1.0
+    (row,) = (row for row in table(tables_of(found), "judges").rows if row["judge"] == "offline")
+    assert row["mean_low"] == 1 < row["mean_high"] < 2.5
 
 
 def test_people_measure_self_preference_where_no_other_judge_does() -> None:

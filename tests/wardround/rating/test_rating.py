@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
+from scoring.metrics.statistics import estimate
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from wardround.cli import app
@@ -236,6 +237,22 @@ def test_agreement_is_krippendorffs_alpha_and_disagreements_are_named(tmp_path: 
     assert [row["apart"] for row in tables["disagreements"].rows] == [3, 3]
     means = {row["question"]: row["mark_mean"] for row in tables["ratings"].rows}
     assert means == {"diagnosis": 2.5, "basis": 2.5}
+
+
+def test_a_mean_of_marks_has_an_interval_of_cases_also_where_all_are_the_same(tmp_path: Path) -> None:
+    run = consulted(tmp_path / "one")
+    given = {"diagnosis": {"c1": 4, "c2": 4, "c3": 4}, "basis": {"c1": 4, "c2": 1, "c3": 2}}
+    marks = [
+        mark("Ann", question, value, case).model_copy(update={"epoch": epoch})
+        for question, values in given.items()
+        for case, value in values.items()
+        for epoch in range(3)
+    ]
+    means = next(table for table in tables_of([run], "mvme", marks) if table.name == "ratings").rows
+    cases = [case for case in ("c1", "c2", "c3") for _ in range(3)]
+    for row in means:
+        values = [float(given[row["question"]][case]) for case in cases]
+        assert (row["mark_low"], row["mark_high"]) == estimate(values, cases, ends=(1, 4)).ci95, row["question"]
 
 
 def test_people_are_held_beside_the_scores_of_the_run(tmp_path: Path) -> None:
