@@ -1,5 +1,6 @@
 """Settings in small groups: a graph's context is made of those that it obeys (``graphs/contexts.py``)."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -74,10 +75,12 @@ class CaseSettings(SourceSettings):
         """Written findings are given where a model in the map sees no pictures; pictures are not asked for there."""
         if not isinstance(given, dict) or given.get("send_pictures") is False or not given.get("model"):
             return given
+        if not isinstance(given["model"], Mapping) or not isinstance(given.get("models", {}), Mapping):
+            return given  # as the types of these two say
         blind = [
             name
             for name, block in given["model"].items()
-            if (block.get("pictures") if isinstance(block, dict) else block.pictures) is False
+            if (block.get("pictures") if isinstance(block, Mapping) else getattr(block, "pictures", None)) is False
         ]
         shown = {role: model for role, model in given.get("models", {}).items() if role not in _NOT_SHOWN_PICTURES}
         role = next((role for role, model in shown.items() if model in blind), None)

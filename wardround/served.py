@@ -4,9 +4,10 @@ The server is a process of its own: what `wardround dev` was given comes through
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from langgraph_sdk.runtime import ServerRuntime
 from pydantic import GetJsonSchemaHandler, create_model, model_validator
 
 from cases.files import builtin_folder
@@ -18,7 +19,8 @@ from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
 from wardround.serving.allowed import REACHING, allowed
-from wardround.serving.editable import EditableGraph
+from wardround.serving.served_graph import ServedGraph
+from wardround.serving.starting import check_context
 
 PROMPTS = "WARDROUND_PROMPTS"
 
@@ -80,14 +82,27 @@ class _Served(ModelSettings):
         return self
 
 
-def _served(graph: Graph) -> Any:
+def _served(graph: Graph) -> ServedGraph:
     """A graph whose context is held to what the server allows."""
     schema: Any = graph.context_schema
-    return EditableGraph.of(graph, create_model(schema.__name__, __base__=(_Served, schema)))
+    return ServedGraph.of(graph, create_model(schema.__name__, __base__=(_Served, schema)))
+
+
+def _by_request(name: str, graph: ServedGraph) -> Callable[[ServerRuntime[Any]], ServedGraph]:
+    """The graph for one request, whose context is seen here before LangGraph's server drops what is in no form."""
+    schema: Any = graph.context_schema
+
+    def asked(runtime: ServerRuntime[Any]) -> ServedGraph:
+        if run := runtime.execution_runtime:
+            check_context(run.context or {}, schema, (graph.get_context_jsonschema() or {})["properties"], name)
+        return graph
+
+    return asked
 
 
 only_pictures_in([builtin_folder(), EXAMPLES, *allowed().picture_folders])
 
-globals().update({name: _served(one.build()) for name, one in served().items()})
+GRAPHS = {name: _served(one.build()) for name, one in served().items()}
+globals().update({name: _by_request(name, graph) for name, graph in GRAPHS.items()})
 
 warm_up()  # a server may not wait for a disk within a run

@@ -172,6 +172,8 @@ def find_case(case_id: str | None, source: str) -> Case:
     """
     if not case_id:
         raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
+    if not isinstance(case_id, str):
+        raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r}")
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
         close = difflib.get_close_matches(case_id, cases, n=3)

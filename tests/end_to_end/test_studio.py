@@ -199,6 +199,13 @@ def test_every_switch_of_the_workflow_is_described_and_placed_at_nodes_that_exis
         assert nodes.issuperset(fields[name]["langgraph_nodes"]), name
 
 
+def test_an_input_that_the_graph_does_not_start_from_is_refused_in_a_sentence(client: Any, thread: str) -> None:
+    told = error_of(stream(client, thread, input={"case_ID": "surgery-03"}))
+    assert told == (
+        "NotStartedError: input: 'case_ID' is no field of it; 'Clinical workflow' starts from case_id, case"
+    )
+
+
 def test_the_input_is_a_case_or_the_id_of_one(client: Any, workflow: str) -> None:
     schema = client.assistants.get_schemas(workflow)["input_schema"]
     assert list(schema["properties"]) == ["case_id", "case"]
@@ -256,6 +263,28 @@ def test_a_person_can_take_a_role(client: Any, thread: str) -> None:
     assert said in [turn["text"] for turn in values["dialogue"]]
 
 
+def test_an_answer_without_a_context_goes_on_with_the_settings_of_the_run_that_asked(client: Any, thread: str) -> None:
+    context = {"models": {"default": "offline", "doctor": "human"}, "max_turns": 3}
+    client.runs.wait(thread, "consultation", input={"case_id": "surgery-03"}, context=context, raise_error=True)
+    for _ in range(2):  # the second finds them in what the first has left
+        said = {"resume": "Where does it hurt?"}
+        client.runs.wait(thread, "consultation", command=said, raise_error=True)
+        (task,) = client.threads.get_state(thread)["tasks"]
+        assert task["interrupts"][0]["value"]["role"] == "doctor"
+
+
+def test_a_second_case_on_a_thread_is_played_as_on_a_thread_of_its_own(client: Any, thread: str) -> None:
+    other = str(client.threads.create()["thread_id"])
+    context = {"max_turns": 2, "retrieval": False}
+    for place, case in ((thread, "surgery-01"), (thread, "surgery-03"), (other, "surgery-03")):
+        client.runs.wait(place, "consultation", input={"case_id": case}, context=context, raise_error=True)
+    second, alone = [client.threads.get_state(one)["values"] for one in (thread, other)]
+    for name in alone.keys() - {"trace"}:
+        assert second[name] == alone[name], name
+    kept = {state["values"].get("case_id") for state in client.threads.get_history(thread, limit=100)}
+    assert kept >= {"surgery-01", "surgery-03"}
+
+
 def test_an_unknown_case_id_is_answered_with_close_ones(client: Any, thread: str) -> None:
     error = error_of(stream(client, thread, input={"case_id": "surgery-3"}))
     assert "there is no case 'surgery-3' in builtin" in error
@@ -268,6 +297,10 @@ def test_an_unknown_case_id_is_answered_with_close_ones(client: Any, thread: str
         ({"feedback": "upstream"}, "feedback"),
         ({"models": {"patients": "offline"}}, "patient"),
         ({"orders": "dialogue", "interactive": False}, "interactive = true"),
+        (
+            {"retreival": False},
+            "NotStartedError: context: 'retreival' is no setting of the graph 'clinical_wo",
+        ),
     ],
 )
 def test_a_wrong_context_is_an_error_that_names_the_field(

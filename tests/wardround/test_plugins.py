@@ -235,8 +235,8 @@ def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> N
         2
     ]
     told = (
-        "import json; from prompts import load_prompt; from wardround.served import consultation; "
-        "print(json.dumps([consultation.context_schema.model_json_schema()['properties']['patient']['enum'], "
+        "import json; from prompts import load_prompt; from wardround.served import GRAPHS; "
+        "print(json.dumps([GRAPHS['consultation'].context_schema.model_json_schema()['properties']['patient']['enum'], "
         "load_prompt('judges/claims', 'en').system]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **dev._doors([str(file)], str(words))}

@@ -1,0 +1,134 @@
+"""What LangGraph's server is given for each graph: inputs are checked, and begin a course of their own."""
+
+import re
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from cases import load_cases
+from graphs.catalogue import served
+from wardround.serving.served_graph import ServedGraph
+from wardround.serving.starting import NotStartedError, check_context, input_of, types_of
+
+CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")
+SHORT = {"retrieval": False, "max_turns": 2, "interns": 2, "max_rounds": 1, "general_agents": 1, "feedback": "off"}
+
+
+def graph_of(name: str) -> ServedGraph:
+    graph = served()[name].build()
+    schema: Any = graph.context_schema
+    return ServedGraph.of(graph, schema).copy({"checkpointer": InMemorySaver()})
+
+
+async def played(graph: ServedGraph, given: Any, thread: str = "one") -> dict[str, Any]:
+    schema: Any = graph.context_schema
+    context = {name: value for name, value in SHORT.items() if name in schema.model_fields}
+    config: Any = {"configurable": {"thread_id": thread}}
+    steps = [state async for state in graph.astream(given, config, context=context, stream_mode="values")]
+    return {name: value for name, value in steps[-1].items() if name != "trace"}
+
+
+@pytest.mark.parametrize("name", ["consultation", "dispute_resolution", "reconstruction", "stage_diagnosis"])
+async def test_a_second_case_on_a_thread_is_played_as_on_a_thread_of_its_own(name: str) -> None:
+    graph = graph_of(name)
+    await played(graph, {"case_id": "surgery-01"})
+    assert await played(graph, {"case_id": "surgery-03"}) == await played(graph, {"case_id": "surgery-03"}, "another")
+    history = [state async for state in graph.aget_state_history({"configurable": {"thread_id": "one"}})]
+    assert {state.values.get("case_id") for state in history} >= {"surgery-01", "surgery-03"}
+
+
+async def test_an_id_is_not_passed_over_for_a_whole_case_of_an_earlier_run() -> None:
+    graph = graph_of("one_step")
+    await played(graph, {"case": CASE})
+    assert (await played(graph, {"case_id": "surgery-01"}))["case_id"] == "surgery-01"
+
+
+async def test_a_patient_goes_on_with_its_dialogue_until_another_is_named() -> None:
+    graph = graph_of("patient_medchain")
+    words = {"words": "Where does it hurt?"}
+    await played(graph, {"case_id": "surgery-01", **words})
+    for given in (words, {"case_id": "surgery-01", **words}):
+        longer = await played(graph, given)
+    assert [turn.speaker for turn in longer["dialogue"]] == ["doctor", "patient"] * 3
+    other = await played(graph, {"case_id": "surgery-03", **words})
+    assert other == await played(graph, {"case_id": "surgery-03", **words}, "another")
+
+
+async def test_an_empty_thread_has_nothing_to_go_on_from() -> None:
+    with pytest.raises(NotStartedError, match="nothing to go on from; 'One-step diagnosis' starts from case_id, case"):
+        await played(graph_of("one_step"), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("one_step", "surgery-03", "expected an object with fields, not 'surgery-03'; 'g' starts from case_id, case"),
+        ("one_step", ["surgery-03"], "expected an object with fields"),
+        ("one_step", {"case_ID": "surgery-03"}, "'case_ID' is no field of it; 'g' starts from case_id, case"),
+        ("one_step", {"case_id": "surgery-03", "words": "Hello"}, "'words' is no field of it"),
+        ("one_step", {"case_id": 3}, "case_id: Input should be a valid string"),
+        ("one_step", CASE, 'these are the fields of a case: give it as {"case": ...}'),
+        ("one_step", {"case": "surgery-03"}, "case: expected an object with id, patient, provenance, not 'surgery-03'"),
+        ("one_step", {"case": {**CASE, "patient": 5}}, "case.patient: expected an object"),
+        ("one_step", {"case": {**CASE, "id": ""}}, "case.id: "),
+        ("one_step", {"case_id": "surgery-01", "case": CASE}, "'surgery-01' and case 'surgery-03' are two cases"),
+        ("reconstruction", {"note": "A man with a cough."}, "note: expected an object with id, text"),
+        ("patient_saps", {"case_id": "surgery-03", "words": 5}, "words: Input should be a valid string"),
+        ("patient_saps", {"dialogue": [{"speaker": "nurse", "text": "Hello"}]}, "dialogue.0.speaker: "),
+        ("clini_eval", {"dialogue": []}, "dialogue: expected an object with id, messages, not []"),
+    ],
+)
+def test_an_input_that_nothing_starts_from_is_refused_by_its_field(name: str, given: Any, said: str) -> None:
+    with pytest.raises(NotStartedError, match=re.escape(said)) as refused:
+        input_of(given, types_of(graph_of(name).builder.input_schema), "g")
+    assert "\n" not in str(refused.value) and "pydantic" not in str(refused.value)
+
+
+def test_a_field_that_a_form_left_empty_is_not_there() -> None:
+    given = {"case": None, "case_id": "surgery-03"}
+    assert input_of(given, types_of(graph_of("one_step").builder.input_schema), "g") == {"case_id": "surgery-03"}
+
+
+async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
+    graph = graph_of("one_step")
+    await played(graph, {"case_id": "surgery-01"})
+    config: Any = {"configurable": {"thread_id": "one"}}
+    for edit, said in (
+        ({"result": []}, "state: 'result' is no field of it: did you mean 'results'?"),
+        ({"results": "x"}, "state: results: Input should be an object"),
+        ({"report": None}, "state: report: expected an object with "),
+    ):
+        with pytest.raises(NotStartedError, match=re.escape(said)):
+            await graph.aupdate_state(config, edit)
+        with pytest.raises(NotStartedError, match=re.escape(said)):
+            await played(graph, Command(update=edit))
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ({"retreival": False}, "'retreival' is no setting of the graph 'clinical_workflow': did you mean 'retrieval'?"),
+        ({"general_agents": "many"}, "general_agents: Input should be a valid integer"),
+        ({"model": "x"}, "model: Input should be a valid dictionary"),
+        ({"models": "offline", "model": {"a": {"spec": "offline"}}}, "models: Input should be a valid dictionary"),
+        ({"model": {"a": 5}}, "model.a: "),
+        ({"epoch": 3}, "'epoch' is set by no run of 'g' on a server"),
+    ],
+)
+def test_a_context_is_refused_by_its_setting_before_a_server_drops_what_is_in_no_form(
+    context: dict[str, Any], said: str
+) -> None:
+    graph = graph_of("clinical_workflow")
+    schema: Any = graph.context_schema
+    offered = schema.model_json_schema()["properties"]
+    check_context({"retrieval": False}, schema, offered, "g")
+    with pytest.raises(NotStartedError, match=re.escape(said)) as refused:
+        check_context(context, schema, offered, "g")
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_turn_is_bound_to_what_a_doctor_says_at_a_time() -> None:
+    with pytest.raises(ValueError, match=r"words: 19,999 characters .* say at most 10,000"):
+        await played(graph_of("patient_saps"), {"case_id": "surgery-03", "words": "Does it hurt? Yes?. " * 1000})

@@ -1,0 +1,115 @@
+"""What a run on a server is given, by hand or by a program: refused in one sentence before anybody is asked."""
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from cases.registry import nearest
+from cases.validation import faults, in_a_line
+
+
+class NotStartedError(ValueError):
+    """A run that cannot start from what it was given; names the field and what would mend it."""
+
+
+@cache
+def types_of(*schemas: type) -> dict[str, Any]:
+    """What each field of a state is declared as, by whoever sees it."""
+    return {name: hint for schema in schemas for name, hint in get_type_hints(schema).items()}
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint)
+
+
+def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Collection[str], graph: str) -> None:
+    """Refuse a context that LangGraph's server would have passed on without what is in no form, or in a long message.
+
+    Args:
+        given: the context.
+        schema: its type.
+        offered: the names of the form.
+        graph: the graph, for the sentence.
+
+    Raises:
+        NotStartedError: a setting is not the graph's, or has a value that it does not take.
+    """
+    try:
+        schema(**given)
+    except ValidationError as error:
+        raise NotStartedError(f"context: {in_a_line(error)}") from None
+    for name in given:
+        if name not in offered:
+            raise NotStartedError(
+                f"context: {name!r} is set by no run of {graph!r} on a server: {nearest(name, offered)}"
+            )
+
+
+def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]:
+    """What a run starts from, each field as its type.
+
+    Args:
+        given: the input.
+        types: what the graph starts from, by field.
+        graph: its name, for the sentence.
+
+    Raises:
+        NotStartedError: it is no object, or has a field that the graph does not start from or that is no such thing.
+    """
+    starts = f"{graph!r} starts from {', '.join(types)}"
+    if not isinstance(given, Mapping):
+        raise NotStartedError(f"input: expected an object with fields, not {given!r:.60}; {starts}")
+    for name in given:
+        if name not in types:
+            for field, hint in types.items():
+                if _holds(hint, given):
+                    raise NotStartedError(f'input: these are the fields of a {field}: give it as {{"{field}": ...}}')
+            raise NotStartedError(f"input: {name!r} is no field of it; {starts}")
+    found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
+    if (case := found.get("case")) is not None and found.get("case_id", case.id) != case.id:
+        two = f"case_id {found['case_id']!r} and case {case.id!r}"
+        raise NotStartedError(f"input: {two} are two cases; give one of them")
+    return found
+
+
+def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Fields of a state, each as its type.
+
+    Args:
+        given: the fields, as they are or as JSON.
+        types: what the state has, by field.
+        place: where they were given, for the sentence.
+
+    Raises:
+        NotStartedError: the state has no such field, or it is no such thing.
+    """
+    typed = {}
+    for name, value in given.items():
+        if name not in types:
+            raise NotStartedError(f"{place}: {name!r} is no field of it: {nearest(name, types)}")
+        try:
+            typed[name] = _adapter(types[name]).validate_json(to_json(value))
+        except ValidationError as error:
+            if _is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
+                needed = f"expected an object with {', '.join(_needed(types[name]))}"
+                raise NotStartedError(f"{place}: {name}: {needed}, not {value!r:.60}") from None
+            told = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error)]
+            raise NotStartedError(f"{place}: {'; '.join(told[:8])}") from None
+    return typed
+
+
+def _is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, BaseModel)
+
+
+def _needed(model: type[BaseModel]) -> list[str]:
+    return [name for name, field in model.model_fields.items() if field.is_required()]
+
+
+def _holds(model: Any, given: Mapping[str, Any]) -> bool:
+    """Whether these are the fields of such an object."""
+    return _is_model(model) and set(_needed(model)) <= given.keys() <= model.model_fields.keys()
