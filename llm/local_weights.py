@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from cases.dialogues import Message
 from llm.conversation import source_tokens
-from llm.errors import ModelSpecError
+from llm.errors import ModelSpecError, RefusedError
 
 ADAPTER_FILE = "adapter_config.json"
 LONGEST_REPLY = 512  # where neither `max_tokens` nor the training says how long one may be
@@ -175,8 +175,8 @@ def only_data(folder: Path) -> None:
     """
     code = next(folder.rglob("*.py"), None)
     for settings in folder.rglob("*config*.json"):
-        with suppress(OSError, ValueError):  # what cannot be read is told by who loads it
-            if json.loads(settings.read_text("utf-8")).get("auto_map"):
+        with suppress(OSError, ValueError, TypeError, LookupError):  # what cannot be read is told by who loads it
+            if json.loads(settings.read_text("utf-8"))["auto_map"]:
                 code = code or settings
     if code is not None:
         raise ModelSpecError(
@@ -198,6 +198,7 @@ def check_folder(folder: str) -> None:
     """
     path = Path(folder)
     only_data(path)
+    _training(path)
     if not (path / ADAPTER_FILE).is_file():
         if not (path / "config.json").is_file():
             raise ModelSpecError(f"hf:{folder} is not a model: it holds neither config.json nor {ADAPTER_FILE}")
@@ -232,9 +233,16 @@ def _is_cached(name: str) -> bool:
 
 
 def load_model(folder: str) -> LoadedModel:
-    """Load a folder's weights, with the adapter on its base if it is one; once in a process."""
+    """Load a folder's weights, with the adapter on its base if it is one; once in a process.
+
+    Raises:
+        RefusedError: they cannot be loaded, so that no question will be answered.
+    """
     if folder not in _loaded:
-        _loaded[folder] = _load(Path(folder))
+        try:
+            _loaded[folder] = _load(Path(folder))
+        except Exception as error:
+            raise RefusedError(f"hf:{folder} cannot be loaded ({type(error).__name__}: {error})") from error
     return _loaded[folder]
 
 
@@ -284,8 +292,10 @@ def _training(folder: Path) -> dict[str, Any]:
     """How `wardround tune` trained what lies here, or has written here on the way; empty if something else did."""
     for manifest in (folder / "tuning.json", folder.parent.parent / "tuning.json"):
         if manifest.is_file() and (manifest.parent == folder or folder.parent.name == "checkpoints"):
-            configuration: dict[str, Any] = json.loads(manifest.read_text("utf-8"))["configuration"]
-            return configuration
+            try:
+                return dict(json.loads(manifest.read_text("utf-8"))["configuration"])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ModelSpecError(f"hf:{folder}: {manifest} does not tell how it was trained ({error!r})") from None
     return {}
 
 

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from cases.dialogues import Message
-from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, Role, Speech, ask
+from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, RefusedError, Role, Speech, ask
 from llm import local_weights as hf
 from llm.build import build_model
 from llm.chat import chat_client
 from llm.conversation import source_tokens
-from llm.local_weights import HfChat, load_model
+from llm.local_weights import HfChat, check_folder, load_model
 from llm.specs import check_models
 from llm.trace import collecting_calls
 from tests.llm.examinee import OFFLINE_OPINION, Opinion, View, fail
@@ -306,6 +307,28 @@ def test_a_folder_that_would_run_code_of_its_own_is_refused_without_asking(
         build_model(f"hf:{folder}", settings(folder))
     load_model(str(folder))  # who loads it in spite of that runs none of it
     assert not ran.exists()
+
+
+async def test_weights_that_cannot_be_loaded_are_a_model_that_answers_no_question(base: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "half"
+    shutil.copytree(base, folder)
+    (folder / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(RefusedError, match=rf"hf:{folder} cannot be loaded"):
+        await ask(SPEAKER, View(), settings(folder), language="en")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [("config.json", "[]", None), ("tuning.json", "[]", r"tuning\.json does not tell how it was trained")],
+)
+def test_a_file_of_a_model_that_holds_something_else_ends_in_a_sentence(
+    base: Path, tmp_path: Path, file: str, text: str, message: str | None
+) -> None:
+    folder = tmp_path / "strange"
+    shutil.copytree(base, folder)
+    (folder / file).write_text(text, "utf-8")
+    with nullcontext() if message is None else pytest.raises(ModelSpecError, match=message):
+        check_folder(str(folder))  # a configuration is read by who loads the model
 
 
 def test_pickled_weights_are_refused_before_anything_is_loaded(base: Path, adapter: Path, tmp_path: Path) -> None:

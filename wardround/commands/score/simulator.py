@@ -244,7 +244,11 @@ def _region(page: Path, name: str) -> re.Pattern[str]:
     """Where the tables stand in a Markdown page; ends the command if it cannot be read, or lacks the marks."""
     opening, closing = f"<!-- {name} -->", f"<!-- end of {name} -->"
     marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
-    if not marked.search(page.read_text("utf-8")):
+    try:
+        text = page.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        refuse(f"{page} is not text in UTF-8 ({error.reason} at byte {error.start})")
+    if not marked.search(text):
         refuse(f"{page} lacks the marks {opening} and {closing}")
     return marked
 
