@@ -19,6 +19,7 @@ from llm import Role, Speech, ask
 from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import (
     ReportView,
+    is_undetermined,
     knows_nothing,
     report_by_neighbours,
     stage_of_doctor,
@@ -129,7 +130,8 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
-    return DoctorTurn(text=wording["told"].format(diagnosis=names, treatment=found.treatment), finished=False)
+    told = wording["open" if is_undetermined(names, language) else "told"]
+    return DoctorTurn(text=told.format(diagnosis=names, treatment=found.treatment), finished=False)
 
 
 def _asked(view: InterviewView, questions: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from cases.vocabulary import Language, label, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.chart_signs import reason
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import sorted_replies, with_findings
 from nodes.patients.systems import PATIENTS
@@ -77,7 +78,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     return FinalReport(
         symptoms=mark("space", language).join(_ended(text, language) for text in _stated(told, language)),
         examinations="\n".join([*results, *found]),
-        diagnosis=names,
+        diagnosis=names or [reason("undetermined", heard, plain).rstrip(".。")],
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
@@ -119,10 +120,12 @@ def knows_nothing(context: Context, stage: str) -> bool:
 
 
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
-    """Diagnoses and treatment that the doctor without a model has told the patient, if any."""
+    """Diagnoses, none where no disease was named, and treatment that the doctor without a model has told, if any."""
     language = chart.presentation.language
+    doctor = load_words("consultation/words", language)["doctor"]
+    undetermined = re.escape(doctor["open"]).replace(r"\{treatment\}", "(.+)")
     wordings = (
-        load_words("consultation/words", language)["doctor"]["told"],
+        doctor["told"],
         load_words("clini_eval/words", language)["physician"]["steps"][0],
     )
     for wording in map(re.escape, wordings):
@@ -131,9 +134,14 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
         for turn in chart.dialogue:
             if turn.speaker == "doctor" and (match := re.fullmatch(wording, turn.text)):
                 names, treatment = (*match.groups(), "")[:2]
-                unknown = names.startswith(load_words("medchain/words", language)["group"]["undetermined"].format(""))
-                return [names] if unknown else names.split(mark("listed", language)), treatment
-    return None
+                return [names] if is_undetermined(names, language) else names.split(mark("listed", language)), treatment
+    told = (re.fullmatch(undetermined, turn.text) for turn in chart.dialogue if turn.speaker == "doctor")
+    return next((([], match[1]) for match in told if match), None)
+
+
+def is_undetermined(names: str, language: Language) -> bool:
+    """Whether the doctor without a model names no disease."""
+    return names.startswith(load_words("medchain/words", language)["group"]["undetermined"].format(""))
 
 
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)

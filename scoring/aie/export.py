@@ -26,7 +26,7 @@ def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
         **({"dataset": source.dataset} if source.dataset else {}),
         "raw_data": {
             "question": source.record or " ".join(filter(None, [*facts, key.question])),
-            "answer": key.options.get(key.option, ""),
+            "answer": key.options.get(key.option) or "\n".join(key.diagnosis),
             "options": dict(key.options),
             "answer_idx": key.option,
         },

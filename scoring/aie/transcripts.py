@@ -56,9 +56,15 @@ class AieTranscript(ForeignModel):
         default_factory=dict, validation_alias=AliasPath("raw_data", "options")
     )
     answer_idx: Text = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
+    answer: Text | None = Field(None, validation_alias=AliasPath("raw_data", "answer"))
     question: str | None = None
     history: list[AieTurn]
     diagnosis: str | None = None
+
+    @property
+    def right(self) -> str:
+        """The right answer in words: the option's, or what stands there without options."""
+        return self.options.get(self.answer_idx) or self.answer or self.answer_idx
 
     @property
     def case(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from scoring.case_scores import Suite
 from scoring.metrics.comparison import PairedDifference, false_discovery, holm, paired_difference
@@ -10,6 +11,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
 Scores = dict[str, list[float]]  # the values of each case, one an epoch
+_NAMED = 5  # so many ids are told
 _MARGIN = 0.05  # of the scale: what difference does not matter, unless told otherwise
 
 
@@ -79,12 +81,30 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
         if any(alone.values()):
             left = " and ".join(f"{count} of {name}" for name, count in alone.items() if count)
             notes.append(f"{run.name} and {first.name} did not have the same cases: {left} are left out.")
-        elif run.manifest["data"] != first.manifest["data"]:
-            notes.append(f"{run.name} and {first.name}: the same case ids, but other texts, keys or another order.")
+        if run.manifest["data"] != first.manifest["data"] and (said := _released_anew(first, run, ours & theirs)):
+            notes.append(f"{run.name} and {first.name}: {said}.")
         ours_scored, theirs_scored = ({result.case_id for result in each.scored} for each in (first, run))
         if lost := len(ours & theirs) - len(ours_scored & theirs_scored):
             notes.append(f"{run.name} and {first.name}: {lost} cases failed in one of them and are left out.")
     return notes
+
+
+def _released_anew(one: RecordedRun, other: RecordedRun, common: set[str]) -> str:
+    """Whether texts or keys of the cases that both runs have are others: two releases of the same data."""
+    cases, others = one.known_cases, other.known_cases
+    if not (cases and others):
+        return "whether texts and keys of the cases that both have are the same is not known, their file is another now"
+    # Where a case and its pictures lie, and which split it is of, changes nothing that is asked or scored.
+    place: Any = {"split": True, "provenance": True, "examinations": {"images": {"__all__": {"file"}}}}
+    changed = [
+        case
+        for case in sorted(common)
+        if cases[case].model_dump(exclude=place) != others[case].model_dump(exclude=place)
+    ]
+    if not changed:
+        return ""
+    named = ", ".join(changed[:_NAMED]) + (" and others" if len(changed) > _NAMED else "")
+    return f"texts or keys of {len(changed)} cases that both have, and which are compared, are others: {named}"
 
 
 def _columns(results: Iterable[Result], suite: Suite) -> dict[str, Scores]:

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from nodes.consultation.final_report import ReportView, report_by_neighbours
+from nodes.offline.record_answers import tells_diagnosis
 from nodes.state.chart import Presentation, Turn, heard_by
 from nodes.workflow.stages import read_chart
 from prompts import load_words, mark
@@ -54,6 +55,16 @@ def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_report
     for words in (told, suspected):
         found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
         assert found.diagnosis == ["gout"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_who_was_told_that_the_diagnosis_is_open_has_it_reported_as_undetermined(language: Any) -> None:
+    words = load_words("consultation/words", language)["doctor"]["open"].format(treatment="rest")
+    door = Presentation(language=language, chief_complaint="A cough.")
+    found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
+    undetermined = load_words("medchain/words", language)["group"]["undetermined"].format("")
+    assert found.diagnosis[0].startswith(undetermined) and found.treatment == "rest"
+    assert undetermined not in words and tells_diagnosis(words)
 
 
 def test_offline_a_complaint_ends_before_the_next_sentence_and_one_that_nobody_can_name_stays_whole() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import load_cases, save_cases
 from scoring.suite import SUITES
 from tests.support.recorded_runs import write_run
 from wardround.analysis.paired import differences, unlike
@@ -67,3 +68,25 @@ def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: P
     assert "1 of one and 1 of two are left out" in first
     assert "1 cases failed in one of them" in second
     assert unlike([one, one]) == []
+
+
+def test_of_two_releases_of_the_data_the_cases_that_changed_are_named(tmp_path: Path) -> None:
+    cases = load_cases("builtin")[:3]
+    mended = cases[0].model_copy(update={"key": cases[0].key.model_copy(update={"diagnosis": ["Gout"]})})
+    releases = {"one": cases, "two": [mended, cases[1]], "three": cases[::-1]}
+    paths = []
+    for name, released in releases.items():
+        save_cases(released, file := tmp_path / f"{name}.jsonl")
+        done = [
+            Result(case_id=case.id, epoch=0, termination="completed", scores={COLUMNS[0]: 1.0}) for case in released
+        ]
+        paths.append(write_run(tmp_path / name, done, graph="clinical_workflow", data={"cases": str(file)}))
+    one, two, three = find_runs(paths)
+    left, changed = unlike([one, two])
+    assert "1 of one are left out" in left
+    assert changed.endswith(
+        f"texts or keys of 1 cases that both have, and which are compared, are others: {cases[0].id}."
+    )
+    assert unlike([one, three]) == [], "another order changes nothing"
+    (tmp_path / "two.jsonl").unlink()
+    assert "is not known" in unlike(find_runs([paths[0], paths[1]]))[1]

@@ -208,7 +208,7 @@ def _duels(
             settings,
             language=language,
             record=record.findings if sees_record else "",
-            answer=(record.options.get(record.answer_idx) or record.answer_idx) if sees_record else "",
+            answer=record.right if sees_record else "",
             place=case if len(by_case) == 2 else "/".join(pair),
         )
 

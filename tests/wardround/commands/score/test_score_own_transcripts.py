@@ -62,6 +62,20 @@ def test_a_run_and_its_exported_file_have_the_same_scores_in_either_mode(run: Pa
     assert sound == metrics(tmp_path / "s.json", "score", "aie", tmp_path / "aie.json")
 
 
+def test_the_judge_of_pairs_is_told_the_diagnosis_of_a_case_without_options(tmp_path: Path) -> None:
+    case = next(case for case in load_cases() if case.id == "surgery-01")
+    result = graded(case.id, scores={}).model_copy(
+        update={"answers": ConsultationAnswers(dialogue=list(SAID), report=REPORT)}
+    )
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"case_ids": [case.id]}}
+    runs = [write_run(tmp_path / name, [result], **how) for name in ("one", "other")]
+    with FakeServer() as server:
+        told = wardround("score", "aie-pairwise", *runs, "--judge", f"openai:judge@{server.base_url}")
+    assert told.exit_code == 0, told.output
+    asked = server.requests[0].text
+    assert case.key.diagnosis[0] in asked.partition("right diagnosis")[2].partition("first consultation")[0]
+
+
 def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its_diagnosis() -> None:
     case = next(case for case in load_cases() if case.id == "surgery-01")
     options = {
