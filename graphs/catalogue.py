@@ -18,9 +18,6 @@ from graphs.interview import graph as interview
 from graphs.one_stage import stage_by_itself
 from graphs.one_step import graph as one_step
 from graphs.patient_turn import patient_turn_of
-from graphs.patients.ai_hospital import graph as ai_hospital
-from graphs.patients.medpmc import graph as medpmc
-from graphs.patients.saps import graph as saps
 from graphs.reconstruction import graph as reconstruction
 from graphs.referral import graph as referral
 from graphs.treatment import graph as treatment
@@ -43,9 +40,6 @@ GRAPHS: Mapping[str, Graph] = {
     "dispute_resolution": dispute_resolution,
     "reconstruction": reconstruction,
     "clini_eval": clini_eval,
-    "patients.ai_hospital": ai_hospital,
-    "patients.saps": saps,
-    "patients.medpmc": medpmc,
 }
 
 # Those that start from a case, a note or a dialogue, and so can be started by hand in Studio.
@@ -85,9 +79,12 @@ def served() -> Mapping[str, Served]:
     return found
 
 
+_PATIENT = "patients."
+
+
 def graph_names() -> list[str]:
-    """What `graph_by` knows: ours, and what else stands in the table of stages."""
-    return list(dict.fromkeys([*GRAPHS, *parts()]))
+    """What `graph_by` knows: ours, what else stands in the table of stages, and each patient."""
+    return list(dict.fromkeys([*GRAPHS, *parts(), *(f"{_PATIENT}{name}" for name in PATIENTS)]))
 
 
 def graph_by(name: str, strategy: str) -> Graph:
@@ -103,4 +100,7 @@ def graph_by(name: str, strategy: str) -> Graph:
         return part_by(strategy, name)
     if strategy != "group":
         raise ValueError(f"{name} is decided by no strategy; only clinical_workflow, {', '.join(parts())} are")
+    if name.startswith(_PATIENT):
+        patient: Graph = PATIENTS[name.removeprefix(_PATIENT)].graph
+        return patient
     return GRAPHS[name]

@@ -116,7 +116,7 @@ async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[
     left = context.max_turns - len(exchanges)
     view = PhysicianView(note, exchanges, left, context.language or note.language)
     turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
-    ended = turn.finished or left == 1
+    ended = left == 1 or (turn.finished and bool(exchanges))  # a dialogue in which nobody has answered is none
     return {"spoken": turn.text, "last_words": turn.text if ended else ""}
 
 

@@ -14,6 +14,7 @@ from scoring.consultation import ConsultationAnswers
 # As tables 2 and 4 print them: the statistics of the dialogue first.
 COLUMNS = (*STATISTICS, *MAINS, TOTAL, ASSESSED, ASSESSABLE)
 _PARTLY = "some of its leaves were not assessed"
+_SILENT = "nobody spoke on this side of the dialogue"
 
 
 async def score(
@@ -43,7 +44,7 @@ async def score(
         return CaseScores.none_of(suite.published, error)
     values = {**statistics_of(dialogue), **found.mains, TOTAL: found.total}
     values |= {ASSESSED: found.assessed, ASSESSABLE: found.assessable}
-    missing = {name: _PARTLY for name, value in values.items() if value is None}
+    missing = {name: _SILENT if name in STATISTICS else _PARTLY for name, value in values.items() if value is None}
     leaves = {name: points for name, points in found.by_name.items() if points is not None}  # beside the columns
     return CaseScores(values | leaves, missing)
 

@@ -138,6 +138,18 @@ def test_in_role_play_both_speak_in_turns_until_the_physician_ends_it_or_the_tur
     assert [message.role for message in dialogue.spoken] == ["user", "assistant"] * 3
 
 
+def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothing() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        physician = {"text": "What has brought you here?", "finished": True}
+        return physician if request.name == "PhysicianTurn" else {"text": "It hurts at night."}
+
+    with FakeServer(answer=answer) as server:
+        dialogue = run(models=spec(server), reconstruction="interactive", max_turns=4)["dialogue"]
+        asked = [request.name for request in server.requests]
+    assert asked == ["PhysicianTurn", "PatientTurn", "PhysicianTurn"]
+    assert "It hurts at night." in [message.content for message in dialogue.spoken]
+
+
 def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections_in_the_prompt() -> None:
     def answer(request: ChatRequest) -> Any:
         if request.name != "SectionDialogue":
@@ -206,7 +218,7 @@ def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_
     with FakeServer(answer=answer) as server:
         models = {"doctor": spec(server)["default"]}
         dialogue = run(models=models, reconstruction="interactive")["dialogue"]
-        assert len(server.requests) == 2
+        assert len(server.requests) == 4  # two turns, for the patient answers before the physician can end it
     assert dialogue.spoken[1].content == "A? B?"
 
 

@@ -183,7 +183,10 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}{hint}") from error
+        if not file.exists():
+            known = hint or "; `wardround experiments list` names those that come along"
+            raise ConfigurationError(f"{file}: there is no such file, and no experiment of that name{known}") from error
+        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
     _find_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")

@@ -4,9 +4,10 @@ import secrets
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import parse_qs, quote, urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from cases.notes import note_of
 from cases.pictures import PictureError
@@ -28,10 +29,21 @@ _POLICY = (
 )
 
 
+def _in_a_line(name: str) -> str:
+    if name != _name(name):
+        raise ValueError("a name is one line, without blanks around it or signs that cannot be seen")
+    return name
+
+
+def _name(given: str) -> str:
+    """A name as it is kept: one line of what can be seen."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in given).split())
+
+
 class Given(Strict):
     """A judgement as the page sends it."""
 
-    rater: str = Field(min_length=1, max_length=80)
+    rater: Annotated[str, AfterValidator(_in_a_line)] = Field(min_length=1, max_length=80)
     place: int = Field(ge=0, description="Of the item in the rater's order.")
     question: str
     value: int
@@ -127,7 +139,7 @@ class _Handler(GuardedHandler):
         if (path := self.asked_for()) is None:
             return
         nonce, asked = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
-        rater = asked.get("rater", [""])[0].strip()[:80]
+        rater = _name(asked.get("rater", [""])[0])[:80].strip()
         place = asked.get("item", [""])[0]
         page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None) if path == "" else None
         if page is None:

@@ -75,6 +75,24 @@ class GuardedHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "wardround", ""
     timeout = 30
 
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without what would be shown."""
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        """Show a page."""
+        raise NotImplementedError
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Say in a line what was wrong with a request; one of another method is told which there are."""
+        if code == HTTPStatus.NOT_IMPLEMENTED and self.command:
+            known = sorted(name.removeprefix("do_") for name in dir(self) if name.startswith("do_"))
+            told = f"{self.command} is not answered here; {', '.join(known)} are"
+            self.answer(HTTPStatus.METHOD_NOT_ALLOWED, told, allow=", ".join(known))
+        else:
+            self.answer(HTTPStatus(code), message or HTTPStatus(code).phrase)
+        self.close_connection = True
+
     def asked_for(self) -> str | None:
         """What stands behind the token; None if the request was refused."""
         hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
@@ -112,18 +130,25 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return None
 
     def answer(
-        self, status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'"
+        self,
+        status: HTTPStatus,
+        text: str,
+        kind: str = "text/plain",
+        policy: str = "default-src 'none'",
+        allow: str = "",
     ) -> None:
-        """Send a text; a page with what it may load and run."""
+        """Send a text; a page with what it may load and run; a refused method with those that are answered."""
         body = text.encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
             self.send_header(name, value)
+        if allow:
+            self.send_header("Allow", allow)
         if status != HTTPStatus.NO_CONTENT:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if status != HTTPStatus.NO_CONTENT:
+        if status != HTTPStatus.NO_CONTENT and self.command != "HEAD":
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -65,6 +65,21 @@ def test_each_gate_names_its_fault(gate: str, spoken: tuple[str, ...]) -> None:
     assert set(found(spoken)) == set(gate.split())
 
 
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("You have two turns left.", False),
+        ("I have two tablets left, and much time left.", False),
+        ("It is the left knee.", True),
+        ("After two weeks left knee pain came.", True),
+    ],
+)
+def test_what_is_left_over_is_no_side(said: str, refused: bool) -> None:
+    note = "Pain of the right knee."
+    problems = check_dialogue(dialogue("Hello, doctor.", said, note=note))
+    assert ("side_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
 def test_two_turns_of_one_person_are_named() -> None:
     messages = [Message(role="user", content="Hello."), Message(role="user", content="It hurts for two weeks.")]
     problems = check_dialogue(Dialogue(id="d", messages=messages, note=NOTE))

@@ -26,6 +26,12 @@ async def test_a_dialogue_in_which_the_doctor_said_nothing_is_unscored_and_says_
     assert set(scores.values.values()) == {None} and "no turn of the physician" in scores.unscored[TOTAL]
 
 
+async def test_a_patient_who_said_nothing_has_no_mean_of_words_and_the_reason_says_so() -> None:
+    said = ConsultationAnswers(dialogue=[Turn(speaker="doctor", text="Do you smoke?")])
+    scores = await suite.score(CASE, said, ModelSettings())
+    assert scores.unscored["Avg. Words Pt."] == "nobody spoke on this side of the dialogue"
+
+
 async def test_a_judge_who_fails_leaves_the_case_unscored_by_name() -> None:
     with FakeServer(answer=lambda request: "no JSON") as server:
         settings = ModelSettings(models={"default": f"openai:judge@{server.base_url}"}, max_attempts=1)

@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphs.catalogue import GRAPHS
+from graphs.catalogue import graph_by, graph_names
 from nodes.context import Context
+from nodes.patients.systems import PATIENTS
 from wardround.cli import app
 
 GUIDE = Path(__file__).parents[3] / "docs" / "workflow.md"
@@ -63,11 +64,21 @@ def test_a_stage_shows_its_discussion_and_both_ends_of_the_feedback(stage: str) 
     assert "decide -. &nbsp;each judge&nbsp; .-> judge;" in drawn
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", graph_names())
 def test_every_graph_is_drawn(name: str) -> None:
     drawn = draw(name)
     assert drawn.exit_code == 0
     assert "__start__" in drawn.stdout
+
+
+def test_every_patient_is_drawn_and_one_of_a_plug_in_too() -> None:
+    assert {f"patients.{name}" for name in PATIENTS} <= set(graph_names())
+    drawn = CliRunner().invoke(app, ["graph", "patients.terse", "--plugin", "examples/own_patient.py"])
+    assert drawn.exit_code == 0 and "answer" in drawn.stdout, drawn.stderr
+    for name in ("patients.medchain", "patients.clinichat"):
+        assert draw(name).exit_code == 0
+    refused = draw("patients.medchian")
+    assert refused.exit_code == 2 and "patients.medchain, " in refused.stderr
 
 
 def test_an_unknown_graph_is_refused_with_the_known_ones() -> None:
@@ -84,7 +95,7 @@ def test_mermaid_goes_into_a_file(tmp_path: Path) -> None:
     assert out.read_text("utf-8") == draw("referral").stdout.removesuffix("\n")
 
 
-@pytest.mark.parametrize(("name", "depth"), [*((name, 0) for name in GRAPHS), ("clinical_workflow", 2)])
+@pytest.mark.parametrize(("name", "depth"), [*((name, 0) for name in graph_names()), ("clinical_workflow", 2)])
 def test_an_svg_shows_every_box_edge_and_word_without_graphviz_and_no_box_upon_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, depth: int
 ) -> None:
@@ -92,7 +103,7 @@ def test_an_svg_shows_every_box_edge_and_word_without_graphviz_and_no_box_upon_a
     out = tmp_path / "graph.svg"
     assert draw(name, "--depth", str(depth), "--out", str(out)).exit_code == 0
     picture = ElementTree.fromstring(out.read_text("utf-8"))
-    drawn = GRAPHS[name].get_graph(xray=depth)
+    drawn = graph_by(name, "group").get_graph(xray=depth)
     boxes = [
         tuple(float(box.attrib[side]) for side in ("x", "y", "width", "height"))
         for box in picture.iter("{http://www.w3.org/2000/svg}rect")

@@ -158,7 +158,7 @@ def test_every_fault_of_a_file_is_listed(file: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"absent\.toml: there is no such file"):
         read_experiment(tmp_path / "absent.toml", {})
 
 
@@ -439,6 +439,11 @@ def test_a_name_of_the_command_line_names_the_directory(file: Path) -> None:
 def test_a_mistyped_name_of_the_library_is_told_its_like() -> None:
     with pytest.raises(ConfigurationError, match="did you mean medchain_table_3"):
         read_sweep(Path("medchain_table_33"), {})
+
+
+def test_a_name_like_none_of_the_library_is_told_where_they_are_listed() -> None:
+    with pytest.raises(ConfigurationError, match=r"^nosuch: there is no such file, .*`wardround experiments list`"):
+        read_sweep(Path("nosuch"), {})
 
 
 BLOCKS = """

@@ -164,6 +164,9 @@ def test_several_people_judge_at_once_and_nothing_is_lost(tmp_path: Path) -> Non
         {"place": -1},
         {"rater": ""},
         {"rater": "x" * 81},
+        {"rater": "Ann\nBob"},
+        {"rater": "Ann\u2028Bob"},
+        {"rater": " Ann"},
         {"more": 1},
     ],
 )
