@@ -8,6 +8,7 @@ from pydantic import Field
 from cases import Case
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
+from cases.text.prose import paragraph
 from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm import ModelSettings
 from nodes.consultation.final_report import FinalReport
@@ -115,7 +116,7 @@ def reference_parts(case: Case) -> ReportParts:
     """What the records and the answer key of a case say on each part; empty where they say nothing."""
     results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
     return ReportParts(
-        symptoms=" ".join(part for part in (case.patient.chief_complaint, case.patient.present_illness) if part),
+        symptoms=paragraph(case.patient.chief_complaint, case.patient.present_illness),
         examinations="\n".join(results),
         diagnosis="\n".join(case.key.diagnosis),
         basis=case.key.diagnosis_basis,

@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-from cases import AnswerKey
+from cases import AnswerKey, Case
 from cases.case import Plan
 from graphs import consultation, one_step
 from llm import AnswerError, ModelSettings
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Turn
-from scoring.consultation import ConsultationAnswers, items_asked_for, score_consultation
+from scoring.consultation import ConsultationAnswers, items_asked_for, reference_parts, score_consultation
 from scoring.mvme.suite import COPIED
 from scoring.suite import SUITES
 from tests.graphs.scripting import builtin
@@ -132,3 +132,9 @@ def test_the_plan_that_agrees_best_is_the_treatments_grade_where_an_experiment_s
     assert {**grades[False], "treatment": 4.0} == grades[True]
     again = asyncio.run(SUITES["mvme"].score(case, ConsultationAnswers(report=RIGHT), Context())).values
     assert again["treatment"] == 4.0
+
+
+def test_the_directors_record_parts_complaint_and_history_by_a_full_stop() -> None:
+    patient = {"chief_complaint": "Shooting pain in the ear", "present_illness": "It began with eating."}
+    case = Case.model_validate({"id": "a", "patient": patient, "provenance": {"source": "own"}})
+    assert reference_parts(case).symptoms == "Shooting pain in the ear. It began with eating."

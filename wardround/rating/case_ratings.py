@@ -69,7 +69,7 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
         Column("pairs", "Rated twice"),
     ]
     notes = [
-        "Passed: the share of raters who say yes, over cases; a case as a whole passes with whom says yes to all.",
+        "Passed: the share of raters who say yes (2; no is 1), over cases; a case as a whole passes with a yes to all.",
         "Kappa of every two people on what both rated (the mean, if there are more than two); percentile bootstrap.",
         f"{SPREAD}.",
     ]
