@@ -13,7 +13,7 @@ from cases.dialogues import Message
 Answer = TypeVar("Answer", bound=BaseModel)
 
 NO_WORDS = "it holds no words; it is what somebody says"  # of what has none
-_SENTENCE = 40  # characters
+_SENTENCE, _QUESTION = 40, 6  # characters
 _declared: "list[Role[Any]]" = []
 
 
@@ -129,8 +129,16 @@ def has_words(text: str) -> bool:
 
 
 def says_back(said: str, heard: str) -> bool:
-    """Whether words are those that were heard; a few words may well be (yes, and goodbye)."""
-    return len(heard) >= _SENTENCE and said.strip().casefold() == heard.strip().casefold()
+    """Whether words are those that were heard, however they are set; a few may well be (yes, and goodbye).
+
+    No question is its own answer, be it short.
+    """
+    least = _QUESTION if heard.rstrip().endswith(("?", "？")) else _SENTENCE
+    return len(heard) >= least and _signs(said) == _signs(heard)
+
+
+def _signs(words: str) -> str:
+    return "".join(filter(str.isalnum, words.casefold()))
 
 
 def known_roles() -> dict[str, set[str]]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import PATIENT, Message
 from llm import AnswerError, Call, ModelSettings, Role, ask
-from llm.role import Speech, variables
+from llm.role import Speech, says_back, variables
 from llm.trace import collecting_calls
 from prompts import load_prompt
 from tests.support.fake_server import Answer, ChatRequest, FakeServer, Faults
@@ -107,6 +107,22 @@ async def test_who_only_says_back_what_was_said_is_asked_once_more_and_then_take
     assert said.text == SAID and call.repaired and "only says back" in asked[1].messages[-1]["content"]
     said, call, asked = await put(lambda request: {"text": back})
     assert said.text == back and call.repaired and len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("heard", "said", "back"),
+    [
+        ("Hello, what brings you here today?", "hello what brings you here today", True),
+        ("哪里不舒服？", "哪里不舒服", True),
+        ("It is 1. 74 years that she has had this pain.", "It is 1.74 years that she has had this pain.", True),
+        ("Goodbye, and thank you.", "Goodbye, and thank you.", False),
+        ("Does it hurt?", "It does hurt.", False),
+    ],
+)
+def test_a_question_is_not_its_own_answer_and_words_are_the_same_however_they_are_set(
+    heard: str, said: str, back: bool
+) -> None:
+    assert says_back(said, heard) is back
 
 
 @pytest.mark.parametrize(
