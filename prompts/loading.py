@@ -17,7 +17,7 @@ import yaml
 from jinja2 import StrictUndefined, Template, meta
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator
 
 from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
 
@@ -71,7 +71,7 @@ def _english(files: Iterable[str]) -> list[str]:
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     beside = [Path(stage).stem for stage in stages]
-    of_a_stage = _parse(name, _read(name, _PATTERN))[0].stage_texts
+    of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
     for stage in beside if of_a_stage else [None]:
         said = load_prompt(name, language, stage)
         if unknown := said.variables - _given(name):
@@ -84,7 +84,8 @@ def _given(name: str) -> frozenset[str]:
     """What a role gives to its prompt: the variables of the English one below all others, ours if we have one."""
     *_, first = (path for folder in prompt_folders() if (path := folder / _PATTERN / f"{name}.md").is_file())
     header = _parse(name, first.read_text("utf-8"))[0]
-    return frozenset(header.variables) | (_given(header.opening) if header.opening else frozenset())
+    before = _given(header["opening"]) if "opening" in header else frozenset()
+    return before | frozenset(header.get("variables", ()))
 
 
 class _Known:
@@ -163,7 +164,7 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
     header, sections = _parse(name, source)
     stage_texts: dict[str, str] = {}
     sources = [source]
-    if wanted := header.stage_texts:
+    if wanted := header.get("stage_texts"):
         if stage is None:
             raise PromptError(f"prompt {name} is a prompt of a stage; say which")
         beside = f"{name.rpartition('/')[0]}/stages/{stage}"
@@ -173,10 +174,10 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         if absent := set(wanted) - found.keys():
             raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
         stage_texts = {section: found[section] for section in wanted}
-    declared = frozenset(header.variables)
-    if header.opening:
+    declared = frozenset(header.get("variables", ()))
+    if opening := header.get("opening"):
         try:
-            before = load_prompt(header.opening, language, stage)
+            before = load_prompt(opening, language, stage)
         except RecursionError as error:
             raise PromptError(f"prompt {name} ({language}) is opened by itself") from error
         sections["system"] = f"{before.system}\n\n{sections.get('system', '')}".strip()
@@ -300,33 +301,39 @@ def _read(name: str, language: Language, suffix: str = "md") -> str:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 
 
-class Header(BaseModel):
-    """What stands above a prompt: who speaks it, for the reader; what comes before it, and what it is given."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    role: str = ""
-    opening: str = ""
-    variables: tuple[str, ...] = ()
-    stage_texts: tuple[str, ...] = ()
+# What may stand above a prompt: who speaks it, for the reader; what comes before it, and what it is given.
+_FIELDS = {"role": str, "opening": str, "variables": list, "stage_texts": list}
 
 
 @cache
-def _header(head: str) -> Header:
-    return Header.model_validate(yaml.load(head, _Loader) or {})
+def _header(head: str) -> Mapping[str, Any]:
+    """The header of a prompt, each field of its type.
+
+    Raises:
+        ValueError: it is another thing, or has another field.
+        yaml.YAMLError: it is no YAML.
+    """
+    header = yaml.load(head, _Loader) or {}
+    if not isinstance(header, dict):
+        raise ValueError(f"it is a {type(header).__name__}, not fields with their values")
+    for field, value in header.items():
+        if field not in _FIELDS:
+            raise ValueError(f"unknown field {field}; there are {_listed(_FIELDS)}")
+        names = value if isinstance(value, list) else [value]
+        if not isinstance(value, _FIELDS[field]) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{field}: {value!r} is not a {'list of names' if _FIELDS[field] is list else 'name'}")
+    return header
 
 
-def _parse(name: str, source: str) -> tuple[Header, dict[str, str]]:
-    header, body = Header(), source
+def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
+    header: Mapping[str, Any] = {}
+    body = source
     if source.startswith("---\n"):
         head, _, body = source[4:].partition("\n---\n")
         try:
             header = _header(head)
-        except yaml.YAMLError as error:
+        except (ValueError, yaml.YAMLError) as error:
             raise PromptError(f"prompt {name}: header: {' '.join(str(error).split())}") from error
-        except ValidationError as error:
-            said = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors())
-            raise PromptError(f"prompt {name}: header: {'; '.join(said)}") from error
     parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
     return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
