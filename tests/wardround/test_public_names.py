@@ -90,7 +90,7 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
         ({"dta": {"limit": 1}}, "^experiment: dta: unknown key; did you mean 'data'"),
         ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: there is no such file here"),
         ({"prompts": "no_such_folder"}, "prompts no_such_folder: there is no such folder"),
-        ("no_such_study.toml", "no_such_study.toml: cannot be read"),
+        ("no_such_study.toml", "no_such_study.toml: there is no such file"),
     ],
 )
 def test_an_experiment_that_cannot_be_run_is_one_kind_of_error(experiment: Any, reason: str, tmp_path: Path) -> None:

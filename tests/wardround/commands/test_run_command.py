@@ -120,7 +120,7 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
         (["--set", "data.split=dev"], "data.split"),
         (["--set", "retrieval=true", "--set", "memory=absent"], "is not there; build it first"),
         (["--epochs", "0"], "--epochs"),
-        (["absent.toml"], "absent.toml: cannot be read"),
+        (["absent.toml"], "absent.toml: there is no such file"),
     ],
 )
 def test_bad_input_ends_with_2_says_what_is_wrong_and_writes_nothing(
