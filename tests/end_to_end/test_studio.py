@@ -112,6 +112,18 @@ def test_models_are_chosen_by_role_from_what_the_server_was_started_with(
         client.runs.wait(thread, "patient_medpmc", input=said, context=other, raise_error=True)
 
 
+def test_runs_of_several_threads_are_played_side_by_side(client: Any, model: FakeServer) -> None:
+    said = {"case_id": "surgery-03", "words": "Where does it hurt?"}
+    context = {"models": {"response_generator": "lively"}}
+    threads = [str(client.threads.create()["thread_id"]) for _ in range(2)]
+    model.latency, model.max_in_flight = 3.0, 0
+    begun = [client.runs.create(one, "patient_medpmc", input=said, context=context) for one in threads]
+    for one, run in zip(threads, begun, strict=True):
+        client.runs.join(one, run["run_id"])
+    model.latency = 0.0
+    assert model.max_in_flight == 2
+
+
 def test_a_patient_by_itself_keeps_the_dialogue_of_its_thread(client: Any, thread: str) -> None:
     client.runs.wait(thread, "patient_saps", input={"case_id": "surgery-01", "words": "What brings you here?"})
     values = client.runs.wait(thread, "patient_saps", input={"words": "Please have an ultrasound done."})

@@ -86,7 +86,11 @@ def dev(
         err=True,
     )
     arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload", "--no-browser"]
+    arguments += ["--n-jobs-per-worker", str(_AT_ONCE)]
     os.execv(sys.executable, [sys.executable, "-P", "-c", _START, "dev", *arguments])
+
+
+_AT_ONCE = 8  # runs; LangGraph's own choice is one, so that a slow one holds up all others
 
 
 def served(origins: list[str]) -> dict[str, object]:
