@@ -75,6 +75,7 @@ def test_no_stock_question_for_a_part_of_the_record_is_denied_or_has_another_par
             assert {fact.section for fact in told} <= due, (case.id, question)
 
 
+@pytest.mark.slow
 @LANGUAGES
 def test_an_interview_tells_every_fact_as_i_and_none_of_it_twice(language: Language) -> None:
     phrases = {*load_words("consultation/words", language)["patient"].values()}
@@ -110,6 +111,7 @@ def test_a_parent_speaks_for_a_child_and_the_child_for_itself_where_it_told_the_
     assert voice_of(grown, "zh").kin == "daughter", "of fourteen, of whom the mother tells"
 
 
+@pytest.mark.slow
 @LANGUAGES
 def test_each_part_of_the_record_has_a_hundred_wordings_whose_answers_are_neither_denied_nor_more_than_asked_for(
     language: Language, monkeypatch: pytest.MonkeyPatch
