@@ -161,7 +161,6 @@ RECORDS = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("format", IMPORTERS)
 @settings(deadline=None)
 @given(record=RECORDS)

@@ -85,7 +85,6 @@ def test_the_eight_rows_of_medchain_stand_in_its_order_and_each_strategy_decides
         assert context.results_in_dialogue and context.all_pictures and context.send_pictures == (name != "qwen2")
 
 
-@pytest.mark.slow
 def test_the_sixteen_rows_of_medchains_ablations_are_four_bare_agents_by_four_settings() -> None:
     runs = ready("medchain_table_4_models").runs
     rows = [
@@ -163,7 +162,6 @@ def test_a_seat_that_only_some_rows_ask_is_given_to_those_and_the_bound_row_has_
     assert found["one_step"].models == {"default": DOCTOR}
 
 
-@pytest.mark.slow
 def test_a_table_of_rules_beside_models_is_refused_unless_it_is_asked_for() -> None:
     interns = {f"intern{seat}": DOCTOR for seat in (1, 2, 3)}
     with pytest.raises(ConfigurationError, match=r"tables: doctor, .*would go by offline rules beside models"):
@@ -174,9 +172,8 @@ def test_a_table_of_rules_beside_models_is_refused_unless_it_is_asked_for() -> N
 
 def test_a_table_of_ones_own_is_refused_where_patient_or_judges_change_with_the_doctors(tmp_path: Path) -> None:
     swept = f"tables = ['scores']\n[grid]\n'models.default' = ['{DOCTOR}', '{OTHER}']\n"
-    with pytest.raises(ConfigurationError, match="patient, judges would change with the doctors' model") as all_at_once:
+    with pytest.raises(ConfigurationError, match="patient would change with the doctors' model"):
         written(tmp_path, swept)
-    assert "under [fixed]: patient = 'SPEC', judges = 'SPEC'; or" in str(all_at_once.value)
     with pytest.raises(ConfigurationError, match="judges would change with the doctors' model"):
         written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'")
     assert written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'\njudges = '{OTHER}'").runs
