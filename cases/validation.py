@@ -28,7 +28,7 @@ def _said(fault: "ErrorDetails") -> str:
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         known = re.findall(r"'([^']*)'", fault["msg"])
         return fault["msg"] + "".join(f"; did you mean {one!r}?" for one in get_close_matches(fault["input"], known, 1))
-    return fault["msg"].removeprefix(_BEFORE)
+    return fault["msg"].removeprefix(_BEFORE).replace("a valid tuple", "a valid list")
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:

@@ -16,7 +16,7 @@ from llm.fitting import room, tokens
 from llm.question import Question, spoken_question, typed_question
 from llm.role import Answer, Role, Speech, variables
 from llm.settings import ModelSettings
-from llm.specs import HUMAN, OFFLINE
+from llm.specs import WITHOUT_MODEL
 from llm.trace import Call, entry_id
 from prompts import load_prompt
 from prompts.loading import Prompt
@@ -43,7 +43,7 @@ class Asked(Generic[Answer]):
     @property
     def chats(self) -> bool:
         """Whether a chat model is asked, no rule and no person."""
-        return self.spec not in (OFFLINE, HUMAN)
+        return self.spec not in WITHOUT_MODEL
 
     @cached_property
     def block(self) -> ModelBlock:

@@ -15,7 +15,7 @@ from llm.forms import WHOLE
 from llm.objects import OBJECT, object_of
 from llm.retries import brief
 from llm.settings import ModelSettings
-from llm.specs import HUMAN, IN_PROCESS, OFFLINE
+from llm.specs import IN_PROCESS, WITHOUT_MODEL
 
 _OPENAI = ("openai", "azure_openai")
 _SEED_IN_BODY = {"groq"}  # the service takes one, its integration has no parameter for it
@@ -176,7 +176,7 @@ def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str
     """The models of a map that the run's seed is not passed to, as their integrations take none."""
     if settings.seed is None:
         return []
-    chat = {name for name in models.values() if name not in (OFFLINE, HUMAN)}
+    chat = {name for name in models.values() if name not in WITHOUT_MODEL}
     taking = _TAKES_SEED | _SEED_IN_BODY
     return sorted(name for name in chat if settings.block(name).parsed.provider not in taking)
 

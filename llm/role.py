@@ -14,7 +14,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 NO_WORDS = "it holds no words; it is what somebody says"  # of what has none
 _SENTENCE, _QUESTION = 40, 6  # characters
-_declared: "list[Role[Any]]" = []
+_declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Role(Generic[Answer]):
     whole: bool = False
 
     def __post_init__(self) -> None:
-        _declared.append(self)
+        _declared[self.name, self.stage, self.prompt] = self  # what is declared anew stands in its place
 
     def checked(self, view: Any, answer: Answer) -> Answer:
         """The answer, if all holds of it that must in view of what was asked.
@@ -144,7 +144,7 @@ def _signs(words: str) -> str:
 def known_roles() -> dict[str, set[str]]:
     """The stages of every declared role, by role name; a numbered seat has a name of its own."""
     known: dict[str, set[str]] = {}
-    for role in _declared:
+    for role in _declared.values():
         for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
             known.setdefault(name, set()).update(role.stages or {role.stage})
     return known
@@ -152,7 +152,7 @@ def known_roles() -> dict[str, set[str]]:
 
 def prompts_of_roles() -> set[str]:
     """The names of the prompts of every declared role."""
-    return {role.prompt for role in _declared}
+    return {prompt for _, _, prompt in _declared}
 
 
 def variables(view: Any) -> dict[str, Any]:

@@ -49,7 +49,8 @@ class ModelSettings(BaseModel):
         "does; an `hf:` model always does.",
     )
     prices: dict[str, tuple[float, float]] = Field(
-        default_factory=dict, description="US dollars per million input and output tokens, by model spec."
+        default_factory=dict,
+        description="US dollars per million input and output tokens, by model spec: `[0.15, 0.6]`.",
     )
     cache: str | None = Field(None, description="SQLite file with the answers of earlier runs; off if not set.")
     epoch: SkipJsonSchema[int] = Field(

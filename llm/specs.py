@@ -15,6 +15,7 @@ from llm.role import known_roles
 
 OFFLINE = "offline"
 HUMAN = "human"
+WITHOUT_MODEL = (OFFLINE, HUMAN)
 IN_PROCESS = "hf"
 _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?://\S*))?")
 # A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
@@ -45,7 +46,7 @@ class ModelSpec:
         Raises:
             ModelSpecError: the spelling is not of the form, or no such provider or folder is known.
         """
-        if text in (OFFLINE, HUMAN):
+        if text in WITHOUT_MODEL:
             return cls(text, "")
         if text.startswith(f"{OBJECT}:"):
             return cls(OBJECT, text.removeprefix(f"{OBJECT}:"))
@@ -92,7 +93,7 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
         if spec in blocks:
             continue
-        if blocks and re.fullmatch(r"[\w-]+", spec) and spec not in (OFFLINE, HUMAN):
+        if blocks and re.fullmatch(r"[\w-]+", spec) and spec not in WITHOUT_MODEL:
             raise ModelSpecError(f"models.{role}: there is no [model.{spec}]; {nearest(spec, blocks)}")
         try:
             ModelSpec.parse(spec)

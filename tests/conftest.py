@@ -3,14 +3,17 @@
 import gc
 import os
 import signal
+from functools import cache
 
 import pytest
 from hypothesis import settings
+from typer import testing
 
 gc.disable()  # until all is imported and collected, of which nothing is garbage: the search took a tenth of the time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
 for size in ("COLUMNS", "LINES"):  # of the terminal that a worker of pytest-xdist pretends to have
     os.environ.pop(size, None)
+testing._get_command = cache(testing._get_command)  # the commands are put together once, not for each test
 # Tests stop programs with Ctrl-C; a shell has what it starts behind it ignore that, and all that is started by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("local", settings.get_profile("default"), deadline=None)

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from llm.specs import WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
@@ -200,7 +201,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
-    asked = {name for names in summary["models"].values() for name in names} - {"offline", "human"}
+    asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model tells how many tokens it took: limits of tokens and cost do not hold.")
     return Group(table, *(Text(printable(note)) for note in notes))

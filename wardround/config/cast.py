@@ -41,14 +41,20 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
             )
     seen: dict[str, str] = {}
     for name, run in runs.items():
-        for role, spec in {**patients_side(run), JUDGES: _judge(run)}.items():
-            named = {("models", role), ("models", PATIENT)}
-            on_purpose = any(place[0] == JUDGES if role == JUDGES else place in named for place in swept)
-            if seen.setdefault(role, spec) != spec and not on_purpose:
-                raise ConfigurationError(
-                    f"{where}: tables: {role} would change with the doctors' model (in run {name!r}: {spec}); "
-                    f"fix it for all rows: [fixed] {role} = 'SPEC', or set `mixed = true`"
-                )
+        cast_of_run = {**patients_side(run), JUDGES: _judge(run)}
+        changed = [role for role, spec in cast_of_run.items() if seen.setdefault(role, spec) != spec]
+        if by_accident := [role for role in changed if not _on_purpose(role, swept)]:
+            raise ConfigurationError(
+                f"{where}: tables: {', '.join(by_accident)} would change with the doctors' model "
+                f"(in run {name!r}: {cast_of_run[by_accident[0]]}); fix for all rows, under [fixed]: "
+                + ", ".join(f"{role} = 'SPEC'" for role in by_accident)
+                + "; or set `mixed = true`"
+            )
+
+
+def _on_purpose(role: str, swept: set[tuple[str, ...]]) -> bool:
+    named = {("models", role), ("models", PATIENT)}
+    return any(place[0] == JUDGES if role == JUDGES else place in named for place in swept)
 
 
 def _cast(experiment: Experiment) -> Iterator[tuple[str, str]]:

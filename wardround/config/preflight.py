@@ -15,7 +15,7 @@ from llm.errors import ModelSpecError
 from llm.fitting import tokens
 from llm.keys import key_of
 from llm.rehearsal import is_rehearsal
-from llm.specs import HUMAN, OFFLINE
+from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from prompts import PromptError, check_language, load_prompt
 from prompts.folders import OURS
@@ -118,7 +118,7 @@ async def check_servers(context: Context) -> None:
         await asyncio.to_thread(open_cache, context.cache)
     listed: dict[str, list[str]] = {}
     for role, name in context.models.items():
-        if name in (OFFLINE, HUMAN):
+        if name in WITHOUT_MODEL:
             continue
         spec = context.block(name).parsed
         try:

@@ -13,6 +13,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from wardround.config.experiment import ConfigurationError
 from wardround.exports.rows import trace_of
@@ -22,8 +23,6 @@ from wardround.store.run_directory import Result
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
-
-_WITHOUT_MODEL = ("offline", "human")
 
 
 def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
@@ -148,7 +147,7 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
 def _call(call: Call, content: bool, open_span: Any) -> None:
     from opentelemetry.trace import SpanKind, StatusCode
 
-    asked = call.model not in _WITHOUT_MODEL
+    asked = call.model not in WITHOUT_MODEL
     provider, _, model = call.model.partition(":") if asked else ("wardround", "", call.model)
     about: dict[str, Any] = {
         "gen_ai.operation.name": "chat" if asked else "invoke_agent",

@@ -15,6 +15,7 @@ from llm import AskError
 from llm.errors import LimitError, RefusedError
 from llm.journal import journal
 from llm.limits import Meter, metering
+from llm.specs import WITHOUT_MODEL
 from llm.trace import Trace, merge_traces
 from llm.watching import tell, telling_of
 from nodes.context import Context
@@ -125,7 +126,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         epoch=attempt.epoch,
         tokens=trace.tokens,
         cost=trace.cost,
-        calls=len(trace.calls),
+        calls=sum(call.model not in WITHOUT_MODEL for call in trace.calls),
         models=trace.models,
         dropped_seats=_dropped_seats(trace),
         unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),

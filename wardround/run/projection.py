@@ -62,10 +62,10 @@ async def project(
     done = _finished(out)
     run = open_run(like) if like is not None else open_run(out) if done else None
     left = max(0, cases - done)
-    if run is not None:
-        taken = [result for result in run.results if result.calls]
-        if not taken:
-            raise ConfigurationError(f"{run.path}: no case of it asked anybody")
+    taken = [result for result in run.results if result.calls] if run is not None else []
+    if like is not None and not taken:
+        raise ConfigurationError(f"{like}: no case of it asked a model")
+    if run is not None and taken:
         seconds = (mean([result.seconds for result in taken]) or 0.0) * left / experiment.run.concurrency
         return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken)), seconds)
     spread = items[:: max(1, len(items) // SAMPLE)][:SAMPLE]

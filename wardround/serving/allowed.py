@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from llm.blocks import ModelBlocks
 from llm.errors import ModelSpecError
-from llm.specs import HUMAN, OFFLINE, ModelSpec
+from llm.specs import WITHOUT_MODEL, ModelSpec
 
 VARIABLE = "WARDROUND_SERVER"
 TOKEN_VARIABLE = "WARDROUND_TOKEN"
@@ -42,13 +42,13 @@ class Allowed(BaseModel):
         """Whether a run may give a setting this value, where it is not the setting's default."""
         listed = self.values.get(setting, ())
         if setting == "models":
-            return value in (OFFLINE, HUMAN) or any(_is_covered(value, entry) for entry in listed)
+            return value in WITHOUT_MODEL or any(_is_covered(value, entry) for entry in listed)
         return value in listed
 
     @property
     def choices(self) -> list[str]:
         """What a form offers for a role: no more than runs may name, for servers of which any model may be named."""
-        return list(dict.fromkeys([OFFLINE, HUMAN, *self.blocks, *self.values.get("models", ())]))
+        return list(dict.fromkeys([*WITHOUT_MODEL, *self.blocks, *self.values.get("models", ())]))
 
     @property
     def any_of_a_server(self) -> bool:

@@ -63,7 +63,7 @@ class Result(BaseModel):
     cost: float | None = None
     seconds: float = 0.0
     error: str | None = None
-    calls: int = 0
+    calls: int = Field(0, description="Questions that a model was asked; what rules and people answered is none.")
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")

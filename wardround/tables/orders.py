@@ -22,12 +22,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     for run in runs:
         found = list(_overlaps(run))
         scores = {part: over_cases([(case, one.get(part)) for case, one in found], (0.0, 1.0)) for part in _PARTS}
-        if found:
-            rows.append({"run": run.name, "cases": len(found), **measured(scores)})
+        if any(one.n for one in scores.values()):
+            unscored = {f"{part}_unscored": len(found) - one.n for part, one in scores.items()}
+            rows.append({"run": run.name, "cases": len(found), **measured(scores), **unscored})
     columns = [
         Column("run", "Run", key=True),
         Column("cases", "Cases"),
         *(Column(part, title, form=".3f", mean=True, ranked=True) for part, (title, _) in _PARTS.items()),
+        *(Column(f"{part}_unscored", title, group="Unscored") for part, (title, _) in _PARTS.items()),
     ]
     notes = [
         "Overlap (IoU) of the ordered items with the key's; unscored where the key has none of that part.",
@@ -38,7 +40,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
-    """The overlaps of each scored case that has a key for orders, by part."""
+    """The overlaps of each scored case, by part: without those that its key has none of."""
     for result in run.each_answered():
         if not (result.scored and isinstance(result.answers, Answers)):
             continue
@@ -51,5 +53,4 @@ def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
             wanted = {item for item in key.examination_items if items.canonical(item)}
             if (overlap := intersection_over_union(given, wanted)) is not None:
                 found[part] = overlap
-        if found:
-            yield result.case_id, found
+        yield result.case_id, found

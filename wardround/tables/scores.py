@@ -148,18 +148,21 @@ def _uneven(run: RecordedRun, columns: Iterable[str]) -> bool:
 
 
 def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
-    """Why a run has no value in a column, the most frequent reason first; said once for all runs that share it."""
+    """Where a run has no value in a column, or not of all its cases, and why, the most frequent reason first.
+
+    Said once for all runs and columns that share it.
+    """
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for name, reasons in count_unscored(run.scored, suite).items():
-            if not run.estimates[name].n:
-                said = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
-                sharing.setdefault((suite.titles[name], said), []).append(run.name)
-    everywhere = [run.name for run in runs]
-    return [
-        f"{title}: not scored{'' if names == everywhere else ' in ' + ', '.join(names)} ({reason})."
-        for (title, reason), names in sharing.items()
-    ]
+            why = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
+            of_all = f"{sum(reasons.values())} of {len(run.scored)} " if run.estimates[name].n else ""
+            sharing.setdefault((suite.titles[name], f"{of_all}not scored{{}} ({why})."), []).append(run.name)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (title, said), names in sharing.items():
+        where = "" if len(names) == len(runs) else f" in {', '.join(names)}"
+        alike.setdefault((said, where), []).append(title)
+    return [f"{', '.join(titles)}: {said.format(where)}" for (said, where), titles in alike.items()]
 
 
 def said_intervals(estimates: Iterable[Mapping[str, Estimate]]) -> str:

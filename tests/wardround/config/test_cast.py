@@ -172,8 +172,9 @@ def test_a_table_of_rules_beside_models_is_refused_unless_it_is_asked_for() -> N
 
 def test_a_table_of_ones_own_is_refused_where_patient_or_judges_change_with_the_doctors(tmp_path: Path) -> None:
     swept = f"tables = ['scores']\n[grid]\n'models.default' = ['{DOCTOR}', '{OTHER}']\n"
-    with pytest.raises(ConfigurationError, match="patient would change with the doctors' model"):
+    with pytest.raises(ConfigurationError, match="patient, judges would change with the doctors' model") as all_at_once:
         written(tmp_path, swept)
+    assert "under [fixed]: patient = 'SPEC', judges = 'SPEC'; or" in str(all_at_once.value)
     with pytest.raises(ConfigurationError, match="judges would change with the doctors' model"):
         written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'")
     assert written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'\njudges = '{OTHER}'").runs

@@ -438,3 +438,12 @@ def test_a_memory_that_holds_the_cases_that_are_tested_is_refused_before_anythin
     with pytest.raises(ConfigurationError, match=rf"holds 1 of the cases that are run \({tested.id}"):
         asyncio.run(run_experiment(experiment, tmp_path / "run"))
     assert not (tmp_path / "run" / "results.jsonl").exists()
+
+
+def test_what_rules_answered_is_no_call(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        run(short(server, limit=1, models={"default": spec(server), "diagnosis_judge": "offline"}), tmp_path)
+    (result,) = results(tmp_path)
+    recorded = calls(tmp_path, result.case_id)
+    assert 0 < result.calls < len(recorded)
+    assert result.calls == sum(call["model"] != "offline" for call in recorded)

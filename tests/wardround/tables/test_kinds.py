@@ -72,7 +72,7 @@ def test_the_second_of_three_is_underlined_and_neither_the_lower_of_two_nor_a_bo
     assert not any(cell.second for line in pair.lines for cell in line)
 
 
-def test_a_column_without_a_value_says_why(tmp_path: Path) -> None:
+def test_what_a_column_lacks_is_counted_with_its_reason(tmp_path: Path) -> None:
     def bare(name: str, reason: str = "no reference in the key") -> Result:
         one = graded(name)
         reasons = {"unscored": {"diagnosis": reason}}
@@ -82,7 +82,8 @@ def test_a_column_without_a_value_says_why(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, all=[graded("a"), graded("b")], none=none, some=[graded("a"), bare("b")])
     (table,) = scores.build(runs)
     assert [note for note in table.notes if "not scored" in note] == [
-        "Diagnosis: not scored in none (no reference in the key; no text)."
+        "Diagnosis: not scored in none (no reference in the key; no text).",
+        "Diagnosis: 1 of 2 not scored in some (no reference in the key).",
     ]
 
 
@@ -198,6 +199,24 @@ def test_orders_are_held_against_the_key_physical_and_auxiliary_apart(tmp_path: 
     assert first["both_mean"] == pytest.approx(all_of_it / both)
     assert second["physical_mean"] == pytest.approx(all_of_it / (all_of_it + 1)), "what no list knows is wrong in each"
     assert second["auxiliary_mean"] == pytest.approx((both - all_of_it) / (both - all_of_it + 1))
+
+
+def test_orders_count_the_cases_whose_key_has_none_of_a_part(tmp_path: Path) -> None:
+    full = next(case for case in load_cases("builtin") if not case.examinations.images)
+    key = full.key.model_copy(update={"examination_items": [PHYSICAL_ITEMS.names[0]]})
+    bare = full.model_copy(update={"id": "bare", "key": key})
+    file = tmp_path / "cases.jsonl"
+    file.write_text("".join(f"{case.model_dump_json()}\n" for case in (bare, full)), "utf-8")
+    found = [
+        Result(case_id=case.id, epoch=epoch, termination="completed", answers=Answers(orders=["Palpation"]))
+        for case in (bare, full)
+        for epoch in (0, 1)
+    ]
+    ids = {"data": {"cases": str(file), "split": None}, "graph": "clinical_workflow"}
+    (table,) = orders.build(find_runs([write_run(tmp_path / "run", found, **ids)]))
+    (row,) = table.rows
+    assert row["cases"] == 4
+    assert (row["auxiliary_unscored"], row["auxiliary_n"]) == (2, 2)
 
 
 def test_runs_without_orders_have_no_table_of_them(tmp_path: Path) -> None:
