@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from cases.files import Problem, shortened
 from cases.validation import faults, in_a_line
@@ -33,6 +33,9 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
     with pytest.raises(ValidationError) as refused:
         Bed.model_validate(3)
     assert in_a_line(refused.value) == "expected an object"
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(tuple[float, float]).validate_python({"input": 1.0})
+    assert in_a_line(refused.value) == "Input should be a valid list", "as whoever writes a file calls it"
     assert in_a_line(KeyError("a\n b")) == "'a\\n b'" and in_a_line(ValueError("a\n b")) == "a b"
 
 
