@@ -58,6 +58,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not left, "files in circles, or above one"
 
 
+@pytest.mark.slow
 def test_nothing_of_ours_is_imported_by_name() -> None:
     found = set()
     for path in FILES.values():

@@ -32,8 +32,15 @@ _BETWEEN = {
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
+_FAR = 1.4  # how much likelier, as a logarithm, what is likely must be than the whole to be asked for in its place
 _MUCH_LIKELIER = 3  # than a question for the whole one for something must be, all in all, to be heard in its place
-_LIKELY = 0.4  # how likely what a question is about must be before it is denied
+_LIKELY = 0.4  # how likely what a question is about must be to be more than a guess
+_CLOSE = 0.5  # of the likeliest subject's share, and as likely another is one that a question may be about too
+_HEARD = 0.4  # how likely what it may be about must be, all in all, to be answered by it, unless it names that
+_NEAR = {"en": 0.35, "zh": 0.4}  # how alike a question and a sentence must be to be of the same thing
+_HEARD_ALL_THE_SAME = 0.6  # the same where it names something else
+_SPEAKS = 0.55  # how likely a subject is that of a recorded sentence which names nothing of it
+_SURE = 0.8  # how likely before it is denied, unless it names that
 _OTHER = 0.6  # how likely small talk must be to be heard as such
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
 _ASKS = re.compile("[?？]")
@@ -45,19 +52,23 @@ class Subject:
     """What a question can be about, and where the record speaks of it.
 
     Attributes:
+        names: its own; several where a question may be about more than one.
         sections: of the patient record, the likeliest first; none of a particular symptom, which may stand
             in any, of results, and of what is vague.
         record: the concepts that its sentences name.
         story: whether it is how the complaint is, which nobody who has come for it denies.
         rest: whether it has those sentences of its sections too that are no other subject's.
+        given: whether everybody has one (work, a home), so that no is no answer.
         whole_with: concepts with any of which beside it ("habits and work") it is a question for all of its sections.
         whole_but: concepts whose sentences are not asked for even then.
     """
 
+    names: tuple[str, ...]
     sections: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     story: bool = False
     rest: bool = False
+    given: bool = False
     whole_with: tuple[str, ...] = ()
     whole_but: tuple[str, ...] = ()
 
@@ -92,10 +103,12 @@ def subjects() -> dict[str, Subject]:
     """What a question can be about, by name."""
     return {
         name: Subject(
+            (name,),
             tuple(about.get("sections", ())),
             tuple(about.get("record", ())),
             about.get("story", False),
             about.get("rest", False),
+            about.get("given", False),
             tuple(about.get("whole_with", ())),
             tuple(about.get("whole_but", ())),
         )
@@ -157,6 +170,74 @@ def is_understood(words: str, language: Language) -> bool:
     return pattern("clinical", "", language).search(words) is not None or is_likely(words, language)
 
 
+@lru_cache(maxsize=4096)
+def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
+    """What a question may be about: the likeliest subject and those nearly as likely, of these the ones that it names.
+
+    None if these are of several parts of the record, or not likely enough together: so much is only guessed.
+    """
+    labels, scores = _scores("subject", words, language)
+    shares = np.exp(scores - scores.max())
+    near = [labels[at] for at in np.argsort(-shares, kind="stable") if shares[at] >= _CLOSE]
+    kept = [name for name in near if _is_named(name, words, language)] or near
+    sections = {name: subjects()[name].sections for name in labels}
+
+    def likely(name: str) -> float:
+        alike = [share for each, share in zip(labels, shares, strict=True) if sections[each] == sections[name]]
+        return float(sum(alike) / shares.sum())
+
+    best = max(kept, key=likely)
+    if not _is_named(best, words, language):
+        topic = topic_of(words, language)
+        if likely(best) < (_HEARD_ALL_THE_SAME if topic.matters or topic.sections else _HEARD):
+            return ()
+    return tuple(name for name in kept if sections[name] == sections[best]) if sections[best] else (best,)
+
+
+@lru_cache(maxsize=4096)
+def is_surely_heard(words: str, language: Language) -> bool:
+    """Whether what a question is about is clear enough to be denied: it is named too, or nearly certain."""
+    heard_as = subjects_heard(words, language)
+    clinical = pattern("clinical", "", language).search(words) is not None
+    return bool(heard_as) and (
+        clinical
+        or _is_named(heard_as[0], words, language)
+        or _likelihood(_scores("subject", words, language)[1]) >= _SURE
+    )
+
+
+def speaking_of(texts: Sequence[str], names: Sequence[str], language: Language) -> list[int]:
+    """The places of the recorded sentences that speak of one of these subjects by their meaning, whatever they name."""
+    if not texts:
+        return []
+    labels, weights = _weights("subject")
+    scores = np.array([np.round(_row(text, language) @ weights, _DECIMALS) for text in texts])
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    spoken = shares[:, [labels.index(name) for name in names]].sum(axis=1)
+    return [at for at, share in enumerate(spoken) if share >= _SPEAKS]
+
+
+def nearest(texts: Sequence[str], words: str, language: Language) -> list[int]:
+    """The place of the text that is nearest in meaning to a question, if it is close to it."""
+    if not texts:
+        return []
+    told, asked = embed(texts, MULTILINGUAL_MODEL), embed([words], MULTILINGUAL_MODEL)[0]
+    likeness = np.round(told @ asked, _DECIMALS)
+    best = int(np.argmax(likeness))
+    return [best] if likeness[best] >= _NEAR[rules_of(language)] else []
+
+
+def _is_named(subject: str, words: str, language: Language) -> bool:
+    """Whether a question names something of a subject; any symptom is one of ``complaint``."""
+    topic, about = topic_of(words, language), subjects()[subject]
+    if subject == "complaint" and topic.matters:
+        return True
+    if subject == "family":
+        return bool(topic.sections)
+    return any(each.name in about.record for each in (*topic.matters, *topic.frames))
+
+
 def _names(words: str, language: Language) -> bool:
     """Whether a symptom, a part of the body or of the record is named."""
     topic = topic_of(words, language)
@@ -193,10 +274,18 @@ def clauses(words: str, language: Language) -> list[str]:
     return naming or [part for part in parts if is_understood(part, language)] or [words]
 
 
-def is_rather_of_history(words: str, language: Language) -> bool:
-    """Whether a part of the history as its subject is likelier than what kind it is: 您在哪儿高就？ is not vague."""
-    kind, subject = (_likelihood(_scores(head, words, language)[1]) for head in ("kind", "subject"))
-    return subject > kind and _is_of_history(words, language)
+def is_rather_of_a_subject(words: str, language: Language) -> bool:
+    """Whether something in particular as its subject is likelier than what kind it is: 您在哪儿高就？ is not vague.
+
+    How the complaint is need be likely alone, and much likelier than all of it: 怎么样好受.
+    """
+    kind, (labels, scores) = _likelihood(_scores("kind", words, language)[1]), _scores("subject", words, language)
+    name = labels[int(np.argmax(scores))]
+    if kind_named(name) != "inquiry":
+        return False
+    whole = max(float(score) for each, score in zip(labels, scores, strict=True) if kind_named(each) == "ambiguous")
+    of_the_story = subjects()[name].story and float(scores.max()) - whole > _FAR
+    return _likelihood(scores) > (_LIKELY if of_the_story else kind)
 
 
 def _is_of_history(words: str, language: Language) -> bool:
@@ -253,7 +342,7 @@ def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArr
     return labels, np.round(_row(words, language) @ weights, _DECIMALS)
 
 
-@lru_cache(maxsize=512)  # each of the heads is asked about the same words
+@lru_cache(maxsize=2048)  # each of the heads is asked about the same words, each question of the same record
 def _row(words: str, language: Language) -> NDArray[np.float64]:
     """What the classifier sees of a text, and the one of the constant (d + 1)."""
     return np.append(features([words], language)[0], 1)

@@ -9,7 +9,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
-from nodes.offline.meaning import is_rather_of_history, is_understood, subject_of
+from nodes.offline.meaning import is_rather_of_a_subject, is_surely_heard, subject_of, subjects
 from nodes.offline.relevance import answering
 from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
@@ -51,14 +51,16 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
 
 def denial(question: str, language: Language) -> str:
     """The phrase where nothing is on record: no is no answer to what was not understood, nor to "how much"."""
-    if not is_understood(question, language):
+    if not is_surely_heard(question, language):
         return "unclear"
-    return "untold" if _PATTERNS["open_question"].search(sentences(question)[-1]) else "nothing"
+    about = subjects()[subject_of(question, language)]
+    asks_how = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
+    return "untold" if about.story or about.given or asks_how else "nothing"
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
     """The facts that answer a question: of one for everything the story, of one for anything else all histories."""
-    if not is_vague(question, language) or is_rather_of_history(question, language):
+    if not is_vague(question, language) or is_rather_of_a_subject(question, language):
         return answering(facts, question, language)
     beside = {"opening": ("chief_complaint",), "other_symptoms": _HISTORIES}.get(subject_of(question, language), ())
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]

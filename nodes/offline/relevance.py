@@ -1,13 +1,13 @@
 """Which facts of the record answer a question: the rules without a model.
 
-What a question is about is heard by its meaning (`meaning.subject_of`): a part of the history, how the complaint is, or
-a particular symptom. The sentences of that part are the answer; of a particular thing those that have most in common
-with the question, taken apart by the lists (`topics.topic_of`).
+What a question is about is heard by its meaning (`meaning.subjects_heard`): a part of the history, how the complaint
+is, or a particular symptom. The sentences of that part are the answer; of a particular thing those that have most in
+common with the question, taken apart by the lists (`topics.topic_of`).
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cases.text.jargon import in_lay_words
@@ -16,7 +16,7 @@ from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import Concept, concepts, pattern
-from nodes.offline.meaning import Subject, clauses, is_likely, subject_of, subjects, words_of
+from nodes.offline.meaning import Subject, clauses, is_likely, nearest, speaking_of, subjects, subjects_heard, words_of
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.topics import Topic, topic_of, words_in
 
@@ -27,7 +27,9 @@ _NONE = {
     "zh": re.compile("[无未没不否]|体健"),
 }
 _LISTED = re.compile(r"[,，、]|\b(?:and|or)\b|[和或]|还是")
-_STORY = 2  # sentences that are told where the record does not say how the complaint is in this respect
+_STORY = 2  # sentences that are told where the record does not say how the complaint began or went
+_ANY = ("complaint",)  # what is not heard may be about any symptom
+_OF_OTHERS = ("family_history", "person")  # where no sentence is searched for what is not surely heard
 
 
 def released_for(facts: Sequence[RecordSentence], words: str, kind: str, language: Language) -> list[RecordSentence]:
@@ -44,13 +46,14 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     """
     if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
-    if subject_of(words, language) == "results":
+    if subjects_heard(words, language) == ("results",):
         return []  # of results nothing is told that is not named
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
     said = clauses(words, language)
     asked = [clause for clause in said if _PATTERNS["asks_sex"].search(clause)]
     parts = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
-    questions = [_question(clause, language) for clause in parts]
+    heard = [clause for clause in parts if subjects_heard(clause, language)] or ([] if asked else [words])
+    questions = [_question(clause, language) for clause in heard]
     found = {fact for question in questions for fact in _of_one(told, question)}
     if not (found or asked):
         found = {*_of_one(told, _question(words, language))}  # its parts alone may say too little
@@ -63,7 +66,8 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             found |= {*of_it} - other | {*_recorded(of_it, (*subject.record, *subject.whole_with), language)}
     if not found:
         opening = {fact for question in questions for fact in _of_the_complaint(facts, question)}
-        return [fact for fact in facts if fact in opening]
+        found = opening or {fact for question in questions for fact in _close(told, question)}
+        return [fact for fact in facts if fact in found]
     return [fact for fact in told if fact in found]
 
 
@@ -129,11 +133,22 @@ class _Question:
 
 
 def _question(words: str, language: Language) -> _Question:
-    topic, name = topic_of(words, language), subject_of(words, language)
-    usual, own = words_of(name, language), frozenset(matter.name for matter in topic.matters)
+    topic, names = topic_of(words, language), subjects_heard(words, language)
+    usual = frozenset[str]().union(*(words_of(name, language) for name in names))
+    own = frozenset(matter.name for matter in topic.matters)
     histories = [each for each in subjects().values() if each.sections and not each.story]
     named = tuple(each for each in histories if (own - usual) & {*each.record})
-    return _Question(words, language, topic, subjects()[name], own, usual, named, _LISTED.search(words) is not None)
+    subject = _joined([subjects()[name] for name in names or _ANY])
+    return _Question(words, language, topic, subject, own, usual, named, _LISTED.search(words) is not None)
+
+
+def _joined(close: Sequence[Subject]) -> Subject:
+    """What several subjects of the same sections hold together."""
+    if len(close) == 1:
+        return close[0]
+    record = dict.fromkeys(name for each in close for name in each.record)
+    names = tuple(name for each in close for name in each.names)
+    return replace(close[0], names=names, record=tuple(record), rest=any(each.rest for each in close))
 
 
 def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
@@ -144,11 +159,14 @@ def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[Rec
         return _of_the_family(filed or [fact for fact in told if telling.search(fact.text)], question)
     told, subject = [fact for fact in told if fact.section != "family_history"], question.subject
     within = [fact for fact in told if fact.section in subject.sections or not subject.sections]
+    if not subjects_heard(question.words, question.language):
+        return _best(told, question.topic) if question.own or question.topic.places or question.topic.words else []
     guessed = question.has_clinical([question.words]) and not is_likely(question.words, question.language)
     if guessed and (found := _best(within, question.topic)):
         return found
     if question.is_described:
-        return _recorded(told, subject.record, question.language)
+        recorded = _recorded(told, subject.record, question.language)
+        return recorded or _speaking(told, subject, question.language)
     if question.is_of_the_story:
         return _of_the_story(within, question)
     if not question.asked:
@@ -156,21 +174,36 @@ def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[Rec
     return _of_the_history(told, question)
 
 
+def _close(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
+    """The sentence of the part that is asked for, or of any, that is close to the question by meaning."""
+    if question.own or question.topic.places:
+        return []
+    sections = question.subject.sections if subjects_heard(question.words, question.language) else ()
+    if question.is_of_the_family:
+        sections = ("family_history",)
+    within = [fact for fact in told if fact.section in sections or not (sections or fact.section in _OF_OTHERS)]
+    return [within[at] for at in nearest([fact.text for fact in within], question.words, question.language)]
+
+
 def _of_the_complaint(facts: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
-    """What the opening says where the record says nothing more: all the story there is, or a habit that it names."""
+    """What the opening says where the record says nothing more: how the complaint is, or a habit that it names."""
     opening = [fact for fact in facts if fact.section == "chief_complaint"]
-    if question.subject.story:
-        return [] if any(fact.section == "present_illness" for fact in facts) else opening
-    asked = [name for name in question.own if name in question.subject.record]
+    if question.subject.story and not any(fact.section == "present_illness" for fact in facts):
+        return opening
+    asked = [name for name in question.subject.record if question.subject.story or name in question.own]
     return _recorded(opening, asked, question.language) if question.subject.sections else []
 
 
 def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
-    """How the complaint is in some respect, or what is told of it where the record does not say."""
-    recorded = _recorded(within, question.subject.record, question.language)
+    """How the complaint is in some respect; where the record does not say how it began or went, the first of its story.
+
+    Of any other respect (how bad, what makes it worse) nothing else is told.
+    """
+    subject, language = question.subject, question.language
+    recorded = _recorded(within, subject.record, language) or _speaking(within, subject, language)
     if question.unlisted:
         return _best(within, question.topic) or recorded
-    return recorded or (_best(within, question.topic) or within)[:_STORY]
+    return recorded or (within[:_STORY] if {*subject.record} & {"onset", "course"} else [])
 
 
 def _of_the_history(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
@@ -207,6 +240,12 @@ def _of_subject(
         if found or (subject.rest and recorded):  # of an earlier illness at least what else there was
             yield from found or recorded
             return
+    yield from _speaking([fact for fact in told if fact.section in subject.sections], subject, language)
+
+
+def _speaking(facts: Sequence[RecordSentence], subject: Subject, language: Language) -> list[RecordSentence]:
+    """The facts that speak of a subject by their meaning, where none names it."""
+    return [facts[at] for at in speaking_of([fact.text for fact in facts], subject.names, language)]
 
 
 def _of_the_family(recorded: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:

@@ -161,6 +161,7 @@ RECORDS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", IMPORTERS)
 @settings(deadline=None)
 @given(record=RECORDS)

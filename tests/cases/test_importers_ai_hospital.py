@@ -136,6 +136,7 @@ def test_what_is_neither_is_an_error_that_says_what_was_expected(tmp_path: Path,
     assert message in str(problem)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RELEASED.exists(), reason="the released evaluations are not here")
 def test_the_released_evaluations_become_cases_of_which_none_tells_its_diagnosis() -> None:
     result = import_cases("ai_hospital", RELEASED)

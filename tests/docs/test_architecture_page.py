@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.test_architecture import FILES, FLOOR, FLOORS, ROOT, imports
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -40,6 +42,7 @@ def arrows() -> Iterator[str]:
         yield from (f"    {room} --> {other}" for other in reversed(FLOOR) if other in seen - {room})
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_rooms_is_what_the_imports_say() -> None:
     assert PICTURE.findall(PAGE.read_text("utf-8")) == [picture()]
 

@@ -5,6 +5,8 @@ After a change of the offline writer, ``python -m tests.docs.test_worked_example
 
 import re
 
+import pytest
+
 from cases.dialogues import PATIENT
 from graphs import reconstruction
 from nodes.reconstruction.gates import check_dialogue
@@ -43,6 +45,7 @@ def written() -> str:
     return "\n".join(map(example, CASES))
 
 
+@pytest.mark.slow
 def test_the_worked_example_is_what_the_graph_makes() -> None:
     assert WRITTEN.findall(PAGE.read_text("utf-8")) == [written()]
 

@@ -97,6 +97,7 @@ def _spoken_words(result: dict[str, Any]) -> list[str]:
     return [turn.text for turn in result.get("dialogue") or []]
 
 
+@pytest.mark.slow
 def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(tmp_path: Path) -> None:
     folder = write_made_up(tmp_path)
     with laid_over(folder):
@@ -116,6 +117,7 @@ def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(
             check_language(MADE_UP)
 
 
+@pytest.mark.slow
 def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Path, tmp_path: Path) -> None:
     plain = next(case for case in load_cases() if not case.examinations.images)
     save_cases([plain.model_copy(update={"language": MADE_UP})], tmp_path / "cases.jsonl")

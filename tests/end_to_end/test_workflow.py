@@ -47,6 +47,7 @@ def outcome(result: dict[str, Any]) -> dict[str, Any]:
 # From Python, as the README shows it.
 
 
+@pytest.mark.slow
 def test_the_snippet_of_the_readme_runs_a_built_in_case_offline() -> None:
     from cases import load_cases
     from graphs import clinical_workflow
@@ -62,6 +63,7 @@ def test_the_snippet_of_the_readme_runs_a_built_in_case_offline() -> None:
     }
 
 
+@pytest.mark.slow
 def test_without_a_context_the_workflow_runs_under_its_defaults_which_are_offline() -> None:
     result: Any = clinical_workflow.invoke({"case": CASE})
     assert result["treatment"].items
@@ -104,6 +106,7 @@ async def test_sync_and_async_runs_inside_and_outside_a_loop_and_side_by_side_gi
     assert [outcome(result) for result in together] == [*alone, *reversed(alone)]
 
 
+@pytest.mark.slow
 def test_a_case_may_be_given_by_its_id(tmp_path: Path) -> None:
     by_id: Any = clinical_workflow.invoke({"case_id": CASE.id})
     assert outcome(by_id)["diagnosis"] == run()["diagnosis"]
@@ -195,6 +198,7 @@ def test_offline_a_case_that_is_in_the_memory_itself_is_never_reminded_of_its_ow
         assert any("hummingbird" in words(call) for call in calls(result, role)), "the earlier cases are recalled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retrieval", [False, True])
 def test_over_a_server_nothing_of_the_answer_key_goes_over_the_wire(retrieval: bool, memory: str) -> None:
     def answer(request: ChatRequest) -> dict[str, Any] | None:

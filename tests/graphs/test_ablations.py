@@ -72,6 +72,7 @@ def test_a_doctor_who_answers_the_key_of_another_case_scores_what_that_key_is_wo
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=8, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow])
 @given(switches=st.fixed_dictionaries(SWITCHES))
 @example(switches={"sequential": False})
@@ -132,6 +133,7 @@ def test_with_personalization_prompts_of_the_same_courses_tell_it(course: Course
     assert any(PERSONAL.search(words(call)) for call in calls(result))
 
 
+@pytest.mark.slow
 def test_no_text_of_our_cases_has_a_word_of_one_sex_once_it_is_impersonal() -> None:
     for bare in map(impersonal, load_cases()):
         check_impersonal(bare)

@@ -126,6 +126,7 @@ def of_round(result: dict[str, Any], number: int) -> list[Call]:
 # The ends.
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_the_director_finds_a_discussion_ends_in_time_and_says_rightly_how(data: st.DataObject) -> None:
@@ -318,6 +319,7 @@ def test_built_in_cases_run_offline_and_always_in_the_same_way(case: str, contex
     assert first["report"].diagnosis and first["report"].treatment
 
 
+@pytest.mark.slow
 def test_offline_interns_begin_with_different_reports() -> None:
     different = 0
     for case in load_cases()[:30:3]:
@@ -395,6 +397,7 @@ def of_seat(call: Call, seat: int) -> bool:
     return consulting or (call.role == "intern" and call.id.endswith(f"seat{seat}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_interns_consult_at_the_same_time_and_revise_at_the_same_time(
     how: str, monkeypatch: pytest.MonkeyPatch
@@ -452,6 +455,7 @@ def test_the_whole_collaboration_runs_over_a_server() -> None:
 # Killed and resumed.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["report", "merge_facts", "list_disputes", "revise", "conclude"])
 async def test_a_killed_collaboration_goes_on_where_it_stopped_and_comes_to_the_same(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

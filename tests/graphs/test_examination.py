@@ -59,6 +59,7 @@ def test_the_calls_of_each_image_class_are_told_apart_in_the_trace() -> None:
     assert len({call.id for call in made}) == len(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_the_image_classes_are_reported_side_by_side(how: str) -> None:
     context: Any = {"retrieval": False, "discussion_rounds": 1, "general_agents": 2, "feedback": "downstream"}

@@ -57,6 +57,7 @@ def severity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     STAGES.update(before)
 
 
+@pytest.mark.slow
 def test_its_decision_is_judged_by_later_physicians_and_stands_in_the_prompts_of_the_diagnosis(severity: Path) -> None:
     with prompts.folders.laid_over(severity):
         result = build_clinical_workflow().compile().invoke({"case": CASE}, context={"retrieval": False})
@@ -108,6 +109,7 @@ def test_a_column_that_nothing_scores_is_refused_with_the_way_to_a_score(monkeyp
         columns()
 
 
+@pytest.mark.slow
 def test_words_that_it_lacks_are_one_line_of_the_command_line(tmp_path: Path) -> None:
     """What is imported first builds the graph: no traceback stands in front of the reason."""
     start = (

@@ -64,6 +64,7 @@ def test_offline_every_way_makes_a_dialogue_that_passes_the_gates_without_a_plac
     assert dialogue.department == CASES[case_id].key.department and dialogue.diseases == CASES[case_id].key.diagnosis
 
 
+@pytest.mark.slow
 def test_clini_recon_goes_through_the_sections_in_order_and_tells_the_whole_history() -> None:
     result = run()
     dialogue: Dialogue = result["dialogue"]
@@ -88,6 +89,7 @@ def test_clini_recon_goes_through_the_sections_in_order_and_tells_the_whole_hist
         assert fact in said, fact
 
 
+@pytest.mark.slow
 def test_the_disease_is_named_in_the_closing_sections_and_nowhere_before() -> None:
     dialogue: Dialogue = run(answer_key="told")["dialogue"]
     closing = dialogue.sections["initial_diagnosis"]
@@ -96,6 +98,7 @@ def test_the_disease_is_named_in_the_closing_sections_and_nowhere_before() -> No
     assert any(disease in message.content for message in dialogue.spoken[closing:])
 
 
+@pytest.mark.slow
 def test_each_section_is_in_the_state_as_soon_as_it_stands() -> None:
     saved = builder.compile(checkpointer=InMemorySaver(serde=serializer()))
     config: Any = {"configurable": {"thread_id": "1"}}
@@ -105,12 +108,14 @@ def test_each_section_is_in_the_state_as_soon_as_it_stands() -> None:
     assert isinstance(saved.get_state(config).values["note"], Note), "the types come back as what they were"
 
 
+@pytest.mark.slow
 def test_a_case_and_the_id_of_one_are_reconstructed_from_its_note() -> None:
     case = CASES["surgery-03"]
     for entry in ({"case": case}, {"case": case.model_dump(mode="json")}, {"case_id": case.id}):
         assert GRAPH.invoke(entry)["dialogue"].note == note_of(case).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("context", "calls"), [({}, 11), ({"whole_dialogue": True}, 2), ({"reconstruction": "direct"}, 1)]
 )
@@ -150,6 +155,7 @@ def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothi
     assert "It hurts at night." in [message.content for message in dialogue.spoken]
 
 
+@pytest.mark.slow
 def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections_in_the_prompt() -> None:
     def answer(request: ChatRequest) -> Any:
         if request.name != "SectionDialogue":
@@ -165,6 +171,7 @@ def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections
         assert {part.exchanges[0].patient for part in result["sections"]} == {said}
 
 
+@pytest.mark.slow
 def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue() -> None:
     def answer(request: ChatRequest) -> Any:
         if request.name != "Reading":
@@ -182,6 +189,7 @@ def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue(
     assert str(problem) == "entailed_by_the_note (turn 2): invented: No rash in the note."
 
 
+@pytest.mark.slow
 def test_offline_the_reader_goes_by_the_rules_and_unasked_nobody_reads() -> None:
     assert run()["dialogue"].objections is None
     dialogue: Dialogue = run(entailment=True)["dialogue"]
@@ -234,6 +242,7 @@ def test_direct_role_play_keeps_three_questions_in_a_turn_which_the_gate_then_te
     assert "few_questions" in {problem.gate for problem in check_dialogue(dialogue)}
 
 
+@pytest.mark.slow
 def test_the_prompts_show_the_note_and_the_plan_without_a_placeholder() -> None:
     with FakeServer(answer=wordy) as server:
         run(models=spec(server))

@@ -401,6 +401,7 @@ def test_whatever_the_judges_say_a_stage_ends_in_time_and_says_rightly_how(data:
     assert len(calls(result, "feedback")) == len(judges) * len(record.rounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_the_members_of_a_group_speak_at_once_and_so_do_its_judges(how: str) -> None:
     with FakeServer(latency=0.4) as server:

@@ -303,6 +303,7 @@ def test_dispute_resolution_on_a_decision_is_what_it_is_on_a_report(
         assert not calls(result, place="disputes") and record.ended == "agreed"
 
 
+@pytest.mark.slow
 def test_the_members_of_a_panel_speak_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     voting(monkeypatch, 0)
     with FakeServer(latency=0.4) as server:

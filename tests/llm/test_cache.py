@@ -207,6 +207,7 @@ def filled() -> bytes:
         return file.read_bytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 10**6), damage=st.integers(0, 64))
 def test_a_damaged_file_gives_the_right_answer_or_none_or_an_error_and_never_a_wrong_one(
@@ -240,6 +241,7 @@ for number in range(200):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_and_threads_share_one_file(file: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(file), name], cwd=PICTURE.parents[3]) for name in "ab"

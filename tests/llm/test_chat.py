@@ -247,6 +247,7 @@ async def test_a_passing_fault_is_waited_out_and_counted(fault: Fault) -> None:
     assert not call.repaired
 
 
+@pytest.mark.slow
 async def test_a_request_without_an_answer_in_time_is_sent_again() -> None:
     with FakeServer(answer=good, faults=["timeout"], hold=20) as server:
         start = time.monotonic()
@@ -338,6 +339,7 @@ async def test_our_own_waits_grow_with_each_attempt(monkeypatch: pytest.MonkeyPa
     assert all(gap >= least for gap, least in zip(gaps, (0.07, 0.14, 0.29), strict=True)), gaps
 
 
+@pytest.mark.slow
 async def test_an_answer_that_drips_in_is_cut_off_when_the_time_is_over() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -669,6 +671,7 @@ def test_one_event_loop_after_another_can_ask_at_the_first_attempt() -> None:
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 def test_event_loops_in_several_threads_can_ask_at_the_same_time() -> None:
     results: list[tuple[Opinion, int]] = []
 
@@ -690,6 +693,7 @@ def test_event_loops_in_several_threads_can_ask_at_the_same_time() -> None:
     assert server.max_in_flight > 4
 
 
+@pytest.mark.slow
 def test_the_client_of_a_closed_event_loop_is_let_go() -> None:
     async def ask(server: FakeServer) -> "weakref.ref[asyncio.AbstractEventLoop]":
         await put(served(server))

@@ -126,11 +126,13 @@ print([name for name, attempt in attempts.items() if not refused(attempt)])
 """
 
 
+@pytest.mark.slow
 def test_no_way_of_pythons_leaves_a_closed_process() -> None:
     done = closed(ATTEMPTS, HTTP_PROXY="http://127.0.0.1:9", https_proxy="http://127.0.0.1:9")
     assert done.stdout == "[]\n", done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_closed_process_still_asks_a_server_of_this_machine(elsewhere: FakeServer) -> None:
     program = f"""
 import asyncio

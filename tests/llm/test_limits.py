@@ -91,6 +91,7 @@ async def test_a_call_under_way_is_cut_off_when_the_time_is_over() -> None:
     assert record.attempts == 1 and (record.error or "").startswith("case_seconds_limit")
 
 
+@pytest.mark.slow
 async def test_a_call_that_waits_for_a_slot_is_cut_off_too_and_sends_nothing() -> None:
     with FakeServer(latency=1.5) as server:
         asked = asyncio.create_task(put(served(server, max_connections=1)))

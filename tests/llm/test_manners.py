@@ -91,6 +91,7 @@ async def test_what_fails_for_ever_ends_in_time_with_its_reason(fault: Fault, ki
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 async def test_a_gateway_that_fails_again_and_again_while_it_answers_others_loses_no_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -117,6 +117,7 @@ async def test_a_busy_or_failing_server_may_answer_the_next_question(fault: Any)
         await put(served(server, max_attempts=2))
 
 
+@pytest.mark.slow
 async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(caplog: pytest.LogCaptureFixture) -> None:
     server = FakeServer(latency=0.05)
     server.start()

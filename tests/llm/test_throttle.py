@@ -160,6 +160,7 @@ async def test_two_servers_have_slots_of_their_own() -> None:
     assert max(here.time_in, there.time_in) < min(here.time_out or 0.0, there.time_out or 0.0)
 
 
+@pytest.mark.slow
 async def test_the_wait_for_a_slot_is_not_taken_from_the_requests_time() -> None:
     with FakeServer(answer=lambda request: GOOD, latency=0.5) as server:
         settings = served(server, max_connections=1, timeout=1.0, max_attempts=1)
@@ -224,6 +225,7 @@ async def test_a_slot_that_is_given_in_the_moment_of_cancelling_is_not_lost() ->
     assert await asyncio.wait_for(one(), 1) == "in"
 
 
+@pytest.mark.slow
 async def test_the_snapshot_tells_what_is_allowed_under_way_and_waiting() -> None:
     with FakeServer(latency=0.5) as server:
         name = f"openai@{server.base_url}"

@@ -96,6 +96,7 @@ async def test_a_packed_answer_is_read_and_one_that_was_not_asked_for_so_is_refu
         await put(served(server))
 
 
+@pytest.mark.slow
 async def test_an_answer_that_comes_in_drips_is_given_up_when_its_time_is_over() -> None:
     with BadServer((JSON, b" "), times=1_000, pause=0.05) as server:
         began = time.monotonic()
@@ -104,6 +105,7 @@ async def test_an_answer_that_comes_in_drips_is_given_up_when_its_time_is_over()
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 async def test_a_list_of_models_without_an_end_holds_up_nobody() -> None:
     class Endless(BadServer):
         async def _route(self, method: str, path: str, headers: Any, body: bytes, response: Any) -> None:

@@ -39,6 +39,7 @@ def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> 
         assert words() == "Over."
 
 
+@pytest.mark.slow
 def test_what_a_plug_in_says_in_one_language_alone_takes_no_other_away(tmp_path: Path) -> None:
     add_prompts(folder(tmp_path, "Added.", "en/mine/role.md"))
     assert check_language("zh") == "zh"

@@ -50,6 +50,7 @@ def in_drips(file: Any) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("write", "headers", "told"),
     [

@@ -32,6 +32,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_shipped", ShippedVectors(Path("nowhere.npz")))
 
 
+@pytest.mark.slow
 def test_related_texts_are_nearer_than_unrelated_ones_and_rows_have_length_one() -> None:
     vectors = embed(["crushing chest pain", "pressure behind the breastbone, chest pain", "itching rash on the arm"])
     assert vectors.shape == (3, 384)
@@ -40,6 +41,7 @@ def test_related_texts_are_nearer_than_unrelated_ones_and_rows_have_length_one()
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
 
 
+@pytest.mark.slow
 def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_cache(
     fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -60,6 +62,7 @@ def test_no_texts_give_no_rows_and_load_no_model(monkeypatch: pytest.MonkeyPatch
     assert embed([]).shape[0] == 0
 
 
+@pytest.mark.slow
 def test_many_threads_may_embed_at_once(fresh: None) -> None:
     texts = [f"pain number {number % 20}" for number in range(60)]
     with ThreadPoolExecutor(8) as pool:

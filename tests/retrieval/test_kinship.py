@@ -18,6 +18,7 @@ def renamed(case: Case, **texts: str) -> Case:
     return case.model_copy(update={"id": "new", "patient": case.patient.model_copy(update=texts)})
 
 
+@pytest.mark.slow
 def test_no_two_cases_that_are_built_in_are_taken_for_kin() -> None:
     nearest = max(kin_of(case).overlap(other) for case in CASES[::6] for other in REMEMBERED if other.id != case.id)
     assert nearest < NEAR / 2

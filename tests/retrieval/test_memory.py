@@ -124,6 +124,7 @@ def test_a_closed_memory_says_so(memory: Memory) -> None:
         memory.recall("pain", "Surgery")
 
 
+@pytest.mark.slow
 async def test_many_coroutines_may_recall_while_cases_are_added(memory: Memory) -> None:
     memory.add(verified(f"v{number}", name) for number, name in enumerate(DEPARTMENTS.names))
     growing = memory.for_run("run")
@@ -139,6 +140,7 @@ async def test_many_coroutines_may_recall_while_cases_are_added(memory: Memory) 
     assert sum(count.pseudo for count in growing.stats().values()) == 100
 
 
+@pytest.mark.slow
 def test_every_case_can_be_found_by_the_index_after_batches_with_reads_between(memory: Memory) -> None:
     prefix = f"test-{uuid.uuid4().hex}"
     memory = Memory(memory._client, location="test", embedding="cheap", prefix=prefix, shared=True)
@@ -195,6 +197,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     additions=st.lists(st.lists(CASES, max_size=6), max_size=4),

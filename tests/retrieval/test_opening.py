@@ -117,6 +117,7 @@ def test_a_server_that_is_not_there_is_one_error_that_names_it(url: str) -> None
         open_memory(url, "cheap")
 
 
+@pytest.mark.slow
 def test_a_second_writing_process_is_told_and_a_stale_reader_must_open_again(tmp_path: Path) -> None:
     build_memory([appendicitis()], tmp_path, "cheap").close()
     reader = open_memory(tmp_path, "cheap")
@@ -137,6 +138,7 @@ def test_a_second_writing_process_is_told_and_a_stale_reader_must_open_again(tmp
     assert reader.stats()["Surgery"].verified == 3
 
 
+@pytest.mark.slow
 def test_a_reader_that_another_process_has_overtaken_may_not_write(tmp_path: Path) -> None:
     build_memory([appendicitis()], tmp_path, "cheap").close()
     reader = open_memory(tmp_path, "cheap")
@@ -149,6 +151,7 @@ def test_a_reader_that_another_process_has_overtaken_may_not_write(tmp_path: Pat
     assert again.stats()["Surgery"].verified == 3
 
 
+@pytest.mark.slow
 def test_a_chroma_server_is_a_memory_like_any_other(server: str, tmp_path: Path) -> None:
     local = build_memory([appendicitis("a"), appendicitis("b")], tmp_path / "m", "cheap")
     served = build_memory([appendicitis("a"), appendicitis("b")], server, "cheap")
@@ -166,6 +169,7 @@ def test_a_chroma_server_is_a_memory_like_any_other(server: str, tmp_path: Path)
         open_memory(server, "dear")
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_is_an_error_that_names_it(server: str, tmp_path: Path) -> None:
     memory = build_memory([appendicitis()], server, "cheap")
     memory._client._server._session.base_url = "http://127.0.0.1:1"  # type: ignore[attr-defined]

@@ -29,6 +29,7 @@ def scored(suite: str, name: Floor) -> dict[str, float]:
     return {score: mean(values) for score, values in columns.items() if values}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suite", "best"), [("medchain", 1.0), ("mvme", 4.0)])
 def test_the_oracle_has_the_best_score_of_every_column_and_the_others_do_not(suite: str, best: float) -> None:
     assert set(scored(suite, "oracle").values()) == {best}

@@ -285,6 +285,7 @@ def test_a_fault_plan_refuses_unknown_faults_and_too_large_shares() -> None:
         FaultPlan(0, {"429": 0.7, "500": 0.7})
 
 
+@pytest.mark.slow
 def test_256_connections_are_answered_at_once() -> None:
     body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "Hello"}]}).encode()
 

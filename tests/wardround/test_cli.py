@@ -109,6 +109,7 @@ def test_an_environment_file_of_a_folder_above_is_not_read(tmp_path: Path) -> No
     assert environment_after(COMMAND, tmp_path / "below") == "None None"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["import wardround", "import graphs, cases, llm"])
 def test_importing_reads_no_environment_file(tmp_path: Path, program: str) -> None:
     (tmp_path / ".env").write_text("WARDROUND_API_KEY=of the file\n", "utf-8")

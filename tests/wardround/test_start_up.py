@@ -1,9 +1,12 @@
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("jieba", "nltk", "numpy", "rapidfuzz", "scipy")
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_not_loaded_before_they_are_needed() -> None:
     program = (
         "import sys; import scoring.metrics.claims, scoring.metrics.diagnosis_grade;"
@@ -21,6 +24,7 @@ def test_diagnoses_between_which_there_is_nothing_to_choose_are_graded_without_s
     assert _printed(program) == "False\n"
 
 
+@pytest.mark.slow
 def test_nothing_is_searched_for_garbage_while_graphs_are_imported() -> None:
     program = "import functools, gc; gc.collect(); gc.callbacks.append(lambda *told: print(told)); import graphs"
     assert _printed(f"{program}; gc.callbacks.clear()") == ""

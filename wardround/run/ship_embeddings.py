@@ -2,11 +2,13 @@
 
 With them a run of the built-in cases needs no embedding model. They are the symptom descriptions that the memory holds,
 those that the offline workflow asks it with, and the names of the clinics; and, by the multilingual model, what the
-offline doctors say in every case. Run this again when built-in cases, or the rules that describe them, change (a test
-says when).
+offline doctors say in every case and what the offline patients may tell. Run this again when built-in cases, or the
+rules that describe them, change (a test says when).
 """
 
 from cases import load_cases
+from cases.case import ExaminationRecord
+from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from graphs import clinical_workflow
@@ -34,6 +36,16 @@ def stock_words(language: Language) -> list[str]:
     return [*map(heard, parts), *(weighed for part in parts for weighed in weighed_texts(part))]
 
 
+def tellable_sentences() -> list[str]:
+    """What is on record in the built-in cases, as offline it is weighed whether it speaks of what was asked."""
+    return [
+        heard(fact.text)
+        for case in load_cases()
+        for fact in record_sentences(case.patient, ExaminationRecord(), case.language)
+        if fact.section in ("present_illness", "past_history", "personal_history")
+    ]
+
+
 def remembered_texts() -> list[str]:
     """Every text that the memory of an offline run of the built-in cases has embedded."""
     texts = {*clinic_names("en")}
@@ -46,4 +58,5 @@ def remembered_texts() -> list[str]:
 
 if __name__ == "__main__":
     print(f"{ship(remembered_texts())} embeddings shipped")
-    print(f"{ship([*stock_words('en'), *stock_words('zh')], HEARD, MULTILINGUAL_MODEL)} of stock words shipped")
+    spoken = [*stock_words("en"), *stock_words("zh"), *tellable_sentences()]
+    print(f"{ship(spoken, HEARD, MULTILINGUAL_MODEL)} of what doctors and patients say shipped")

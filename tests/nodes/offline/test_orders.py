@@ -36,6 +36,7 @@ def by_the_desk(record: ExaminationRecord, words: str, language: Language) -> st
     return "\n".join(text for each in filed for text in (*each.texts, *(picture.file for picture in each.pictures)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("way", ["named", "described"])
 @pytest.mark.parametrize("part", ["settled on", "held back"])
@@ -54,6 +55,7 @@ def test_orders_in_everyday_words_open_what_they_name(language: Language, part: 
     assert len(missed) <= (len(orders) // 10 if held else 0), missed
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data())
 def test_an_order_for_two_things_opens_what_each_opens_alone(data: st.DataObject) -> None:

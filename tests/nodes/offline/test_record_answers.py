@@ -2,10 +2,11 @@ import pytest
 
 from cases import PatientRecord
 from cases.case import ExaminationRecord
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from nodes.offline.record_answers import answer_from_record, wants_examination
+from nodes.offline.meaning import subjects_heard
+from nodes.offline.record_answers import answer_from_record, facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
 from prompts import load_words
@@ -154,3 +155,49 @@ def test_what_is_recorded_in_other_words_is_not_denied(question: str, recorded: 
     person = PatientRecord(chief_complaint="My knee hurts.", past_history=f"Asthma since childhood. {recorded}")
     answer = answer_from_record(question, person, [], "en")
     assert recorded.rstrip(".").split(" ", 2)[-1] in answer and "Asthma" not in answer.partition(recorded[-12:])[2]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "question", "reply"),
+    [
+        ("en", "Takes the edge off?", "unclear"),  # of several parts, and surely of none
+        ("en", "Would you go without a drop?", "unclear"),
+        ("en", "What makes it worse?", "untold"),  # and not the rest of the story
+        ("en", "Do you live alone?", "untold"),
+        ("en", "Have you had a fever?", "nothing"),
+        ("zh", "什么情况下会加重？", "untold"),
+        ("zh", "一个人住吗？", "untold"),
+        ("zh", "发烧吗？", "nothing"),
+    ],
+)
+def test_only_what_is_surely_heard_and_not_everybodys_is_denied(language: Language, question: str, reply: str) -> None:
+    person = {
+        "en": PatientRecord(chief_complaint="A lump.", present_illness="She found it on Monday. It is round."),
+        "zh": PatientRecord(chief_complaint="有个包。", present_illness="周一摸到的。圆的。"),
+    }[language]
+    expected = load_words("consultation/words", language)["patient"][reply]
+    assert answer_from_record(question, person, [], language) == expected
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "question", "recorded", "beside"),
+    [
+        ("en", "Are you allergic to anything?", "No medicine had ever disagreed with him.", "He had his tonsils out."),
+        ("zh", "有什么过敏的吗？", "青霉素皮试阳性。", "去年体检。"),
+        ("zh", "拉肚子吗？", "3周前拉稀，每天4~6次。", "周日开始。"),
+    ],
+)
+def test_what_the_record_says_without_naming_it_is_not_denied(
+    language: Language, question: str, recorded: str, beside: str
+) -> None:
+    section = "present_illness" if "3周前" in recorded else "past_history"
+    facts = [RecordSentence(section, text) for text in (beside, recorded)]
+    assert facts_for(question, facts, language) == facts[1:]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+def test_of_two_subjects_that_are_near_each_other_in_one_part_both_are_told() -> None:
+    assert set(subjects_heard("What do you feel when you bend your neck forward?", "en")) == {"modifiers", "character"}
+    assert subjects_heard("What makes it worse?", "en") == ("modifiers",)

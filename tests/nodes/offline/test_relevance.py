@@ -44,7 +44,7 @@ def test_of_a_subject_is_told_what_the_record_says_of_it_in_other_words(
         "zh": ["口味偏咸。", "周日开始。", "去年体检。"],
     }[language]
     facts = [*(RecordSentence(told.section, text) for text in beside), told]
-    with patch.object(relevance, "subject_of", return_value=subject):
+    with patch.object(relevance, "subjects_heard", return_value=(subject,)):
         assert answering(facts, question, language) == [told]
 
 
@@ -52,7 +52,7 @@ def test_an_illness_is_told_as_one_where_its_medicine_stands_beside_it() -> None
     facts = [
         RecordSentence("past_history", text) for text in ("She has migraine and takes 50 mg.", "She takes tablets.")
     ]
-    with patch.object(relevance, "subject_of", return_value="past_illness"):
+    with patch.object(relevance, "subjects_heard", return_value=("past_illness",)):
         assert answering(facts, "What illnesses have you had?", "en") == facts[:1]
 
 
@@ -182,7 +182,7 @@ def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
     assert isinstance(case, Case)
     facts = record_sentences(case.patient, case.examinations, case.language)
     said = " ".join(words)
-    with patch.object(relevance, "subject_of", return_value=about):  # however it is heard
+    with patch.object(relevance, "subjects_heard", return_value=(about,)):  # however it is heard
         found = released_for(facts, said, kind, case.language)
     assert set(found) <= set(facts)
     if kind == "inquiry":

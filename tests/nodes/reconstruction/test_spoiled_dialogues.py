@@ -59,6 +59,7 @@ def written(note: Note) -> Dialogue:
     )
 
 
+@pytest.mark.slow
 def test_of_our_own_dialogues_every_kind_of_spoiling_is_caught_in_nineteen_of_twenty() -> None:
     own = [written(note_of(case)) for case in load_cases()[::24]]
     assert [str(problem) for dialogue in own for problem in check_dialogue(dialogue)] == []
@@ -67,6 +68,7 @@ def test_of_our_own_dialogues_every_kind_of_spoiling_is_caught_in_nineteen_of_tw
     assert sum(found for found, _ in counts.values()) >= 0.95 * sum(made for _, made in counts.values()), counts
 
 
+@pytest.mark.slow
 def test_of_the_kinds_written_later_those_that_the_page_calls_caught_are_caught() -> None:
     own = [written(next(note for note in map(note_of, load_cases()) if note.language == "en"))]
     counts = caught(own, BY_WORDS)

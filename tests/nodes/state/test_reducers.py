@@ -109,6 +109,7 @@ def size(value: Any) -> int:
     return len(value.calls) if isinstance(value, Trace) else len(value)
 
 
+@pytest.mark.slow
 @EACH
 @given(data=st.data())
 def test_branches_merge_in_any_order_and_grouping_without_a_loss_or_a_repetition(

@@ -64,6 +64,7 @@ def test_metrics_are_differences_by_pair_and_case_and_pairs_are_told_apart_by_ho
     ]
 
 
+@pytest.mark.slow
 def test_who_says_what_people_say_correlates_with_them_and_who_says_the_contrary_is_last() -> None:
     outcomes = [1.0, -1.0, 0.0, 1.0, -1.0, 1.0]
     units = [("a", "b", str(case)) for case in range(6)]

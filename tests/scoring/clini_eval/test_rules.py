@@ -211,6 +211,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("leaf", SPOILT)
 @given(place=st.integers(1, 20))

@@ -165,6 +165,7 @@ def test_what_is_no_failure_to_answer_is_raised() -> None:
         score(case(), answers(referral="Surgery"))
 
 
+@pytest.mark.slow
 def test_every_built_in_case_can_be_scored_against_its_own_key() -> None:
     for each in load_cases():
         key = each.key

@@ -114,6 +114,7 @@ def test_a_report_entails_all_of_its_own_claims(text: str) -> None:
     assert claim_recall([judge_offline("CT", text, "")]) in (0.0, None)
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS, st.randoms())
 def test_recall_of_any_texts_is_in_range_and_ignores_the_order_of_claims(one: str, other: str, random: Random) -> None:
     reports = [judge_offline("CT", one, other), judge_offline("MRI", other, one)]

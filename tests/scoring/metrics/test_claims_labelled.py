@@ -33,6 +33,7 @@ def test_it_agrees_with_labels_on_paraphrase_polarity_side_and_size(
     assert agreement(part, language, "not_stated") >= not_stated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "copied"), [("en", 0.3), ("zh", 0.4)])
 def test_of_findings_copied_it_supports_more_and_of_another_patients_hardly_anything(
     language: str, copied: float

@@ -137,6 +137,7 @@ def test_the_permutation_test_keeps_its_level() -> None:
     assert 0.01 < rejected / TRIALS <= 0.09
 
 
+@pytest.mark.slow
 def test_the_test_of_equivalence_keeps_its_level_at_the_margin_and_finds_what_is_the_same() -> None:
     generator = np.random.default_rng(4)
     found = {

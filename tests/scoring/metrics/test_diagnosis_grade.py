@@ -124,6 +124,7 @@ def test_agreement_is_symmetric_and_full_with_itself(one: str, other: str) -> No
     assert name_agreement(one, one) == SAME
 
 
+@pytest.mark.slow
 @given(LISTS)
 def test_the_reference_itself_is_completely_right_and_nothing_completely_wrong(names: list[str]) -> None:
     right, nothing = grade_offline(names, names), grade_offline([], names)
@@ -133,6 +134,7 @@ def test_the_reference_itself_is_completely_right_and_nothing_completely_wrong(n
         assert right.level == 5 and nothing is not None and nothing.level == 1
 
 
+@pytest.mark.slow
 @given(LISTS, LISTS, st.randoms())
 def test_the_order_of_the_secondary_diagnoses_does_not_matter(
     predicted: list[str], reference: list[str], random: Random

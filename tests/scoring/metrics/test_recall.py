@@ -53,6 +53,7 @@ def test_an_embedding_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyP
         recall("rate_style", model="mine")([("Free air.", "Free air.")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package"), [("bertscore", "bert_score"), ("ratescore", "RaTEScore")])
 def test_a_missing_package_is_named_with_its_remedy(name: Any, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -70,6 +71,7 @@ def test_a_model_that_cannot_be_fetched_is_named(name: Any, package: str, monkey
         recall(name)([("a", "b")])
 
 
+@pytest.mark.slow
 def test_of_a_folders_model_the_last_layer_is_taken_and_a_tokenizer_without_a_length_is_given_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

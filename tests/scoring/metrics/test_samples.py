@@ -19,6 +19,7 @@ def test_means_are_taken_by_case() -> None:
     assert mean([]) is None and mean([1.0, 2.0]) == pytest.approx(1.5)
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_not_loaded_before_something_is_scored() -> None:
     modules = (
         "aie.action_tables aie.metrics aie.simulator aie.transcripts medpmc.metrics medpmc.rounds "

@@ -38,6 +38,7 @@ def test_it_agrees_with_grades_given_by_reading(part: str, language: str) -> Non
     assert all(abs(ord(wanted) - ord(given)) <= 1 for wanted, given in pairs)
 
 
+@pytest.mark.slow
 def test_it_tells_the_own_history_whole_or_halved_from_another_patients() -> None:
     told = [case.patient.present_illness for case in load_cases()[::4] if case.patient.present_illness]
     own = [graded("symptoms", text, text) for text in told]
@@ -72,6 +73,7 @@ OTHER_WORDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("part", ["symptoms", "examinations", "basis", "treatment", "diagnosis"])
 def test_the_key_is_graded_no_lower_than_a_paraphrase_and_that_far_above_another_patients(

@@ -16,6 +16,7 @@ def wardround(*arguments: object) -> Result:
     return CliRunner().invoke(app, [*map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_a_consultation_with_its_picture_and_thoughts_is_anothers_example(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

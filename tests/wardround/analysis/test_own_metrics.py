@@ -53,6 +53,7 @@ def summary_of(path: Path) -> dict[str, Any]:
     return summary
 
 
+@pytest.mark.slow
 def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tuple[Path, Path]) -> None:
     kept = {result.case_id: result for result in results(runs[1])}
     assert {result.termination for result in kept.values()} == {"completed"}
@@ -63,6 +64,7 @@ def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tup
     assert kept[BROKEN].scores["diagnosis"] is not None
 
 
+@pytest.mark.slow
 def test_the_summary_has_the_columns_and_the_published_ones_stand_to_the_last_digit(runs: tuple[Path, Path]) -> None:
     without, having = (summary_of(path)["scores"] for path in runs)
     assert list(having) == [*without, "urgency", "named", "leaves", "average_with_own"]

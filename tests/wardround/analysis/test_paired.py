@@ -53,6 +53,7 @@ def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselve
     assert found[0][COLUMNS[0]].false_discovery == pytest.approx(12 * p)
 
 
+@pytest.mark.slow
 def test_equivalence_is_tested_within_a_twentieth_of_the_scale_or_what_is_named(tmp_path: Path) -> None:
     one = {case: {COLUMNS[0]: 0.5} for case in CASES}
     two = {case: {COLUMNS[0]: 0.5 + 0.04 * (-1) ** place} for place, case in enumerate(CASES)}

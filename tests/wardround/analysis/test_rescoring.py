@@ -22,6 +22,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "full", folder / "alone"
 
 
+@pytest.mark.slow
 def test_rescoring_with_the_same_judges_gives_the_same_scores(runs: tuple[Path, Path], tmp_path: Path) -> None:
     written = tmp_path / "scores.json"
     done = runner.invoke(app, ["score", "medchain", str(runs[0]), "--json", str(written)])
@@ -32,6 +33,7 @@ def test_rescoring_with_the_same_judges_gives_the_same_scores(runs: tuple[Path, 
     assert (scores["suite"], scores["mode"], scores["n"]) == ("medchain", "sound", 3)
 
 
+@pytest.mark.slow
 def test_rescoring_asks_the_named_judge_and_nobody_else(runs: tuple[Path, Path]) -> None:
     with FakeServer() as server:
         done = runner.invoke(

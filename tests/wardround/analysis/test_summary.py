@@ -87,6 +87,7 @@ def test_missing_scores_are_counted_by_stage_and_reason() -> None:
     assert summary["scores"]["examination"]["n"] == 0 and summary["scores"]["treatment"]["n"] == 4
 
 
+@pytest.mark.slow
 def test_the_order_of_the_results_does_not_matter() -> None:
     drawn = random.Random(3)
     results = [

@@ -255,6 +255,7 @@ def test_cases_to_attack_that_are_not_there_or_would_be_overwritten_are_bad_inpu
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_file_is_split_in_place_once_and_says_how(tmp_path: Path) -> None:
     file = tmp_path / "cases.jsonl"
     save_cases([case.model_copy(update={"split": None}) for case in load_cases() if not case.examinations.images], file)

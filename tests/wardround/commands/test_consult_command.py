@@ -45,6 +45,7 @@ def dialogue(out: Path) -> list[dict[str, Any]]:
     return [call for call in calls if call.get("role") in ("doctor", "patient", "response_generator", "examiner")]
 
 
+@pytest.mark.slow
 def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(tmp_path: Path) -> None:
     out = tmp_path / "session"
     shown = consult(["Do you have allergies?", ORDER, "/end", *REPORT], out)
@@ -67,6 +68,7 @@ def test_nothing_of_the_answer_key_is_shown_before_the_report_is_written(tmp_pat
     assert not any(text in flat(shown) for text in key)
 
 
+@pytest.mark.slow
 def test_a_person_as_patient_knows_the_record_and_answers_a_doctor_of_the_machine(tmp_path: Path) -> None:
     answers = [f"Answer {number}." for number in range(20)]
     shown = consult(answers, tmp_path / "session", "--set=max_turns=6", seat="patient")
@@ -88,6 +90,7 @@ def test_a_person_as_patient_may_go_to_the_examiner_and_say_goodbye(tmp_path: Pa
     assert said[-1]["finished"] and said[-1]["text"] == "I must go."
 
 
+@pytest.mark.slow
 def test_a_person_whose_answer_is_none_is_told_why_and_asked_again(tmp_path: Path) -> None:
     out = tmp_path / "session"
     shown = consult(
@@ -170,6 +173,7 @@ def test_a_person_may_meet_any_patient_system_in_either_seat(system: str, mode: 
     assert "It hurts badly." in str(dialogue(tmp_path / "patient"))
 
 
+@pytest.mark.slow
 def test_the_other_seats_may_be_models_and_one_that_fails_is_named_and_tried_again(tmp_path: Path) -> None:
     out = tmp_path / "session"
 

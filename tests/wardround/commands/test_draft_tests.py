@@ -57,6 +57,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_set_is_drafted_by_a_model_corrected_by_a_person_and_played(cases: Path, tmp_path: Path) -> None:
     out, checklist, checked = (tmp_path / name for name in ("tests.json", "tests.json.checklist.csv", "checked.json"))
     with FakeServer(answer=drafted) as server:

@@ -40,6 +40,7 @@ def test_a_dry_run_prices_each_role_without_a_request_a_key_or_a_file(tmp_path: 
     assert "lower bound" in told.stdout
 
 
+@pytest.mark.slow
 def test_where_a_model_answers_as_the_rules_do_a_run_asks_what_was_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

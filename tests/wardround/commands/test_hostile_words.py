@@ -59,6 +59,7 @@ def test_a_case_that_is_shown_or_checked_is_text(file: Path) -> None:
     assert obeyed(shown("cases", "show", "\x1b[2J", "--cases", file)) == []
 
 
+@pytest.mark.slow
 def test_a_run_and_what_is_made_of_it_is_text(file: Path, tmp_path: Path) -> None:
     said = shown("run", "--cases", file, "--out", tmp_path / "run", "--set", "retrieval=false")
     assert "completed" in said and obeyed(said) == []
@@ -77,6 +78,7 @@ def test_the_live_view_obeys_no_case_and_no_error(words: str, terminal: bool) ->
     assert "\x1b[2J" not in out.getvalue() and "\x1b]" not in out.getvalue()
 
 
+@pytest.mark.slow
 def test_what_could_not_be_scored_is_told_as_text(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [graded("a", unscored={"diagnosis": EVERYTHING})])
     assert obeyed(shown("tables", path)) == []

@@ -33,6 +33,7 @@ def failures(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
 
 
+@pytest.mark.slow
 def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "dialogs.jsonl"
     result = run(source, "-o", out, "--csv", tmp_path / "sheet")
@@ -49,6 +50,7 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert not failures(tmp_path / "dialogs.failed.jsonl")
 
 
+@pytest.mark.slow
 def test_the_messages_are_what_trainers_read(source: Path, tmp_path: Path) -> None:
     run(source, "-o", tmp_path / "d.jsonl")
     for line in (tmp_path / "d.jsonl").read_text("utf-8").split("\n")[:-1]:

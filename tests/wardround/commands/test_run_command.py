@@ -29,6 +29,7 @@ def lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["", "run", "memory", "memory query", "cases import"])
 def test_help_imports_nothing_heavy(command: str) -> None:
     arguments = [*command.split(), "--help"]
@@ -48,6 +49,7 @@ def test_the_help_says_that_it_is_research_software_and_names_the_commands() -> 
     assert all(f"  {command} " in told for command in ("run", "cases", "memory", "graph", "dev"))
 
 
+@pytest.mark.slow
 def test_a_run_prints_the_stage_scores_and_the_run_directory_and_ends_with_0(tmp_path: Path) -> None:
     told = wardround("--limit", 3, "--out", tmp_path / "out")
     assert told.exit_code == 0
@@ -58,6 +60,7 @@ def test_a_run_prints_the_stage_scores_and_the_run_directory_and_ends_with_0(tmp
     assert len(results(tmp_path / "out")) == 3
 
 
+@pytest.mark.slow
 def test_without_a_place_a_run_goes_to_one_named_after_the_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +71,7 @@ def test_without_a_place_a_run_goes_to_one_named_after_the_experiment(
     assert wardround(ids=IDS[:1]).exit_code == 0 and list((tmp_path / "runs").iterdir()) == [place]
 
 
+@pytest.mark.slow
 def test_running_again_goes_on_and_runs_nothing_again(tmp_path: Path) -> None:
     first = wardround("--out", tmp_path, ids=IDS[:2])
     before = (tmp_path / "results.jsonl").read_bytes()
@@ -91,6 +95,7 @@ def test_roles_that_ran_offline_are_named_and_one_with_a_model_is_not(tmp_path: 
     assert roles >= {"doctor", "general", "feedback", "patient"} and "diagnosis_judge" not in roles
 
 
+@pytest.mark.slow
 def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> None:
     complaint = CASES[0].patient.chief_complaint
     with FakeServer(faults=lambda request: "schema_violation" if complaint in request.text else None) as server:
@@ -162,6 +167,7 @@ def test_a_full_disk_ends_with_1_and_says_what_to_do(tmp_path: Path, monkeypatch
     assert "No space left on device; mend that and run the same command again" in told.stderr
 
 
+@pytest.mark.slow
 def test_a_file_is_run_and_options_that_are_not_given_leave_it_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "experiment.toml"
     file.write_text(f'epochs = 2\n[data]\ncase_ids = ["{IDS[1]}"]\n[run]\nconcurrency = 1\n', "utf-8")
@@ -171,6 +177,7 @@ def test_a_file_is_run_and_options_that_are_not_given_leave_it_as_it_is(tmp_path
     assert [(result.case_id, result.epoch) for result in results(tmp_path / "other")] == [(IDS[0], 0)]
 
 
+@pytest.mark.slow
 def test_a_key_in_the_environment_is_in_no_file_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARDROUND_API_KEY", "secret-of-this-test")
     with FakeServer(faults=["500"]) as server:

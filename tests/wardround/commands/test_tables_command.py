@@ -10,6 +10,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import read_sweep
 
 
+@pytest.mark.slow
 def test_without_a_name_all_tables_that_fit_are_printed(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [], {("a", 0): [call()]}, graph="clinical_workflow")
     told = wardround("tables", run)
@@ -25,6 +26,7 @@ def test_a_table_that_is_unknown_or_does_not_fit_ends_with_2(tmp_path: Path, nam
     assert told.exit_code == 2 and reason in told.stderr
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [discussed("a", 1)], data={"limit": 3})
     assert "run is not finished: 1 of 3 cases so far." in wardround("tables", run, "--table", "scores").stdout

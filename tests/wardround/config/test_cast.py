@@ -85,6 +85,7 @@ def test_the_eight_rows_of_medchain_stand_in_its_order_and_each_strategy_decides
         assert context.results_in_dialogue and context.all_pictures and context.send_pictures == (name != "qwen2")
 
 
+@pytest.mark.slow
 def test_the_sixteen_rows_of_medchains_ablations_are_four_bare_agents_by_four_settings() -> None:
     runs = ready("medchain_table_4_models").runs
     rows = [
@@ -162,6 +163,7 @@ def test_a_seat_that_only_some_rows_ask_is_given_to_those_and_the_bound_row_has_
     assert found["one_step"].models == {"default": DOCTOR}
 
 
+@pytest.mark.slow
 def test_a_table_of_rules_beside_models_is_refused_unless_it_is_asked_for() -> None:
     interns = {f"intern{seat}": DOCTOR for seat in (1, 2, 3)}
     with pytest.raises(ConfigurationError, match=r"tables: doctor, .*would go by offline rules beside models"):

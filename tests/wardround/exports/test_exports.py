@@ -104,6 +104,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, kind: str) -> None:
     assert refused.exit_code == 2 and "is not a run directory" in refused.stderr
 
 
+@pytest.mark.slow
 def test_parquet_holds_what_the_data_frames_hold(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs wardround[parquet]")
     import pandas

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround import to_dataframe
@@ -37,6 +39,7 @@ def test_what_was_diagnosed_stands_beside_how_it_was_scored(tmp_path: Path) -> N
     assert frame.loc[0, "diagnosis"] == 2.0 and frame.loc[0, "answers.diagnosis"] == "Caries\nGingivitis"
 
 
+@pytest.mark.slow
 def test_several_runs_or_a_sweep_have_a_column_for_the_run(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, [graded("a")]) for name in ("one", "two")]
     assert list(to_dataframe(tmp_path)["run"]) == list(to_dataframe(runs)["run"]) == ["one", "two"]

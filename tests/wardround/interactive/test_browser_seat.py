@@ -91,6 +91,7 @@ def read(page: str) -> str:
     return re.sub(r"\s+", " ", html.unescape(text))
 
 
+@pytest.mark.slow
 def test_a_doctor_asks_orders_concludes_reports_and_reads_a_trainers_feedback_all_in_chinese(tmp_path: Path) -> None:
     pages = []
     with served(tmp_path / "s") as server:
@@ -114,6 +115,7 @@ def test_a_doctor_asks_orders_concludes_reports_and_reads_a_trainers_feedback_al
         assert set(_ENGLISH_WORD.findall(read(page))) <= _NOT_CHINESE, "the page speaks Chinese throughout"
 
 
+@pytest.mark.slow
 def test_a_session_outlives_its_server_a_reload_and_the_feedback_is_made_once(tmp_path: Path) -> None:
     out = tmp_path / "s"
     with served(out) as server:
@@ -133,6 +135,7 @@ def test_a_session_outlives_its_server_a_reload_and_the_feedback_is_made_once(tm
         assert "共11条" in shown(another), "one of another version is made anew"
 
 
+@pytest.mark.slow
 def test_the_second_of_two_clicks_says_nothing_and_another_tab_is_told_and_loses_no_word(tmp_path: Path) -> None:
     with served(tmp_path / "s") as server:
         first = at(shown(server))
@@ -156,6 +159,7 @@ def test_the_second_of_two_clicks_says_nothing_and_another_tab_is_told_and_loses
         assert send(server, old, do="report", **{**REPORT, "basis": "别的"})[0] == 409
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -202,6 +206,7 @@ def test_words_of_case_person_and_model_are_text_on_the_page(tmp_path: Path) -> 
         assert "<script" not in page and "<img src=x" not in page and "&lt;script&gt;alert" in page
 
 
+@pytest.mark.slow
 def test_a_patient_knows_the_record_answers_goes_to_the_examiner_and_reads_what_was_not_told(tmp_path: Path) -> None:
     case = builtin("surgery-01")
     with served(tmp_path / "s", case, "patient", patient="medchain", max_turns="3") as server:

@@ -46,6 +46,7 @@ def table(tables: list[Table], name: str) -> Table:
     return next(one for one in tables if one.name == name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("favour", [0.0, 0.5])
 def test_what_a_judge_gives_to_its_own_family_beyond_what_others_give_is_told(favour: float) -> None:
     (row,) = table(tables_of(answered(favour)), "self_preference").rows
@@ -69,6 +70,7 @@ def test_a_judge_who_gives_all_answers_the_same_has_an_interval_on_the_scale() -
     assert row["mean_low"] == 1 < row["mean_high"] < 2.5
 
 
+@pytest.mark.slow
 def test_people_measure_self_preference_where_no_other_judge_does() -> None:
     found = answered(0.5)
     for one in found.answers:
@@ -78,6 +80,7 @@ def test_people_measure_self_preference_where_no_other_judge_does() -> None:
     assert table(tables_of(found, people), "self_preference").rows[0]["gain_mean"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_judge_who_goes_by_length_is_seen_beside_people_who_do_not() -> None:
     found = answered(0.0)
     for one in found.answers:

@@ -78,6 +78,7 @@ def test_the_points_of_clini_eval_are_a_hundred() -> None:
     assert sum(question.choices[-1].value for question in scale_of("clini_eval", "en").questions) == 100
 
 
+@pytest.mark.slow
 def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "gpt-secret"), consulted(tmp_path / "qwen-secret", "Where does it hurt?")]
     for scale, wanted in (("mvme", 4), ("pairwise", 3)):
@@ -106,6 +107,7 @@ def test_a_page_without_scripts_says_that_it_saves_nothing(tmp_path: Path) -> No
     assert re.search("<noscript>.*JavaScript.*</noscript>", page)
 
 
+@pytest.mark.slow
 def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_takes_its_place(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one")]
     with served(runs, "mvme", tmp_path / FILE) as server:
@@ -122,6 +124,7 @@ def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_ta
         assert 'value="4" checked' in ask(f"{again.address}?rater=Ann&item=0")[1]
 
 
+@pytest.mark.slow
 def test_a_file_holds_the_answers_to_several_scales_apart(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one")]
     for scale, value in (("mvme", 1), ("medpmc", 5), ("aie", 2)):
@@ -200,6 +203,7 @@ def test_strangers_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
+@pytest.mark.slow
 def test_a_pair_is_judged_by_its_runs_wherever_they_stood(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")]
     firsts = set()

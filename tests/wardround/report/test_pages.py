@@ -29,6 +29,7 @@ def page_of(path: Path, shown: int = 20) -> str:
     return pages.write_report(run, shown).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_a_graph_filed_is_shown_apart_from_the_calls_and_stays_text(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [graded("a")], {("a", 0): [call()]})
     file_event(
@@ -166,6 +167,7 @@ def test_links_lead_to_the_sections_of_the_cases(hostile: str) -> None:
     assert len(anchors) == 2 and {f"#{anchor}" for anchor in anchors} <= set(re.findall(r'href="([^"]+)"', hostile))
 
 
+@pytest.mark.slow
 def test_a_page_says_what_was_run_and_which_roles_were_rules(tmp_path: Path) -> None:
     models = {"doctor": ["offline"], "patient": ["openai:m"]}
     page = page_of(write_run(tmp_path / "run", [graded("dentistry-05", models=models)], name="my-run"))
@@ -176,6 +178,7 @@ def test_a_page_says_what_was_run_and_which_roles_were_rules(tmp_path: Path) -> 
     assert manifest["prompts"]["en/judges/mvme.md"] in page
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_says_so_and_one_without_results_has_a_page_too(tmp_path: Path) -> None:
     some = write_run(tmp_path / "some", [graded("dentistry-05")], {("dentistry-05", 0): []}, data={"limit": 3})
     assert "This run is not finished." in page_of(some) and "1 of 3 cases have ended" in page_of(some)
@@ -223,6 +226,7 @@ def test_the_directors_analysis_stands_beside_the_grade_of_each_part(tmp_path: P
     assert "The &lt;b&gt;name&lt;/b&gt; is another." in row and "omitted_examination: No scan was done." in row
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_run(tmp_path / name, [discussed("a", 1)], {("a", 0): [call()]}, data={"limit": 1})

@@ -158,6 +158,7 @@ def test_a_damaged_line_of_a_trace_is_asked_again_and_the_others_are_not(tmp_pat
     assert (tmp_path / "run/damaged/traces" / trace.name).read_bytes() == lines[3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["in the reply", "in its JSON"])
 def test_an_answer_with_half_a_character_is_on_record_and_not_paid_again(tmp_path: Path, half: str) -> None:
     def answer(request: ChatRequest) -> str:
@@ -225,6 +226,7 @@ def test_a_changed_manifest_is_set_aside_for_its_copy_and_one_of_another_run_is_
         run(short(limit=1), damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a" * 300, "病" * 120, "å/" * 100])
 def test_cases_with_long_names_are_run_traced_and_taken_up(tmp_path: Path, name: str) -> None:
     (case,) = [case for case in load_cases() if case.id == IDS[0]]
@@ -329,6 +331,7 @@ def test_checkpoints_that_a_stopped_database_has_left_are_dropped_and_their_room
             assert kept_in(file) == 0 and file.stat().st_size < 50_000
 
 
+@pytest.mark.slow
 def test_a_file_of_checkpoints_that_somebody_else_holds_is_not_taken_for_damaged(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "checkpoints.sqlite") as database:
         database.execute("CREATE TABLE t (x)")
@@ -378,6 +381,7 @@ def test_a_file_in_the_place_of_what_is_set_aside_gives_way(damaged: Path) -> No
     assert (damaged / "damaged/results.jsonl").read_bytes() == b"x\n"
 
 
+@pytest.mark.slow
 def test_results_of_another_run_are_not_counted_as_this_ones(
     sound: Path, damaged: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -409,6 +413,7 @@ def test_a_score_that_is_no_number_is_not_counted(sound: Path, damaged: Path, sc
     assert outcomes(damaged) == outcomes(sound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["an array", "zeros", "a byte-order mark", "CRLF", "no line feed at its end"])
 def test_a_file_of_results_that_an_editor_or_a_power_cut_has_changed_is_read_or_kept(
     sound: Path, damaged: Path, change: str
@@ -442,6 +447,7 @@ def test_a_folder_that_is_no_run_is_refused_and_a_sweep_is_looked_through(sound:
     assert code == 0 and f"{tmp_path / 'a'}: nothing is damaged" in told and "b/results.jsonl: line 1" in told
 
 
+@pytest.mark.slow
 def test_a_pseudo_case_that_is_lost_is_learnt_again(tmp_path: Path) -> None:
     experiment = short(limit=2, retrieval=True, grow="in_order")
     run(experiment, tmp_path / "whole")

@@ -68,6 +68,7 @@ def test_tokens_are_limited_to_within_one_call(tmp_path: Path) -> None:
     assert {result.termination for result in results(tmp_path)} == {"case_tokens_limit"}
 
 
+@pytest.mark.slow
 def test_a_run_at_its_limit_stops_and_goes_on_to_the_same_end_when_the_limit_is_raised(tmp_path: Path) -> None:
     with FakeServer() as server:
         run(limited(server, {}), tmp_path / "free")
@@ -102,6 +103,7 @@ def test_the_cost_of_a_case_is_limited_by_the_prices_that_are_given(tmp_path: Pa
     assert summary["terminations"] == {"case_cost_limit": 3} and summary["cost"] > 0.5
 
 
+@pytest.mark.slow
 def test_answers_of_an_earlier_run_are_taken_from_the_cache(tmp_path: Path) -> None:
     with FakeServer() as server:
         kept = {"run": {"concurrency": 2, "cache": str(tmp_path / "cache.sqlite")}}
@@ -120,6 +122,7 @@ def test_answers_of_an_earlier_run_are_taken_from_the_cache(tmp_path: Path) -> N
     assert not any(json.loads(line)["cost"] for line in (tmp_path / "second" / "results.jsonl").open())
 
 
+@pytest.mark.slow
 def test_a_database_that_fails_is_told_as_such_and_the_case_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

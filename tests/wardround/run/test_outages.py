@@ -30,6 +30,7 @@ def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}._LONGEST_PAUSE", 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "after"), [("no_quota", 0), ("401", 25)])
 def test_a_server_that_takes_no_question_stops_the_run_at_once_and_nothing_is_lost(
     fault: Fault, after: int, tmp_path: Path
@@ -70,6 +71,7 @@ def test_a_judge_whose_server_takes_no_question_stops_the_run_too_and_its_case_i
         assert run(experiment, tmp_path)["scored"] == 1 and len(doctors.requests) == asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "least"), [("default", 20), ("diagnosis_judge", 1)])
 def test_a_server_that_dies_in_the_middle_of_a_run_or_of_scoring_costs_no_case(
     asked: str, least: int, tmp_path: Path
@@ -135,6 +137,7 @@ async def test_an_error_that_is_no_absence_is_raised_at_once(error: Exception) -
     assert len(tries) == 1
 
 
+@pytest.mark.slow
 def test_a_run_in_which_no_case_is_to_fail_stops_at_the_first_that_does(tmp_path: Path) -> None:
     def faulty(request: ChatRequest) -> Fault | None:
         return "cut_json" if CASES[0].patient.chief_complaint in request.text else None

@@ -68,6 +68,7 @@ def complaint_faults(case: Case, fault: Fault) -> Callable[[ChatRequest], Fault 
     return lambda request: fault if case.patient.chief_complaint in request.text else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retrieval", [False, True])
 def test_concurrency_changes_nothing_offline(tmp_path: Path, retrieval: bool) -> None:
     for concurrency in (1, 16):
@@ -75,6 +76,7 @@ def test_concurrency_changes_nothing_offline(tmp_path: Path, retrieval: bool) ->
     assert outcomes(tmp_path / "1") == outcomes(tmp_path / "16")
 
 
+@pytest.mark.slow
 def test_concurrency_changes_nothing_with_a_model_and_the_group_discussing(tmp_path: Path) -> None:
     with FakeServer() as server:
         for concurrency in (1, 16):
@@ -101,6 +103,7 @@ def test_no_more_cases_are_under_way_than_asked_for(tmp_path: Path, monkeypatch:
     assert most == 2
 
 
+@pytest.mark.slow
 def test_the_order_of_the_cases_changes_nothing(tmp_path: Path) -> None:
     for name, ids in (("forward", IDS[:3]), ("backward", IDS[2::-1])):
         run(short(case_ids=ids, concurrency=1), tmp_path / name)
@@ -109,6 +112,7 @@ def test_the_order_of_the_cases_changes_nothing(tmp_path: Path) -> None:
     assert summaries[0]["scores"] == summaries[1]["scores"]
 
 
+@pytest.mark.slow
 def test_every_case_is_run_in_every_epoch_and_offline_epochs_agree(tmp_path: Path) -> None:
     run(short(limit=2, epochs=3), tmp_path)
     kept = outcomes(tmp_path)
@@ -127,6 +131,7 @@ def test_each_result_is_told_with_the_number_done_and_of_all(tmp_path: Path) -> 
     assert [(done, total) for _, done, total in told] == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_run_again_and_its_summary_stays(tmp_path: Path) -> None:
     with FakeServer() as server:
         first = run(short(server), tmp_path)
@@ -135,6 +140,7 @@ def test_a_finished_run_is_not_run_again_and_its_summary_stays(tmp_path: Path) -
         assert len(server.requests) == paid
 
 
+@pytest.mark.slow
 def test_growing_in_order_is_the_same_at_any_concurrency(tmp_path: Path, small_memory: str) -> None:
     for concurrency in (1, 16):
         experiment = short(concurrency=concurrency, retrieval=True, memory=small_memory, grow="in_order")
@@ -142,6 +148,7 @@ def test_growing_in_order_is_the_same_at_any_concurrency(tmp_path: Path, small_m
     assert outcomes(tmp_path / "1") == outcomes(tmp_path / "16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_growing_in_order_a_case_sees_earlier_cases_of_its_run_and_never_itself(
     tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]], epochs: int
@@ -173,6 +180,7 @@ def test_a_variant_of_a_remembered_case_is_not_answered_from_it(
     assert len({asking for asking, *_ in recalled}) == 3 and set(found) <= {CASES[0].id}
 
 
+@pytest.mark.slow
 def test_a_memory_that_does_not_grow_gives_verified_cases_only(
     tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
 ) -> None:
@@ -182,6 +190,7 @@ def test_a_memory_that_does_not_grow_gives_verified_cases_only(
     assert recalled and all(neighbour.case.verified for _, _, found in recalled for neighbour in found)
 
 
+@pytest.mark.slow
 def test_a_run_never_recalls_what_another_run_in_the_same_place_has_learnt(
     tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
 ) -> None:
@@ -196,6 +205,7 @@ def test_a_run_never_recalls_what_another_run_in_the_same_place_has_learnt(
     assert ids == {IDS[2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["after the graph", "before the result is kept", "after a result"])
 def test_a_growing_memory_survives_a_kill(
     tmp_path: Path,
@@ -263,6 +273,7 @@ def _forget_pseudo_cases(memory: str, out: Path) -> None:
     assert not any(count.pseudo for count in opened.stats().values())
 
 
+@pytest.mark.slow
 def test_a_case_killed_while_it_was_being_scored_asks_its_doctors_nothing_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -280,6 +291,7 @@ def test_a_case_killed_while_it_was_being_scored_asks_its_doctors_nothing_again(
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_an_unparseable_answer_is_final(tmp_path: Path) -> None:
     with FakeServer(faults=complaint_faults(CASES[1], "schema_violation")) as server:
         summary = run(short(server), tmp_path)
@@ -291,6 +303,7 @@ def test_an_unparseable_answer_is_final(tmp_path: Path) -> None:
         assert run(short(server), tmp_path) == summary and len(server.requests) == paid
 
 
+@pytest.mark.slow
 def test_an_unreachable_model_is_tried_again_and_what_was_paid_is_not_paid_again(tmp_path: Path) -> None:
     with FakeServer() as server:
         experiment = short(server, max_attempts=1)
@@ -315,6 +328,7 @@ def test_a_server_that_is_gone_fails_each_case_with_a_reason(tmp_path: Path) -> 
     assert all("Connection error. (All connection attempts failed)" in (one.error or "") for one in results(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason_until_it_answers(tmp_path: Path) -> None:
     with FakeServer(faults=lambda request: "500") as server:
         experiment = short(models={"default": "offline", "diagnosis_judge": spec(server)}, max_attempts=1)
@@ -334,6 +348,7 @@ def test_a_judge_that_fails_leaves_a_missing_score_with_its_reason_until_it_answ
         assert len(server.requests) == before + 3
 
 
+@pytest.mark.slow
 def test_a_case_with_an_internal_error_is_recorded_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from cases import load_cases
 from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
-from retrieval import DEFAULT_MODEL, remember
+from retrieval import DEFAULT_MODEL, MULTILINGUAL_MODEL, remember
 from retrieval.embedding import content_digest
 from retrieval.vector_cache import ShippedVectors
+from wardround.run.ship_embeddings import tellable_sentences
 
 
 def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
@@ -20,6 +21,13 @@ def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
         texts.add(cut_to_symptoms(WordsView(case.patient.chief_complaint, case.language)).symptoms)
     digests = {content_digest(text, DEFAULT_MODEL): text for text in texts}
     missing = digests.keys() - ShippedVectors().get(digests).keys()
+    assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
+
+
+def test_what_offline_patients_may_tell_of_built_in_cases_is_shipped() -> None:
+    digests = {content_digest(text, MULTILINGUAL_MODEL): text for text in tellable_sentences()}
+    missing = digests.keys() - ShippedVectors().get(digests).keys()
+    assert len(digests) > 1000
     assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
 
 

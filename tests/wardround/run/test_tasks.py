@@ -44,6 +44,7 @@ def test_every_graph_has_a_task_and_every_suite_a_graph() -> None:
     assert {name for graph in GRAPHS for name in suites_of(graph)} == set(SUITES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", CONSULTATIONS)
 def test_a_graph_gives_the_same_at_any_concurrency_and_can_be_scored_again_to_the_same(
     tmp_path: Path, graph: str
@@ -58,6 +59,7 @@ def test_a_graph_gives_the_same_at_any_concurrency_and_can_be_scored_again_to_th
     assert [one.scores for one in again] == [one.scores for one in results(tmp_path / "1")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", suites_of("consultation"))
 def test_a_consultation_is_scored_by_each_suite_that_fits(tmp_path: Path, suite: str) -> None:
     summary = run(of_graph("consultation", suite=suite), tmp_path)
@@ -72,6 +74,7 @@ def test_a_run_cannot_be_scored_by_a_suite_of_another_graph(tmp_path: Path) -> N
         asyncio.run(rescore(tmp_path, {}, "aie"))
 
 
+@pytest.mark.slow
 def test_a_collaboration_keeps_its_rounds_and_how_it_ended(tmp_path: Path) -> None:
     run(of_graph("dispute_resolution", interns=3), tmp_path)
     for result in results(tmp_path):
@@ -84,6 +87,7 @@ def test_a_collaboration_keeps_its_rounds_and_how_it_ended(tmp_path: Path) -> No
         assert all(1 < result.rounds[name] <= 4 for name in of_interns)
 
 
+@pytest.mark.slow
 def test_a_collaboration_killed_while_it_was_being_scored_asks_nothing_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -114,6 +118,7 @@ def test_without_a_report_every_part_that_has_a_reference_is_graded_lowest(tmp_p
     assert {value for part, value in scores.values.items() if part not in scores.unscored} == {1.0}
 
 
+@pytest.mark.slow
 def test_a_reconstruction_is_scored_by_clini_eval_and_keeps_its_dialogue(tmp_path: Path) -> None:
     summary = run(of_graph("reconstruction"), tmp_path)
     assert summary["suite"] == "clini_eval" and summary["scored"] == 3

@@ -1,11 +1,13 @@
 """The weights that hear the meaning of a doctor's words are those of the wordings that are shipped."""
 
 import numpy as np
+import pytest
 
 from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
 from wardround.run.train_meaning import fingerprint
 
 
+@pytest.mark.slow
 def test_the_shipped_weights_were_trained_on_the_shipped_wordings() -> None:
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.run.train_meaning`"

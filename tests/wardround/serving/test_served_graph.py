@@ -30,6 +30,7 @@ async def played(graph: ServedGraph, given: Any, thread: str = "one") -> dict[st
     return {name: value for name, value in steps[-1].items() if name != "trace"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["consultation", "dispute_resolution", "reconstruction", "stage_diagnosis"])
 async def test_a_second_case_on_a_thread_is_played_as_on_a_thread_of_its_own(name: str) -> None:
     graph = graph_of(name)

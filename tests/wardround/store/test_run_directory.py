@@ -126,6 +126,7 @@ def test_a_cut_pseudo_case_is_left_out_and_the_next_does_not_stick_to_it(tmp_pat
     assert [json.loads(line)["text"] for line in directory.remembered()] == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_a_cut_line_of_a_trace_does_not_stop_the_case(tmp_path: Path) -> None:
     run(short(limit=1), tmp_path / "whole")
     case_id = results(tmp_path / "whole")[0].case_id
@@ -230,6 +231,7 @@ def test_a_file_that_is_no_manifest_is_named(tmp_path: Path, text: str) -> None:
         open_once(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

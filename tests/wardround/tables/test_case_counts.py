@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from cases import load_cases
 from tests.support.commands import wardround
 from wardround.tables.case_counts import KINDS, case_counts
@@ -21,6 +23,7 @@ def test_each_case_counts_once_for_a_name_and_both_levels_items_classes_and_trea
     assert physical["share"].tolist() == [100 * counted / (len(CASES) + 1)]
 
 
+@pytest.mark.slow
 def test_the_command_writes_table_and_figure_and_says_where_it_cannot(tmp_path: Path) -> None:
     done = wardround("cases", "check", "builtin", "-o", tmp_path / "counts")
     assert done.exit_code == 0 and "How 144 cases are distributed" in done.stdout

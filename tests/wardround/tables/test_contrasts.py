@@ -3,11 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.runs import run, short
 from wardround.store.recorded_run import find_runs
 from wardround.tables.contrasts import build
 
 
+@pytest.mark.slow
 def test_an_ablation_says_of_each_mean_whether_it_moved_as_the_paper_expects(tmp_path: Path) -> None:
     run(short(), tmp_path / "a_full")
     run(short(sequential=False), tmp_path / "b_without_sequence")

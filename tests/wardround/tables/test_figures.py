@@ -27,12 +27,14 @@ def test_the_same_table_gives_the_same_svg_without_a_date(tmp_path: Path, name: 
     ElementTree.fromstring(first)
 
 
+@pytest.mark.slow
 def test_the_name_of_a_run_is_text_in_a_figure(tmp_path: Path) -> None:
     path = write_run(tmp_path / "<script>alert(1)<", [discussed("a", 1)])
     svg = drawn(path, "consensus")
     assert "<script" not in svg and "&lt;script&gt;" in svg
 
 
+@pytest.mark.slow
 def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [discussed("a", 1)])
     write_tables(make_tables(find_runs([path]), ["scores", "ends", "error_propagation"]), tmp_path / "out")

@@ -118,6 +118,7 @@ def test_neither_long_nor_short_is_best(tmp_path: Path) -> None:
     assert {name for name, cell in shown(table, 1).items() if cell.best} == {"Inquiry"}
 
 
+@pytest.mark.slow
 def test_a_metric_of_ones_own_is_a_column_after_the_average_which_it_does_not_move(tmp_path: Path) -> None:
     stages = dict.fromkeys(SUITES["medchain"].published, 0.5)
     found = [
@@ -297,6 +298,7 @@ def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch
     assert len(seen) == 5 and len(alive) == 5 and max(alive) <= 2
 
 
+@pytest.mark.slow
 def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
     from cases import load_cases
 
@@ -306,6 +308,7 @@ def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
         icd10.build(find_runs([path]))
 
 
+@pytest.mark.slow
 def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path) -> None:
     from cases import load_cases
 
@@ -478,6 +481,7 @@ def test_contrasts_pair_the_runs_that_differ_in_one_setting_over_the_cases_of_bo
         assert "differ in one setting alone" in make_tables(find_runs(unlike), ["contrasts"])[0].reason
 
 
+@pytest.mark.slow
 def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
     told = [case for case in load_cases("builtin") if case.split == "test" and not case.examinations.images][:2]
     found = []

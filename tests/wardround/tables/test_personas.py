@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.recorded_runs import graded, write_run
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
@@ -11,6 +13,7 @@ from wardround.tables import personas
 from wardround.tables.making import make_tables
 
 
+@pytest.mark.slow
 async def test_ten_epochs_of_a_case_play_all_ten_personas_and_each_has_its_row(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"patient": "medpmc", "retrieval": False, "max_turns": 3}
     experiment = Experiment.model_validate(

@@ -27,6 +27,7 @@ def test_the_loss_must_be_on_record_a_number_and_falling(
     assert loss_faults(steps(*losses), wanted) == said
 
 
+@pytest.mark.slow
 def test_a_base_weight_that_moved_or_is_missing_is_named() -> None:
     import torch  # not for every process that collects
 

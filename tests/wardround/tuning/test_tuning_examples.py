@@ -64,6 +64,7 @@ def said(example: Example, tokenizer: Any) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_each_turn_of_the_physician_is_one_example_that_has_read_the_dialogue_so_far(tokenizer: Any) -> None:
     examples, counts = made(tokenizer, dialogue("I cough.", "Since when?", "A week.", "Any fever?"))
     assert [said(example, tokenizer) for example in examples] == ["Since when?</s>", "Any fever?</s>"]

@@ -41,6 +41,7 @@ def read_apart(batch: dict[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
         yield batch["input_ids"][row, place].tolist(), batch["labels"][row, place].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["turn", "dialogue"])
 @pytest.mark.parametrize(("method", "packing"), [("prefix", False), ("lora", False), ("lora", True)])
 def test_every_example_is_read_whole_once_and_apart_and_its_loss_is_that_of_the_physicians_words(

@@ -50,6 +50,7 @@ def test_every_run_in_a_folder_is_listed_and_what_is_none_is_named_in_one_senten
     assert re.search("broken: manifest.json cannot be read .*wardround doctor", page)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_run_has_scores_failures_and_cases_and_says_what_is_damaged(viewer: Viewer) -> None:
     page = shown(viewer, "?run=sweep/one")
     assert "2 attempted: 1 scored" in page and "the server has gone" in page and CASE in page

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
@@ -11,6 +12,7 @@ from wardround.cli import app
 from wardround.store.run_directory import Result
 
 
+@pytest.mark.slow
 def test_a_report_that_adds_what_the_reference_lacks_loses_precision_and_no_recall(tmp_path: Path) -> None:
     case = next(case for case in load_cases(split="test") if case.key.imaging_reports and case.language == "en")
     padded = {item: f"{text} A fractured violin." for item, text in case.key.imaging_reports.items()}

@@ -72,6 +72,7 @@ def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_s
     assert "one.json" not in told.stderr and "1 case, 2 dialogues" in run("aie", files[1]).stdout
 
 
+@pytest.mark.slow
 def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", CHINESE[:rows]) for name, rows in (("gpt4", 2), ("glm", 1))]
     told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out")
@@ -109,6 +110,7 @@ def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch
     assert read[0].startswith(f"医生：{said['doctor']}\n患者：{said['patient']}\n医生：")
 
 
+@pytest.mark.slow
 def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_diagnosis(tmp_path: Path) -> None:
     records = [
         aie_data(
@@ -205,6 +207,7 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     assert "s         │ LENGTH" in both and "p         │ LENGTH" not in both, "people are not held against themselves"
 
 
+@pytest.mark.slow
 def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_can_be_left_out(tmp_path: Path) -> None:
     files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
     told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out")
@@ -216,6 +219,7 @@ def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_
     assert "no such case" in run("aie-simulator", *files, "--leave-out", "2").stderr
 
 
+@pytest.mark.slow
 def test_trackers_and_people_stand_in_one_table_with_kappa_and_a_matrix_each(tmp_path: Path) -> None:
     labels = ["A-A-A", "A-B", "C", "D"] * 3
 
@@ -244,6 +248,7 @@ def test_trackers_and_people_stand_in_one_table_with_kappa_and_a_matrix_each(tmp
     assert (tmp_path / "out" / "aie-figure-3c-people.svg").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_a_doctor_that_differs_from_the_first_is_marked(tmp_path: Path) -> None:
     def doctor(name: str, questions: int) -> Path:
         asked = [turn("A-A-A", "Do you smoke?", "Yes.")] * questions
@@ -303,6 +308,7 @@ def chosen(case: int, first: str, second: str, winner: str) -> dict[str, Any]:
     return {"id": case, "model1": {"model": first}, "model2": {"model": second}, "result": result}
 
 
+@pytest.mark.slow
 def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list[Path], tmp_path: Path) -> None:
     judged = [chosen(case, "gpt4", "glm", "tie" if case == 3 else "model2") for case in range(4)]
     judged += [chosen(case, "gpt4", "chatgpt", "model1") for case in range(4)]
@@ -331,6 +337,7 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
     }
 
 
+@pytest.mark.slow
 def test_several_raters_have_their_majority_and_their_agreement_printed(three: list[Path], tmp_path: Path) -> None:
     """A rater a file, as the three students and three lay people of Figure 4."""
     winners = {"ann": "1112", "ben": "1121", "eve": "1222"}
@@ -352,6 +359,7 @@ def test_several_raters_have_their_majority_and_their_agreement_printed(three: l
     assert "How far people agree" in again.stdout, "three who are not named in one file are three"
 
 
+@pytest.mark.slow
 def test_people_who_rated_on_the_page_are_read_too(three: list[Path], tmp_path: Path) -> None:
     common = {"rater": "r", "scale": "pairwise", "run": "gpt4", "against": "glm-6b", "case_id": "1", "epoch": 1}
     marks = [{**common, "question": question, "value": -1} for question in ("logic", "doctor_total", "patient_total")]

@@ -86,6 +86,7 @@ def test_offline_a_run_gets_options_and_both_formats_are_scored(run: Path, tmp_p
         assert len(set(wrong)) == 4
 
 
+@pytest.mark.slow
 def test_the_options_are_written_once_and_not_even_opened_for_writing_again(run: Path) -> None:
     with FakeServer(answer=played()) as server:
         assert score("mcq", run, *models(server, "distractor_writer")).exit_code == 0
@@ -98,6 +99,7 @@ def test_the_options_are_written_once_and_not_even_opened_for_writing_again(run:
     assert {line["writer"] for line in lines(run)} == {spec(server)}
 
 
+@pytest.mark.slow
 def test_a_line_that_was_cut_or_is_missing_is_written_anew_and_the_others_stay(run: Path) -> None:
     assert score("mcq", run).exit_code == 0
     kept = sorted((run / "options.jsonl").read_bytes().splitlines(keepends=True))
@@ -107,6 +109,7 @@ def test_a_line_that_was_cut_or_is_missing_is_written_anew_and_the_others_stay(r
     assert now[0] == kept[1] and sorted(now) == kept
 
 
+@pytest.mark.slow
 def test_the_doctor_and_the_run_are_scored_by_the_same_options(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.json"
     principal = {case.id: case.key.diagnosis[0] for case in CASES}
@@ -224,6 +227,7 @@ def test_transcripts_without_options_are_not_asked_and_those_without_an_answer_a
         assert score("aie", file, "--mcq", wrong).exit_code == 2
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_write_options_at_once_but_may_both_read_them(run: Path) -> None:
     with RunDirectory(run).adding_options():
         done = score("mcq", run)

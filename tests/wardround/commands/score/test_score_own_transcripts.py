@@ -49,6 +49,7 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", [result], data=data, **how)
 
 
+@pytest.mark.slow
 def test_a_run_and_its_exported_file_have_the_same_scores_in_either_mode(run: Path, tmp_path: Path) -> None:
     for format, suite in (("aie", "aie"), ("medpmc", "medpmc")):
         file = tmp_path / f"{format}.json"
@@ -100,6 +101,7 @@ def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> N
     assert told.exit_code == 2 and f"{run.parent} names all runs beside it" in told.stderr, told.output
 
 
+@pytest.mark.slow
 def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Path, tmp_path: Path) -> None:
     lost = graded("dentistry-04", scores={}).model_copy(update={"termination": "failed"})
     kept = graded("surgery-01", scores={}).model_copy(
@@ -121,6 +123,7 @@ def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Pa
     assert told.exit_code == 2 and "tracks no actions" in told.stderr
 
 
+@pytest.mark.slow
 def test_both_formats_are_drawn_by_examination_of_a_run_of_imported_cases(tmp_path: Path) -> None:
     """Figure 6b: the case keeps which examination it is from, and the record that coverage is measured against."""
     case = next(case for case in load_cases() if case.id == "surgery-01")
@@ -152,6 +155,7 @@ def test_both_formats_are_drawn_by_examination_of_a_run_of_imported_cases(tmp_pa
     assert found["COVERAGE"]["mean"] == pytest.approx(200 / 3), "'gallstones' and 'fever' of the source's three words"
 
 
+@pytest.mark.slow
 def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alone(run: Path, tmp_path: Path) -> None:
     assert "DIAGNOSIS" not in metrics(tmp_path / "s.json", "score", "aie", run, "--mode", "paper")
     found = metrics(tmp_path / "s.json", "score", "aie", run, "--diagnose", "offline")
@@ -165,6 +169,7 @@ def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alon
     assert {"aie-figure-6c.svg", "aie-figure-6d.svg", "aie-table-3.csv"} <= {file.name for file in out.iterdir()}
 
 
+@pytest.mark.slow
 def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
     assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
@@ -174,6 +179,7 @@ def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     assert metrics(tmp_path / "s.json", "score", "medpmc", tmp_path / "sweep")["Diagnosis"]["n"] == 1
 
 
+@pytest.mark.slow
 def test_a_run_of_imported_cases_pairs_with_the_authors_transcripts_of_the_same_patients(tmp_path: Path) -> None:
     """The importers put the set's name before the authors' numbers."""
     ours = next(case for case in load_cases() if case.id == "surgery-01")

@@ -59,6 +59,7 @@ def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suit
     assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 1
 
 
+@pytest.mark.slow
 def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tmp_path: Path) -> None:
     def turn(speaker: str, text: str, addressee: str | None = None) -> dict[str, str | None]:
         return {"speaker": speaker, "text": text, "addressee": addressee}

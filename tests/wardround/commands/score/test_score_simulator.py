@@ -22,6 +22,7 @@ def two_cases() -> list[str]:
     return [line for file in shipped_files() for line in file.read_text("utf-8").splitlines()[:10]]
 
 
+@pytest.mark.slow
 def test_a_models_choices_are_scored_and_a_failure_is_told_and_left_out(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text("\n".join(two_cases()), "utf-8")

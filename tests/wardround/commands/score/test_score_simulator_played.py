@@ -42,6 +42,7 @@ def form(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_each_question_is_put_after_the_exchanges_of_its_round_and_the_replies_are_filed(
     form: Path, tmp_path: Path
 ) -> None:
