@@ -99,6 +99,8 @@ class Suite:
         ends: the least and the most that a published column can be, but for those of `neither`.
         neither: columns of which neither more nor less is better.
         judged: the published columns that a judge decides.
+        without_reference: the published columns that a case's key has nothing for, with the reason; so a case that
+            failed counts as wrong only where it could have been right.
         means: averages of some published columns that the paper prints, by name: the title, and the columns.
         notes: what a reader of the table must know, such as the range of the scores.
         metrics: the columns that were added, by name.
@@ -113,6 +115,7 @@ class Suite:
     ends: Ends | None = None
     neither: Collection[str] = ()
     judged: Collection[str] = ()
+    without_reference: Callable[[Case], Mapping[str, str]] = lambda case: {}
     means: Mapping[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     notes: str = ""
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)

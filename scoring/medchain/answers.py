@@ -54,6 +54,14 @@ class Answers(Strict):
         )
 
 
+def without_reference(case: Case) -> dict[str, str]:
+    """The scores that this case's key has nothing for, with the reason; what is inferred and left out is such too."""
+    key = case.key
+    found = {stage: getattr(key, part) for stage, part in REFERENCES.items()}
+    found["treatment"] = key.treatment_items or [plan for plan in key.alternative_plans if plan.treatment_items]
+    return {stage: INFERRED if REFERENCES[stage] in key.inferred else NO_KEY for stage in found if not found[stage]}
+
+
 async def score_clinical_workflow(
     case: Case, answers: Answers | Mapping[str, Any], settings: ModelSettings
 ) -> CaseScores:

@@ -130,7 +130,11 @@ async def judge_diagnosis(
 ) -> DiagnosisGrade:
     """The five-level grade of a diagnosis (MedChain, A.2.4).
 
+    None given is the lowest grade, and no judge is asked, who might see something in nothing.
+
     Raises:
         AskError: the judge gave no valid answer.
     """
+    if not any(normalise(name) for name in predicted):
+        return DiagnosisGrade(level=1, reason="No diagnosis was given.")
     return await ask(diagnosis_judge, DiagnosisView(predicted, reference), settings, language=language)

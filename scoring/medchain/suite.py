@@ -5,7 +5,7 @@ from cases.registry import RegistryError
 from llm import ModelSettings
 from nodes.workflow.stages import STAGES
 from scoring.case_scores import CaseScores, Suite
-from scoring.medchain.answers import REFERENCES, Answers, score_clinical_workflow
+from scoring.medchain.answers import REFERENCES, Answers, score_clinical_workflow, without_reference
 
 
 async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseScores:
@@ -37,4 +37,5 @@ suite = Suite(
     stages=tuple(dict.fromkeys(stage.column[0] for stage in STAGES.values() if stage.column and stage.breaks)),
     ends=(0.0, 1.0),
     judged=("examination", "diagnosis"),
+    without_reference=without_reference,
 )

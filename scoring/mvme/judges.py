@@ -125,12 +125,19 @@ async def grade(
 ) -> MvmeGrades:
     """The director's grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
 
+    A part that the report leaves empty has the lowest grade, whatever the director sees in it.
+
     Raises:
         AskError: the judge could not be asked.
     """
     parts = [part for part in PARTS if reference[part].strip()]
+    empty = [part for part in parts if not report[part].strip()]
+    fixed: dict[str, PartGrade | None] = {part: None for part in PARTS if part not in parts}
+    fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves it empty.", option=LOWEST))
+    if len(fixed) == len(PARTS):
+        return MvmeGrades.model_validate(fixed)
     answer = await ask(director, GradingView(report, reference, parts), settings, language=language, place=place)
-    return answer.model_copy(update={part: None for part in PARTS if part not in parts})
+    return answer.model_copy(update=fixed)
 
 
 async def misdiagnosis(

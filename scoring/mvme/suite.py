@@ -23,7 +23,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     """
     copied = COPIED if answers.disclosed else {}
     reference = reference_parts(case)
-    unscored: dict[str, str] = {part: NO_KEY for part in PARTS if not reference[part].strip()} | copied
+    unscored = without_reference(case) | copied
     values: dict[str, float | None] = dict.fromkeys(suite.published)
     if answers.report is None:
         lowest = float(SCORES[LOWEST])
@@ -46,6 +46,12 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     return CaseScores(values, unscored)
 
 
+def without_reference(case: Case) -> dict[str, str]:
+    """The parts that this case's key has nothing for."""
+    reference = reference_parts(case)
+    return {part: NO_KEY for part in PARTS if not reference[part].strip()}
+
+
 def _of_treatment(options: Mapping[Part, Option | None]) -> int:
     return SCORES[option] if (option := options.get("treatment")) else 0
 
@@ -63,5 +69,6 @@ suite = Suite(
     needs=frozenset({"report"}),
     ends=ENDS,
     judged=PARTS,
+    without_reference=without_reference,
     notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from scoring.case_scores import Suite
 from scoring.metrics.comparison import PairedDifference, false_discovery, holm, paired_difference
+from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
@@ -85,7 +86,7 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
             notes.append(f"{run.name} and {first.name}: {said}.")
         ours_scored, theirs_scored = ({result.case_id for result in each.scored} for each in (first, run))
         if lost := len(ours & theirs) - len(ours_scored & theirs_scored):
-            notes.append(f"{run.name} and {first.name}: {lost} cases failed in one of them and are left out.")
+            notes.append(f"{run.name} and {first.name}: {counted(lost, 'case')} failed in one of them and left out.")
     return notes
 
 

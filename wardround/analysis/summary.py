@@ -26,8 +26,9 @@ _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
     """The summary of a run; it depends on the results alone, not on their order.
 
-    ``attempted = scored + failed``. A score counts the cases that have a reference for it; ``unscored`` says how many
-    have none, and why. Cases that were stopped at a limit are scored with what they had, and counted as ``limited``.
+    ``attempted = scored + failed``, each of the ``cases`` once an epoch. A score counts the cases that have a
+    reference for it; ``unscored`` says how many have none, and why. Cases that were stopped at a limit are scored with
+    what they had, and counted as ``limited``.
     """
     ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
@@ -35,6 +36,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     return {
         "suite": suite.name,
         "attempted": len(ordered),
+        "cases": len({result.case_id for result in ordered}),
         "scored": len(scored),
         "failed": len(ordered) - len(scored),
         "limited": sum(result.limited for result in ordered),
@@ -114,13 +116,22 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
     """The means if every case that failed, and every answer that a judge failed on, counts as wrong.
 
     The lower bound to the means over what was scored: who fails where it would be wrong gains nothing by it. Columns
-    without a worst score (lengths, metrics of one's own) have none. Nothing if nothing failed.
+    without a worst score (lengths, metrics of one's own) have none, and no case counts in a column that its key has
+    nothing for, or that none of the run's has. Nothing if nothing failed.
     """
-    ends = {name: found for name in suite.columns if (found := suite.ends_of(name))}
     results = [result for result in results if result.termination != "sex_bound"]  # refused, and put before nobody
+    scored = [result for result in results if result.scored]
+
+    def judge_failed(result: Result, name: str) -> bool:
+        return result.unscored.get(name, "").startswith(JUDGE_FAILED)
+
+    def could_be_right(name: str) -> bool:
+        return not scored or any(one.scores.get(name) is not None or judge_failed(one, name) for one in scored)
+
+    ends = {name: found for name in suite.columns if (found := suite.ends_of(name)) and could_be_right(name)}
 
     def score(result: Result, name: str) -> float | None:
-        failed = not result.scored or result.unscored.get(name, "").startswith(JUDGE_FAILED)
+        failed = judge_failed(result, name) or not (result.scored or name in result.unscored)
         return ends[name][0] if failed else result.scores.get(name)
 
     columns = {name: [score(result, name) for result in results] for name in ends}
@@ -179,10 +190,11 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
-    attempted = counted(summary["attempted"], "case")
-    notes.append(f"{attempted} attempted: {summary['scored']} scored, {summary['failed']} failed.")
+    attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
+    epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')} in epochs; each epoch counts)"
+    notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
     if summary["limited"]:
-        notes.append(f"{summary['limited']} cases were stopped at a limit and scored with what they had.")
+        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit and scored with what there was.")
     notes += [
         f"{titles[name]}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
@@ -200,7 +212,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     if offline:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
-    notes.append(f"{summary['calls']} calls, {summary['tokens']} tokens{cost}.")
+    notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
     asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model tells how many tokens it took: limits of tokens and cost do not hold.")

@@ -16,8 +16,9 @@ from urllib.parse import quote
 
 from cases import Case, CaseFileError
 from graphs.contexts import is_judging
+from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
-from wardround.analysis.summary import count_unscored
+from wardround.analysis.summary import WHAT_FAILED, count_unscored
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
@@ -28,7 +29,7 @@ from wardround.store.run_directory import Result
 from wardround.tables.figures import as_svg
 from wardround.tables.making import make_tables
 from wardround.tables.roles import roles_table
-from wardround.tables.scores import floor_notes, missing_floors, score_form
+from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
 from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def environment(*rooms: Path) -> "Environment":
     environment.tests["judging"] = is_judging
     environment.globals |= {
         "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
+        "without_model": sorted(WITHOUT_MODEL),
     }  # fmt: skip
     return environment
 
@@ -179,24 +181,29 @@ def scores_table(run: RecordedRun) -> Table:
     """The scores of one run, one per row, with the floors and the ceiling of its cases."""
     titles, form = run.suite.titles, score_form(run.suite)
     floors, why = floors_of(run)
+    bounds = run.failed_as_wrong
     columns = [
         Column("score", "Score", key=True),
         Column("score_mean", "Mean", form=form),
         Column("score_low", "From", "95 % interval", form),
         Column("score_high", "To", "95 % interval", form),
         Column("score_n", "Cases"),
+        *([Column("bound", "Failed as wrong", form=form)] if bounds else []),
         *(Column(name, f"[{name}]", "Floor and ceiling", form) for name in floors),
     ]
     rows = [
         {
             "score": title,
             **measured({"score": run.estimates[name]}),
+            "bound": bounds[name].mean if name in bounds else None,
             **{floor: found[name].mean if name in found else None for floor, found in floors.items()},
         }
         for name, title in titles.items()
     ]
     notes = [
         run.suite.notes,
+        f"Failed as wrong: {WHAT_FAILED}." if bounds else "",
+        *epoch_notes([run]),
         *floor_notes(floors),
         *([why] if why or not floors else missing_floors(floors, run.suite)),
     ]

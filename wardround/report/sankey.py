@@ -38,6 +38,7 @@ class Station:
     wrong: float
     told: str
     lost: int
+    label: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def error_flows(run: RecordedRun) -> Flows | None:
         words = f"{title}: {passage.entered} entered, {passage.still_right} right, {lost} wrong"
         words += f", {passage.unscored} without a score" if passage.unscored else ""
         told.append(words)
-        stations.append(Station(title, x, _TOP, right, unscored, wrong, words, lost))
+        none = 0 < passage.entered == passage.unscored
+        label = f"{passage.unscored} not scored" if none else f"{passage.still_right} right"
+        stations.append(Station(title, x, _TOP, right, unscored, wrong, words, lost, label))
         start, end = x + _BAR, x + apart
         for kind, y, size in (("right", float(_TOP), right), ("unscored", _TOP + right, unscored)):
             if size:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from cases import Case
 from cases.notes import Note
 from cases.sexes import SexBoundError
 from graphs.catalogue import Graph
@@ -108,14 +109,21 @@ async def run_case(
     except RefusedError as error:
         raise RunStoppedError(f"{error}; mend that and run the same command again to go on") from error
     except AskError as error:
-        outcome = {"termination": error.reason, "error": described(error)}
+        outcome = failure(experiment, attempt, error.reason, described(error))
     except SexBoundError as error:
-        outcome = {"termination": "sex_bound", "error": str(error)}
+        outcome = failure(experiment, attempt, "sex_bound", str(error))
     except (CaseMemoryError, EmbeddingModelError) as error:
-        outcome = {"termination": "memory_error", "error": str(error)}
+        outcome = failure(experiment, attempt, "memory_error", str(error))
     except Exception as error:
-        outcome = {"termination": termination_of(error), "error": fault(error)}
+        outcome = failure(experiment, attempt, termination_of(error), fault(error))
     return Outcome(result_of(attempt, trace_file, outline, seconds=time.perf_counter() - started, **outcome), course)
+
+
+def failure(experiment: Experiment, attempt: Attempt, termination: str, error: str) -> dict[str, Any]:
+    """What a result line keeps of a case that failed: also which scores it could not have had."""
+    item = experiment.to_score(attempt.item)
+    missing = SUITES[experiment.scored_by].without_reference(item) if isinstance(item, Case) else {}
+    return {"termination": termination, "error": error, "unscored": dict(missing)}
 
 
 def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, **outcome: Any) -> Result:

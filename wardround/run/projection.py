@@ -67,7 +67,7 @@ async def project(
         raise ConfigurationError(f"{like}: no case of it asked a model")
     if run is not None and taken:
         seconds = (mean([result.seconds for result in taken]) or 0.0) * left / experiment.run.concurrency
-        return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken)), seconds)
+        return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken), experiment.epochs), seconds)
     spread = items[:: max(1, len(items) // SAMPLE)][:SAMPLE]
     chosen = {"case_ids": [item.id for item in spread], "limit": None, "shuffle": None, "sufficient": False}
     trial = experiment.model_copy(
@@ -81,14 +81,15 @@ async def project(
     )
     with tempfile.TemporaryDirectory() as folder, rehearsing():
         await run_experiment(trial, Path(folder), on_result)
-        return Projection(cases, left, None, len(spread), _table(open_run(Path(folder)), left, len(spread)))
+        table = _table(open_run(Path(folder)), left, len(spread), experiment.epochs)
+        return Projection(cases, left, None, len(spread), table)
 
 
 def _finished(out: Path) -> int:
     return len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
 
 
-def _table(run: RecordedRun, left: int, sample: int) -> Table:
+def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
     """By role and in all: calls, tokens and cost of what is left, by the mean of the cases looked at."""
     calls = [
         call for result in run.results for call in read_trace(run.trace_file(result)).calls if call.attempts
@@ -103,7 +104,8 @@ def _table(run: RecordedRun, left: int, sample: int) -> Table:
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
     columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
     columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
-    return Table("projection", f"What {counted(left, 'case')} will take", columns, rows)
+    title = f"What {counted(left, 'case')} will take" + (", counted once an epoch" if epochs > 1 else "")
+    return Table("projection", title, columns, rows)
 
 
 def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str, float | str | None]:

@@ -98,4 +98,6 @@ def _value(run: RecordedRun, setting: str) -> str:
     room, _, name = setting.partition(".")
     if found is None and room == "workflow":
         found = getattr(run.experiment.context, name, None)
-    return "by default" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
+    if found is None:
+        return "not set"
+    return str(found).lower() if isinstance(found, bool) else str(found) or "(empty)"

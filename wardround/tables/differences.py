@@ -141,11 +141,16 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
-    """What each run was set otherwise than the first; its name is none of it."""
+    """What each run was set otherwise than the first; its name is none of it.
+
+    A model's block that one of them lacks goes without saying: the role that has the model is named.
+    """
     first, *others = runs
     for run in others:
+        blocks = [each.experiment.identity.get("model", {}) for each in (first, run)]
+        alone = tuple(f"model.{name}." for name in blocks[0].keys() ^ blocks[1].keys())
         sides = [flat(each.experiment.identity) for each in (first, run)]
-        names = sorted({name for side in sides for name in side} - {"name"})
+        names = sorted({name for side in sides for name in side if not name.startswith(alone)} - {"name"})
         other = [name for name in names if sides[0].get(name) != sides[1].get(name)]
         told = "; ".join(changed(name, first, run) for name in other)
-        yield f"{first.name} to {run.name}: {told or 'the same settings'}."
+        yield f"{run.name} differs from {first.name} in {told}." if told else f"{run.name} is set as {first.name} is."

@@ -9,7 +9,7 @@ import pandas as pd
 from scoring.metrics.statistics import estimate
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.tables.scores import unfinished_notes
+from wardround.tables.scores import epoch_notes, unfinished_notes
 from wardround.tables.table import Column, Table, measured
 
 
@@ -26,6 +26,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         "Rounds: decisions of a stage, turns of a dialogue, revisions of a discussion.",
+        *epoch_notes(runs),
         *unfinished_notes(runs),
     ]
     caption = "How cases and their parts ended, and after how many rounds."

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scoring.medchain.error_propagation import error_propagation
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.scores import epoch_notes
 from wardround.tables.table import Column, Table, measured
 
 THRESHOLD = 0.5
@@ -35,7 +36,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         f"A stage is right if the department is, or if its score is {THRESHOLD} or more; "
-        "one without a score lets the case pass, which is not counted as still right there."
+        "one without a score lets the case pass, which is not counted as still right there.",
+        *epoch_notes(runs),
     ]
     caption = "Cases still right after each stage, and the accuracy of each stage where all earlier ones were right."
     return [Table("error_propagation", "Error propagation", columns, rows, notes, caption)]

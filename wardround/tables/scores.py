@@ -138,7 +138,7 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which are not all over the same cases.")
     if any(run.scored and not run.estimates[name].n for run in runs for name in suite.means):
         notes.append("An average has no value where one of its columns has none.")
-    return [*notes, *unfinished_notes(runs), *offline_notes(runs)]
+    return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
 
 def _uneven(run: RecordedRun, columns: Iterable[str]) -> bool:
@@ -169,6 +169,13 @@ def said_intervals(estimates: Iterable[Mapping[str, Estimate]]) -> str:
     """How the intervals of a table were made, in words."""
     used = {found.interval for of_run in estimates for found in of_run.values()}
     return "; ".join(words for how, words in INTERVALS.items() if how in used) or "none"
+
+
+def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
+    """That a case of several epochs counts as often, where one has them."""
+    if all(run.experiment.epochs == 1 for run in runs):
+        return []
+    return ["A case counts once an epoch; intervals and tests take all epochs of a case for one."]
 
 
 def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:

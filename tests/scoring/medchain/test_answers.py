@@ -191,3 +191,11 @@ def test_another_sound_plan_counts_if_it_agrees_better_and_never_worsens() -> No
     assert score(case(alternative_plans=[other]), given).values["treatment"] == 1
     assert score(case(alternative_plans=[other]), answers()).values["treatment"] == 1
     assert score(case(treatment_items=[], alternative_plans=[{}]), given).values["treatment"] is None
+
+
+def test_what_a_key_has_no_reference_for_is_known_without_any_answer() -> None:
+    bare = case(department=None, sub_departments=[], diagnosis=[], imaging_reports={}, inferred=["department"])
+    missing = suite.without_reference(bare)
+    others = ("referral_level2", "diagnosis", "examination")
+    assert missing == {"referral_level1": INFERRED, **dict.fromkeys(others, NO_KEY)}
+    assert missing == score(bare, answers()).unscored and suite.without_reference(case()) == {}

@@ -57,6 +57,14 @@ def test_offline_a_diagnosis_is_graded_by_the_rules_of_the_five_levels() -> None
     assert grade == grade_offline(["Kidney stones"], ["Nephrolithiasis"]) and grade.level == 5
 
 
+def test_no_diagnosis_is_the_lowest_grade_and_no_judge_is_asked_who_might_give_more() -> None:
+    with answering(DiagnosisGrade={"level": 5, "reason": "I see it."}) as server:
+        assert diagnosis(played(server), [], ["Nephrolithiasis"]).level == 1
+        assert diagnosis(played(server), [" "], ["Nephrolithiasis"]).level == 1
+        assert not server.requests
+        assert diagnosis(played(server), ["Gout"], ["Nephrolithiasis"]).level == 5
+
+
 def test_claims_are_extracted_from_the_reference_and_checked_against_the_report() -> None:
     claims, support = traced(OFFLINE)
     assert (claims.role, support.role) == ("claim_extractor", "claim_judge")

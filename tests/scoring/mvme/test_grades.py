@@ -154,6 +154,18 @@ def test_a_chat_model_grades_and_splits_through_the_one_door() -> None:
     assert diseases == ["肺炎", "高血压"]
 
 
+async def test_a_part_that_the_report_leaves_empty_is_graded_lowest_whatever_the_director_sees_in_it() -> None:
+    graded = {"analysis": "all there", "option": "A"}
+    grades = dict.fromkeys(("symptoms", "examinations")) | dict.fromkeys(("diagnosis", "basis", "treatment"), graded)
+    with FakeServer(answer=lambda request: grades) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        found = await grade(ReportParts(diagnosis="肺炎", treatment=" "), REFERENCE, settings, "zh")
+        assert found.options == {"diagnosis": "A", "basis": "D", "treatment": "D"}
+        sent = len(server.requests)
+        nothing = await grade(ReportParts(), REFERENCE, settings, "zh")
+        assert set(nothing.options.values()) == {"D"} and len(server.requests) == sent
+
+
 @pytest.mark.parametrize("repairs", [0, 1])
 async def test_a_part_left_out_by_the_director_is_asked_for_again_and_else_a_failure(repairs: int) -> None:
     graded = {"analysis": "", "option": "B"}

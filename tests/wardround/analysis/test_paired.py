@@ -67,7 +67,7 @@ def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: P
     one, two = runs(tmp_path, one=dict.fromkeys(["a", "b", "c"], scores), two={"a": scores, "b": None, "d": scores})
     first, second = unlike([one, two])
     assert "1 of one and 1 of two are left out" in first
-    assert "1 cases failed in one of them" in second
+    assert "1 case failed in one of them" in second
     assert unlike([one, one]) == []
 
 

@@ -72,6 +72,23 @@ def test_what_failed_counts_as_wrong_beside_the_mean_over_what_was_scored() -> N
     assert unfailing["failed_as_wrong"] == {} and "ailed as wrong" not in printed(unfailing)
 
 
+def test_what_failed_counts_as_wrong_only_where_its_key_has_a_reference() -> None:
+    missing = dict.fromkeys((name for name in STAGE_NAMES if name != "diagnosis"), "no reference in the answer key")
+    alike = summarise_results([scored("a", 0.5, missing), failed("b"), failed("c")], SUITE)["failed_as_wrong"]
+    assert set(alike) == {"diagnosis", "average"} and alike["average"]["mean"] == alike["diagnosis"]["mean"] == 0.5 / 3
+    mixed = summarise_results([scored("a", 0.5), failed("b", unscored=missing)], SUITE)["failed_as_wrong"]
+    assert (mixed["diagnosis"]["n"], mixed["treatment"]["n"]) == (2, 1) and mixed["treatment"]["mean"] == 0.5
+    nothing = summarise_results([failed("a"), failed("b")], SUITE)["failed_as_wrong"]
+    assert nothing["treatment"]["mean"] == 0.0 and nothing["treatment"]["n"] == 2
+
+
+def test_that_cases_count_once_an_epoch_is_said_with_their_number() -> None:
+    summary = summarise_results([scored("a"), scored("a", epoch=1), failed("b"), failed("b", epoch=1)], SUITE)
+    assert (summary["attempted"], summary["cases"]) == (4, 2)
+    assert "4 cases attempted (2 cases in epochs; each epoch counts): 2 scored, 2 failed." in printed(summary)
+    assert "epochs" not in printed(summarise_results([scored("a")], SUITE))
+
+
 def test_missing_scores_are_counted_by_stage_and_reason() -> None:
     results = [
         scored("a", missing={"examination": "no reference in the answer key"}),

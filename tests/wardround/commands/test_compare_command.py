@@ -24,8 +24,25 @@ def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:
         for name, patient in (("one", "offline"), ("two", "openai:p@http://localhost:1/v1"))
     )
     told = " ".join(wardround("compare", one, two, one).stdout.split())
-    assert "one to two: models.patient: offline to openai:p@http://localhost:1/v1." in told
-    assert "one to one: the same settings." in told
+    assert "two differs from one in models.patient: offline to openai:p@http://localhost:1/v1." in told
+    assert "one is set as one is." in told
+
+
+def test_a_models_block_that_one_run_lacks_is_told_by_the_role_that_has_the_model(tmp_path: Path) -> None:
+    block = {"spec": "openai:m@http://localhost:1/v1", "api_key_env": ""}
+    runs = [
+        write_run(
+            tmp_path / name,
+            [graded("a")],
+            models=models,
+            model=dict.fromkeys(models.values(), block),
+            graph="consultation",
+            suite="mvme",
+        )
+        for name, models in (("one", {"patient": "small"}), ("two", {"patient": "large", "doctor": "small"}))
+    ]
+    told = " ".join(wardround("compare", *runs).stdout.split())
+    assert "two differs from one in models.doctor: not set to small; models.patient: small to large." in told
 
 
 def test_limited_and_failed_cases_of_each_run_are_counted(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from cases import AnswerKey, load_cases
+from cases.files import save_cases
 from nodes.patients.systems import PATIENTS
+from scoring.medchain.answers import INFERRED, NO_KEY
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
@@ -46,6 +49,27 @@ def test_a_case_at_its_limit_is_scored_with_what_it_has_and_marked(tmp_path: Pat
         assert result.termination == "case_calls_limit" and result.error is not None
         assert set(result.scores) and len(asked(tmp_path, result.case_id)) == most
     assert summary["scores"]["treatment"]["mean"] == 0.0
+
+
+def test_a_case_that_fails_is_recorded_with_the_scores_that_its_key_has_nothing_for(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if case.id == IDS[0])
+    key = AnswerKey(diagnosis=["Gout"], examination_items=["CT"], inferred=["examination_items"])
+    bare = case.model_copy(update={"key": key})
+    save_cases([bare], tmp_path / "bare.jsonl")
+    with FakeServer(faults=lambda request: "schema_violation") as server:
+        experiment = Experiment.model_validate(
+            {
+                "data": {"cases": str(tmp_path / "bare.jsonl")},
+                "models": {"default": spec(server)},
+                "workflow": {**SHORT, "repairs": 0},
+            }
+        )
+        summary = run(experiment, tmp_path / "out")
+    (failed,) = results(tmp_path / "out")
+    assert (failed.termination, failed.scores) == ("unparseable_answer", {}) and "diagnosis" not in failed.unscored
+    assert failed.unscored["treatment"] == NO_KEY and failed.unscored["history_taking"] == INFERRED
+    assert summary["failed_as_wrong"]["average"]["mean"] == summary["failed_as_wrong"]["diagnosis"]["mean"] == 0.0
+    assert summary["failed_as_wrong"]["treatment"]["n"] == 0
 
 
 def test_a_limited_case_is_final_and_asks_nothing_again(tmp_path: Path) -> None:

@@ -97,6 +97,25 @@ def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer
     assert all(words in recalled for words in ("earlier-07", "0.813", "Old gout"))
 
 
+def test_a_call_on_a_cases_page_is_what_a_model_was_asked_as_in_the_line_of_its_run(tmp_path: Path) -> None:
+    asked = [call(f"doctor/turn{turn}", model=model) for turn, model in enumerate(("offline", "offline", "openai:m"))]
+    path = write_run(tmp_path / "one", [graded(CASE, calls=1)], {(CASE, 0): asked}, data={"limit": 1})
+    with serving(Viewer(Shelf([path]))) as server:
+        assert "· 1 call ·" in shown(server, f"?run=one&case={CASE}")
+
+
+def test_a_stage_that_no_case_has_a_score_of_is_drawn_as_not_scored_and_not_as_never_right(viewer: Viewer) -> None:
+    page = shown(viewer, "?run=clinical")
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    labels = re.findall(r'<text class="soft"[^>]*>([^<]*)</text>', drawn)
+    assert labels[:2] == ["1 right", "1 right"] and "1 not scored" in labels
+
+
+def test_which_run_is_subtracted_from_which_is_said_above_the_differences(viewer: Viewer) -> None:
+    page = shown(viewer, "?run=sweep/one&with=sweep/two")
+    assert page.index("Each score: sweep/two minus sweep/one.") < page.index("First ended")
+
+
 def test_a_case_that_is_not_ended_shows_what_is_on_record(viewer: Viewer, folder: Path) -> None:
     file = RunDirectory(folder / "clinical").trace_file(OTHER, 0)
     file.write_text(call("history_taking/doctor/turn1", answer={"text": "Go on."}).model_dump_json() + "\n", "utf-8")

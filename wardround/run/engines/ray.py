@@ -17,7 +17,7 @@ from wardround.run.checkpoints import forget_thread, forget_threads, serializer
 from wardround.run.engines.ray_writer import Writer
 from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment
-from wardround.run.one_case import Attempt, Outcome, result_of, thread_of
+from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import pictures_of
@@ -154,7 +154,7 @@ class _Crew:
             else:
                 return outcome
         lost = f"{_LIVES} workers were lost while they ran it; the last: {why}"
-        return Outcome(result_of(attempt, file, termination="worker_lost", error=lost))
+        return Outcome(result_of(attempt, file, **failure(self.experiment, attempt, "worker_lost", lost)))
 
     def _replace(self, place: int, lost: Any) -> None:
         """Put a new worker in a place, unless another of its cases has done so."""
