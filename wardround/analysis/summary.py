@@ -17,6 +17,7 @@ from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
 WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
+_FEW = 5  # cases, below which an interval holds the truth less often than it says (docs/statistics.md)
 _REASONS = 5  # that a summary names
 _REASON = 400  # characters of one: the remedy and the model stand at its end
 _PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
@@ -193,6 +194,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')} in epochs; each epoch counts)"
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
+    if 1 < cases < _FEW:
+        notes.append(f"With fewer than {_FEW} cases a 95 % interval is too narrow; run more.")
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit and scored with what there was.")
     notes += [

@@ -89,6 +89,12 @@ def test_that_cases_count_once_an_epoch_is_said_with_their_number() -> None:
     assert "epochs" not in printed(summarise_results([scored("a")], SUITE))
 
 
+def test_that_an_interval_of_few_cases_is_too_narrow_is_said() -> None:
+    few, enough = ([scored(name, number / 5) for number, name in enumerate(names)] for names in ("ab", "abcde"))
+    assert "With fewer than 5 cases a 95 % interval is too narrow; run more." in printed(summarise_results(few, SUITE))
+    assert "too narrow" not in printed(summarise_results(enough, SUITE))
+
+
 def test_missing_scores_are_counted_by_stage_and_reason() -> None:
     results = [
         scored("a", missing={"examination": "no reference in the answer key"}),
