@@ -93,6 +93,18 @@ def test_intervals_of_ten_cases_cover_the_truth(
     assert 0.90 <= covered / trials <= 0.985
 
 
+@pytest.mark.parametrize(("cases", "share"), [(2, 0.48), (3, 0.69), (4, 0.81)])
+def test_intervals_of_fewer_than_five_cases_cover_too_little_as_the_page_says(
+    cases: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics_of_ours, "RESAMPLES", 1000)
+    generator, trials, covered = np.random.default_rng(7), 300, 0
+    for _ in range(trials):
+        low, high = estimate(generator.beta(5, 1, cases).tolist(), ends=(0, 1)).ci95 or (0, 0)
+        covered += low <= 5 / 6 <= high
+    assert covered / trials == pytest.approx(share, abs=0.03)
+
+
 def test_the_interval_of_a_column_does_not_depend_on_the_others() -> None:
     drawn = np.random.default_rng(8).random((3, 12)).tolist()
     alone = estimate_columns({"a": drawn[0]}).columns["a"]
