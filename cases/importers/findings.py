@@ -1,11 +1,12 @@
 """Freely nested findings sorted into the closed examination items."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cases.text import lexicon
 from cases.text.prose import is_bland, label, paragraph, phrase, prose, sentence
-from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
+from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS
 
 
 @dataclass
@@ -39,8 +40,13 @@ class Findings:
     def add_text(self, heading: str, text: str) -> None:
         """Sort one finding that is running text, by what it begins with, what it names, or the heading above it."""
         name, colon, _ = text.partition(":")
-        item = lexicon.test_item(name) if colon else None
-        item = item or lexicon.first_test_in(text) or lexicon.group_item(heading) or lexicon.test_item(heading)
+        named = lexicon.told_by(text)
+        over_all = lexicon.is_group(heading) and not lexicon.group_item(heading)
+        if over_all and named == lexicon.first_test_in(text) and named not in IMAGE_CLASSES:
+            named = None  # a part of the body under "Imaging" names no laboratory test
+        item = (lexicon.test_item(name) or lexicon.group_item(name) or _examined(name)) if colon else None
+        item = item or named
+        item = item or lexicon.group_item(heading) or lexicon.test_item(heading)
         item = item or lexicon.physical_item(heading) or self._unknown(heading)
         if item in PHYSICAL_ITEMS.names and lexicon.first_test_in(text):
             self.displaced.append((name if colon else " ".join(text.split()[:6]), item))
@@ -98,6 +104,11 @@ class Findings:
     def _unknown(self, name: str) -> str:
         self.unknown.append(name)
         return lexicon.GENERAL
+
+
+def _examined(name: str) -> str | None:
+    """The physical item of "Eye examination findings"; none of a name that speaks of no examination."""
+    return lexicon.physical_item(name) if re.search(r"\bexam(?:ination)?s?\b", name, re.IGNORECASE) else None
 
 
 def _entries(value: object) -> Iterator[tuple[str, object]]:

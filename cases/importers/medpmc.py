@@ -14,7 +14,7 @@ from cases.importers.vignettes import sort_tests
 from cases.text import lexicon
 from cases.text.demographics import age_phrases, demographics
 from cases.text.named_tests import named_tests
-from cases.text.note_sections import claimed_by
+from cases.text.note_sections import claimed_by, note_sections
 from cases.text.prose import paragraph, prose
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
@@ -80,7 +80,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         if item and line:
             reports.setdefault(item, []).append(line)
             lead = _LEADS.sub("", leads.get(str(file), ""))
-            first = len(reports[item]) == 1 and lead and not named_tests(line)
+            first = len(reports[item]) == 1 and lead and not line.lower().startswith(lead.lower())
             filed = findings.by_item.setdefault(item, [])
             filed += [line] if line not in filed and not first else [f"{lead}: {line}"] if first else []
     about = told["Patient Information"]
@@ -113,7 +113,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "treatment_course": told["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
-        "provenance": {"source": f"Med-PMC ({record.source.path.name})"},
+        "provenance": {"source": f"Med-PMC ({record.source.path.name})", "note": findings.note},
     }
 
 
@@ -191,6 +191,8 @@ def _sort(findings: Findings, text: str) -> None:
             at = items[0]
         elif items or _MEASURED.search(line):
             at = ""
+        if named and lexicon.first_test_in(line):
+            findings.displaced.append((line.partition(":")[0] if ":" in line else " ".join(line.split()[:6]), at))
         if at:
             for part in [line] if named else re.split(r"(?<=;)\s+", line):
                 findings.by_item.setdefault((not named and _region(part)) or at, []).append(part)
@@ -228,10 +230,12 @@ def _condition(text: str) -> tuple[list[str], str]:
 def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
     """What stands under the past: earlier illnesses, the patient's own habits, and the family's illnesses."""
     sections: dict[str, list[str]] = {"past_history": [], "personal_history": [], "family_history": []}
+    family = note_sections()["family_history"].told["en"]
     for line in filter(_plain, sentences(text)):
-        sections.get(claimed_by(line, "en") or "", sections["past_history"]).append(line)
-    past, habits, family = sections.values()
-    return past, habits, family
+        name = "family_history" if family.search(line) else claimed_by(line, "en")
+        sections.get(name or "", sections["past_history"]).append(line)
+    past, habits, kin = sections.values()
+    return past, habits, kin
 
 
 def _heads(line: str) -> bool:

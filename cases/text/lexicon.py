@@ -7,6 +7,7 @@ from cases.text.prose import label
 from cases.vocabulary import EXAMINATION_ITEMS, word_list
 
 GENERAL = "General Examination"
+_SHOWS = re.compile(r"\s+(?:shows?|showed|reveals?|revealed|demonstrate[sd]?|is|are|was|were)\b")
 
 
 def physical_item(name: str) -> str | None:
@@ -24,6 +25,11 @@ def first_test_in(text: str) -> str | None:
     folded = text.lower()
     found = ((match.start(), item) for item, pattern in _rules("test") if (match := pattern.search(folded)))
     return min(found, default=(0, None), key=lambda place: place[0])[1]
+
+
+def told_by(text: str) -> str | None:
+    """The item that a running text tells of, by what is said to show it ("Laboratory studies showed") or it names."""
+    return group_item(_SHOWS.split(text, maxsplit=1)[0]) or first_test_in(text)
 
 
 def is_mixed(name: str) -> bool:

@@ -10,6 +10,7 @@ from cases.vocabulary import patterns
 _BLAND = {"finding", "findings", "result", "results", "level", "value", "description", "report", "结果", "描述"}
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
+_STATEMENT = re.compile(r"(?<=[.;。；!])\s+(?=[A-Z(\u3400-\u9fff])|(?<=;)\s+|(?<=[。；])")
 _ENDS_SENTENCE = tuple(".!?。！？;；:：")
 
 
@@ -33,8 +34,25 @@ def phrase(value: object) -> str:
         return _joined(_entry(str(key), content) for key, content in value.items())
     if isinstance(value, list):
         return _joined(phrase(content) for content in value)
-    text = " ".join(str(value).split()).rstrip(" .。;；,，")
-    return "" if _PATTERNS["nothing"].fullmatch(text) else text
+    return recorded(" ".join(str(value).split()).rstrip(" .。;；,，"))
+
+
+def recorded(text: str) -> str:
+    """A text without what says that nothing was recorded ("Not provided, but would show ..."), wherever it stands."""
+    statements = _STATEMENT.split(text)
+    kept = [_recorded(part) for part in statements]
+    if kept == statements:
+        return text
+    return paragraph(*(part[:1].upper() + part[1:] for part in kept if part)).rstrip(" .。;；,，")
+
+
+def _recorded(statement: str) -> str:
+    bare = statement.strip().rstrip(" .。;；,，")
+    said, _, rest = _PATTERNS["but"].sub("\n", bare, count=1).partition("\n")
+    if not _PATTERNS["nothing"].fullmatch(said.rstrip(" ,.")):
+        return statement
+    empty = _PATTERNS["hypothetical"].search(rest) or _PATTERNS["nothing"].fullmatch(rest)
+    return "" if empty else rest
 
 
 def sentence(name: str, value: object) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from cases import Case
 from cases.importers import ImportResult, import_cases
+from cases.text.prose import phrase
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "datasets" / "agentclinic"
 
@@ -193,6 +194,94 @@ def test_what_a_writer_declined_to_write_is_no_finding_and_no_gold_examination(t
     assert case.examinations.results == {} and case.key.examination_items == []
     [problem] = result.problems
     assert (problem.severity, problem.field) == ("warning", "physical_exams")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The supplied case does not mention any readings. It merely describes how the lump grew. No measured values "
+        "are given.",
+        "For an instrument reader there are no details, such as blood counts, in the text provided.",
+        "It only mentions that a scan was done, without describing what it found in the report.",
+        "To write them, details of the scan are needed, but they are not given in the text you've shared.",
+        "- Patient: 60-year-old man - Test performed: Radiograph of the neck",
+        "Radiograph of the neck: Completed. A needle biopsy was obtained.",
+    ],
+)
+def test_what_a_writer_says_of_its_text_and_a_test_without_a_result_are_no_finding(said: str, tmp_path: Path) -> None:
+    question = "A 60-year-old man presented with a lump. A CT of the neck was performed (left). What is the diagnosis?"
+    result = read(tmp_path, {**NEJM, "question": question, "physical_exams": said})
+    assert result.cases[0].examinations.results == {} and result.cases[0].key.examination_items == []
+    assert [problem.message for problem in result.problems] == ["tells of no result; left out"]
+
+
+def test_of_a_refusal_what_it_tells_after_all_is_kept_under_its_test(tmp_path: Path) -> None:
+    said = (
+        "Based on the given case, the tests are: 1. **Biopsy of the lump:** - Cells: Atypical. - Staining: Positive. "
+        "2. **Computed tomography of the neck:** - The findings are not described in the text. "
+        "Imaging studies: - Spread to the liver. Laboratory studies showed anaemia. Eye exam: Swollen iris."
+    )
+    question = "A 60-year-old man presented with a lump. What is the diagnosis?"
+    found = read(tmp_path, {**NEJM, "question": question, "physical_exams": said}).cases[0].examinations.results
+    assert found == {
+        "Pathological Examination": "Cells: Atypical. Staining: Positive.",
+        "General Examination": "Spread to the liver.",
+        "Blood Test": "Laboratory studies showed anaemia.",
+        "Head, Eyes, Ears, Nose and Throat Examination": "Eye exam: Swollen iris.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "diagnosis", "treatment"),
+    [
+        ("What is the most likely diagnosis?", ["Acute gouty arthritis"], ""),
+        ("Which of these is the best treatment?", [], "Acute gouty arthritis"),
+        ("Which further test is likely to reveal the diagnosis?", [], "Acute gouty arthritis"),
+        ("What is this sign called?", [], ""),
+    ],
+)
+def test_the_right_answer_is_a_diagnosis_only_where_one_is_asked(
+    asked: str, diagnosis: list[str], treatment: str, tmp_path: Path
+) -> None:
+    key = read(tmp_path, {**NEJM, "question": f"A man of 70 presented with a red toe. {asked}"}).cases[0].key
+    assert (key.diagnosis, key.treatment_course, key.option) == (diagnosis, treatment, "B")
+
+
+def test_what_a_question_tells_right_after_its_complaint_is_examined_too(tmp_path: Path) -> None:
+    question = "A girl of 7 presented with a rash. On exam she had purulent tonsils. What is the diagnosis?"
+    case = read(tmp_path, {**NEJM, "question": question, "physical_exams": "The case does not include any."}).cases[0]
+    assert case.examinations.results == {"General Examination": "On exam she had purulent tonsils."}
+
+
+def test_an_actor_is_told_facts_and_not_how_to_play_them(tmp_path: Path) -> None:
+    info = (
+        "For the patient actor portraying a boy: - **Symptoms to present:** - Mention that you've limped for two days. "
+        "- Your mother is 37 years old. - **Behavior to exhibit:** - Walk slowly. "
+        "- **What not to mention:** - The scan."
+    )
+    patient = (
+        read(tmp_path, {**NEJM, "question": "A boy presented with a limp.", "patient_info": info}).cases[0].patient
+    )
+    assert patient.present_illness == "You've limped for two days. Your mother is 37 years old."
+    assert patient.age_years is None
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("Not done but would show clusters of cells if performed.", ""),
+        ("Findings not given, but imagine a pale disc.", ""),
+        ("No examination details provided, but consider looking for pus.", ""),
+        ("Optional and not usually needed. Might show bodies in the skin, if performed.", ""),
+        ("Details of earlier illnesses are not provided, but he took many tablets.", "He took many tablets"),
+        ("No other relevant history mentioned; recent behaviour is odd.", "Recent behaviour is odd"),
+        ("A smoker. No other exposures mentioned.", "A smoker"),
+        ("Denies fever; no cough was mentioned to the nurse.", "Denies fever; no cough was mentioned to the nurse"),
+        ("No significant history.", "No significant history"),
+    ],
+)
+def test_what_a_writer_puts_where_nothing_was_recorded_is_left_out_and_the_rest_kept(written: str, kept: str) -> None:
+    assert phrase(written) == kept
 
 
 def test_of_a_journal_question_the_patient_knows_neither_findings_nor_stage_directions(tmp_path: Path) -> None:

@@ -71,6 +71,18 @@ def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Pat
     assert case.patient.family_history == "Sister has breast cancer."
 
 
+def test_a_denial_of_the_familys_illnesses_is_the_familys_and_what_leads_to_a_picture_stays(tmp_path: Path) -> None:
+    record = written(
+        "Hospital ECG shows a slow rhythm. Pelvic ultrasound: <\\image00001.jpg>",
+        {"00001.jpg": "A strong echo in the left ovary."},
+        **{"Past Medical History": "Gout. No family history of bleeding."},
+    )
+    [case] = imported(tmp_path, record).cases
+    assert (case.patient.past_history, case.patient.family_history) == ("Gout.", "No family history of bleeding.")
+    assert case.examinations.results["Ultrasound"] == "Pelvic ultrasound: A strong echo in the left ovary."
+    assert "Hospital ECG shows a slow rhythm. under Chest Examination" in case.provenance.note
+
+
 def test_what_an_examiner_found_is_no_part_of_what_the_patient_tells(tmp_path: Path) -> None:
     condition = (
         "Sleep is poor; the abdomen is soft with tenderness in the right lower quadrant. Murphy's sign negative. "

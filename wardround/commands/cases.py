@@ -64,6 +64,9 @@ def import_(
     cache: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the reader's answers: none is paid twice.")
     ] = None,
+    licence: Annotated[
+        str, typer.Option(metavar="TEXT", help="The terms of the source, for every case's provenance.")
+    ] = "",
 ) -> None:
     """Read a foreign file and write its cases; nothing is written if any record is faulty.
 
@@ -85,6 +88,9 @@ def import_(
     kept = [case for case in result.cases if case.id not in lacking]
     if lacking and not kept:
         refuse(f"nothing written: no case of {source} has all of {', '.join(required)}")
+    if licence:
+        terms = {"licence": licence.strip()}
+        kept = [case.model_copy(update={"provenance": case.provenance.model_copy(update=terms)}) for case in kept]
     kept, unread = with_items_read(kept, reader, cache, out)
     save(kept, out, source, departments)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""

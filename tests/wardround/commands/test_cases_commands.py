@@ -41,6 +41,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "cases.jsonl"
 
 
+def test_an_import_writes_the_terms_of_its_source_into_each_case(tmp_path: Path) -> None:
+    source = medchain(tmp_path, one={"Chief Complaint": "Pain"}, two={"Chief Complaint": "Cough"})
+    result = run("import", "medchain", source, "-o", tmp_path / "mine.jsonl", "--licence", "CC BY 4.0")
+    assert result.exit_code == 0, result.output
+    assert [case.provenance.licence for case in load_cases(tmp_path / "mine.jsonl")] == ["CC BY 4.0"] * 2
+
+
 def test_the_help_of_an_import_names_the_formats_before_anything_heavy_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
