@@ -35,7 +35,7 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     listed = _plain(value.get("physical_exams"))
     for heading, text in _results(listed):
         findings.add_text(heading, text)
-    if listed and not findings.by_item:
+    if value.get("physical_exams") and not findings.by_item:
         record.warn("physical_exams", "tells of no result; left out")
     told, asked = _parted(question)
     # The first sentence of a vignette is its complaint, which has been read here.

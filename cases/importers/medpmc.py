@@ -34,6 +34,7 @@ _MARK = re.compile(r"[<‹]\\+image\s*(.*?)\s*[>›]", re.DOTALL)
 _PIECE = re.compile(r"\n+|(?<=[.;])\s+")
 _LEADS = re.compile(r"\s*(?:shows?|showed|reveals?|revealed)?\s*:?\s*$")
 _BETWEEN = " .,:;\n"  # what stands after a mark and belongs to it
+_JOINS = re.compile(r"\s*(?:and|as well as|plus|&|和|及|、)[\s:,]*", re.IGNORECASE)  # one mark and the next
 _LONGEST_LEAD = 8  # words that may lead to a picture and say nothing else
 _NOTHING = re.compile(r"(?:none|n/?a|nil)?\.?", re.IGNORECASE)
 _SEEN = re.compile(r"\s*(?:physical exam\w*|inspection|palpation|percussion|auscultation)\b", re.IGNORECASE)
@@ -71,7 +72,12 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     seen, illness = _condition(told["Physical Condition"])
     for line in seen:
         findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
-    rest, leads = _leads(str(text.get("Examinations") or ""), [str(name) for name in images])
+    examined = text.get("Examinations") if told["Examinations"] else ""
+    rest, leads = _leads(
+        examined if isinstance(examined, str) else told["Examinations"], [str(name) for name in images]
+    )
+    for name in leads.keys() - {str(name) for name in images}:
+        record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not have; it is left out")
     shown, classes = _pictures(record, leads, images)
     _sort(findings, rest)
     reports: dict[str, list[str]] = {}
@@ -129,7 +135,9 @@ def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
     for mark in _MARK.finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
         own = _PIECE.split(before)[-1]
-        if re.search(r"\w", own):
+        if _JOINS.fullmatch(own):
+            before = before[: -len(own)]
+        elif re.search(r"\w", own):
             lead = own.strip()
             classes = {test.item for test in named_tests(lead)}
             if classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:

@@ -19,6 +19,7 @@ from cases.text.demographics import demographics
 from cases.text.note_sections import heading
 from cases.text.prose import phrase
 from cases.text.sentences import sentences
+from cases.text.words import language_of
 from cases.vocabulary import patterns
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
@@ -92,8 +93,12 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     options = value.get("options", {})
     if isinstance(options, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in options):
         options = {one["key"]: one["value"] for one in options}  # as mirrors have it
+    elif isinstance(options, list) and all(isinstance(one, str) for one in options):
+        options = {chr(ord("A") + place): one for place, one in enumerate(options)}
     if not isinstance(options, Mapping):
         record.expected("options", "an object of lettered choices", options)
+    if record.sound and language_of(value["question"]) != "en":
+        record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
         return None
     told = sentences(" ".join(value["question"].split()))

@@ -38,7 +38,7 @@ def phrase(value: object) -> str:
 
 
 def recorded(text: str) -> str:
-    """A text without what says that nothing was recorded ("Not provided, but would show ..."), wherever it stands."""
+    """A text without what says that nothing was, or could be, written ("Not done, but would show ...")."""
     statements = _STATEMENT.split(text)
     kept = [_recorded(part) for part in statements]
     if kept == statements:
@@ -48,6 +48,8 @@ def recorded(text: str) -> str:
 
 def _recorded(statement: str) -> str:
     bare = statement.strip().rstrip(" .。;；,，")
+    if _PATTERNS["declined"].search(bare):
+        return ""
     said, _, rest = _PATTERNS["but"].sub("\n", bare, count=1).partition("\n")
     if not _PATTERNS["nothing"].fullmatch(said.rstrip(" ,.")):
         return statement

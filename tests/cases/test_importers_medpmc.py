@@ -71,6 +71,24 @@ def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Pat
     assert case.patient.family_history == "Sister has breast cancer."
 
 
+def test_marks_joined_by_and_share_what_leads_to_them_and_none_is_no_finding(tmp_path: Path) -> None:
+    pictures = {"00001.jpg": "A dark nodule.", "00002.jpg": "A swollen node."}
+    unseen = {"Physical Condition": "None"}
+    joined = written("Neck ultrasound: <\\image00001.jpg> and <\\image00002.jpg>. TSH 2.1 mIU/L.", pictures, **unseen)
+    nothing = {**written("None.", {}, **unseen), "id": 2}
+    marked = {**written("Chest CT: <\\image00009.jpg>", {}), "id": 3}
+    result = imported(tmp_path, joined, nothing, marked)
+    first, second, third = result.cases
+    assert first.examinations.results == {
+        "Ultrasound": "Neck ultrasound: A dark nodule. A swollen node.",
+        "Blood Test": "TSH 2.1 mIU/L.",
+    }
+    assert [image.file for image in first.examinations.images] == ["00001.jpg", "00002.jpg"]
+    assert second.examinations.results == {} and second.key.examination_items == []
+    [problem] = result.problems
+    assert "'00009.jpg'" in problem.message and problem.record == "entry 3" and not third.examinations.images
+
+
 def test_a_denial_of_the_familys_illnesses_is_the_familys_and_what_leads_to_a_picture_stays(tmp_path: Path) -> None:
     record = written(
         "Hospital ECG shows a slow rhythm. Pelvic ultrasound: <\\image00001.jpg>",

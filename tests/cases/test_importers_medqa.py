@@ -53,6 +53,22 @@ def test_choices_in_a_list_are_read_as_those_in_an_object(tmp_path: Path) -> Non
     assert only(imported(tmp_path, {**QUESTION, "options": listed})) == only(imported(tmp_path, QUESTION))
 
 
+def test_choices_in_a_bare_list_have_letters_in_their_order(tmp_path: Path) -> None:
+    key = only(imported(tmp_path, {**QUESTION, "options": ["Polydipsia", "Diabetes insipidus"]})).key
+    assert (key.options, key.option) == ({"A": "Polydipsia", "B": "Diabetes insipidus"}, "B")
+
+
+def test_a_test_that_would_confirm_the_diagnosis_is_none(tmp_path: Path) -> None:
+    asked = QUESTION["question"].replace("the most likely diagnosis", "the best test to confirm the diagnosis")
+    key = only(imported(tmp_path, {**QUESTION, "question": asked})).key
+    assert (key.diagnosis, key.treatment_course) == ([], "Diabetes insipidus")
+
+
+def test_a_chinese_question_is_refused_by_line_and_field(tmp_path: Path) -> None:
+    [error] = imported(tmp_path, {**QUESTION, "question": "一名50岁男性因胸痛2小时就诊。最可能的诊断是什么？"}).errors
+    assert (error.record, error.field) == ("line 1", "question") and "not English" in error.message
+
+
 def test_a_question_for_the_next_step_has_no_diagnosis_as_key(tmp_path: Path) -> None:
     asked = QUESTION["question"].replace("diagnosis?", "next step in management?")
     case = only(imported(tmp_path, {**QUESTION, "question": asked, "answer": "Hydrochlorothiazide"}))
