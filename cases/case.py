@@ -76,6 +76,12 @@ class ExaminationRecord(Strict):
     physical: dict[PhysicalItem, RequiredText] = Field(default_factory=dict)
     auxiliary: dict[AuxiliaryItem, RequiredText] = Field(default_factory=dict)
     images: list[Image] = Field(default_factory=list)
+    unpictured: dict[AuxiliaryItem, RequiredText] = Field(
+        default_factory=dict,
+        exclude_if=is_empty,
+        description="Of an image class with pictures, the findings that none of them shows (a chest CT in words beside "
+        "pictures of the abdomen): they are told with the pictures. They stand among its findings too.",
+    )
 
     @property
     def results(self) -> dict[str, str]:

@@ -54,7 +54,7 @@ def impersonal(case: Case) -> Case:
                 chief_complaint=told(patient.chief_complaint), present_illness=told(patient.present_illness)
             ),
             "examinations": examinations.model_copy(
-                update={"physical": each(examinations.physical), "auxiliary": each(examinations.auxiliary)}
+                update={name: each(getattr(examinations, name)) for name in ("physical", "auxiliary", "unpictured")}
             ),
             "key": key.model_copy(
                 update={

@@ -62,7 +62,7 @@ def with_sex(case: Case, sex: Sex) -> Case:
     )
 
 
-_EXAMINED = ("physical", "auxiliary")
+_EXAMINED = ("physical", "auxiliary", "unpictured")
 
 
 def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:

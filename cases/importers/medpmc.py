@@ -81,14 +81,19 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     shown, classes = _pictures(record, leads, images)
     _sort(findings, rest)
     reports: dict[str, list[str]] = {}
+    led: set[tuple[str, str]] = set()
+    beside = {item: [*lines] for item, lines in findings.by_item.items()}
+    pictured = {Path(image["file"]).name for image in shown} | {image["file"] for image in shown}
     for file, report in images.items():
         item, line = classes.get(str(file), ("", ""))[0], _plain(report)
         if item and line:
             reports.setdefault(item, []).append(line)
             lead = _LEADS.sub("", leads.get(str(file), ""))
-            first = len(reports[item]) == 1 and lead and not line.lower().startswith(lead.lower())
-            filed = findings.by_item.setdefault(item, [])
-            filed += [line] if line not in filed and not first else [f"{lead}: {line}"] if first else []
+            if lead and (item, lead) not in led and not line.lower().startswith(lead.lower()):
+                line = f"{lead}: {line}"
+            led.add((item, lead))
+            for filed in (findings.by_item, *([beside] if str(file) not in pictured else [])):
+                filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
     about = told["Patient Information"]
     stated = demographics(about, told["Present Illness"], brief=True)
     occupation, history = _person(about)
@@ -106,7 +111,13 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "personal_history": paragraph(history, *habits),
             "family_history": paragraph(*family),
         },
-        "examinations": {**findings.record, "images": shown},
+        "examinations": {
+            **findings.record,
+            "images": shown,
+            "unpictured": {
+                image["item"]: paragraph(*lines) for image in shown if (lines := beside.get(image["item"], []))
+            },
+        },
         "key": {
             "department": "Surgery",
             "sub_departments": ["General Surgery"],

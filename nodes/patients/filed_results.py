@@ -42,13 +42,15 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
         meant = of_the_part(test.item, sentences(known), words, language_of(words, known))
         if known and not meant:
             continue
-        send = send_pictures and not (known and not told_of(test, sentences(known)))
+        beside = sentences(record.unpictured.get(test.item, ""))
+        of_a_picture = not known or any(line not in beside for line in told_of(test, meant))
+        send = send_pictures and of_a_picture
         results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
         pictures += shown
         if seen := _seen_elsewhere(record, test):
             texts += seen
             continue
-        for text in () if shown else results.values():
+        for text in results.values():
             report = sentences(text)
             told = [line for line in told_of(test, report) if not known or line in meant]
             texts += [text] if told == report else told

@@ -48,5 +48,6 @@ def release(
         if send_pictures and image.item in items
     ]
     pictured = {picture.item for picture in pictures}
-    results = {item: text for item, text in record.results.items() if item in items and item not in pictured}
-    return results, pictures
+    told = {item: text for item, text in record.results.items() if item not in pictured}
+    told |= {item: text for item, text in record.unpictured.items() if item in pictured}
+    return {item: told[item] for item in record.results if item in items and item in told}, pictures

@@ -10,6 +10,7 @@ from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Turn
+from nodes.workflow.examiner import release
 from prompts import load_words
 from scoring.aie import transcripts as aie
 from scoring.aie.export import exchanges
@@ -33,14 +34,11 @@ def medpmc_transcript(
     ones stand beside them where a persona coloured them. An untracked turn has an empty state.
     """
     key = case.key
-    pictured = {image.item for image in case.examinations.images}
-    results = [
-        f"{label(item, case.language)}: {text}"
-        for item, text in case.examinations.results.items()
-        if item not in pictured
-    ]
+    told, _ = release(case.examinations, list(case.examinations.results), case.folder, send_pictures=True)
+    results = [f"{label(item, case.language)}: {text}" for item, text in told.items()]
     marks = [
-        f"{label(image.item, case.language)}: {_mark(Path(image.file).name)}" for image in case.examinations.images
+        f"{image.name or label(image.item, case.language)}: {_mark(Path(image.file).name)}"
+        for image in case.examinations.images
     ]
     return {
         "id": case.id,

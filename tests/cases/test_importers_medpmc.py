@@ -8,6 +8,7 @@ from PIL import Image as Raster
 
 from cases.importers import ImportResult, import_cases
 from nodes.patients.filed_results import look_up
+from scoring.medpmc.export import medpmc_transcript
 
 CASE: dict[str, Any] = {
     "id": 4,
@@ -87,6 +88,38 @@ def test_marks_joined_by_and_share_what_leads_to_them_and_none_is_no_finding(tmp
     assert second.examinations.results == {} and second.key.examination_items == []
     [problem] = result.problems
     assert "'00009.jpg'" in problem.message and problem.record == "entry 3" and not third.examinations.images
+
+
+def test_a_study_of_a_class_that_no_picture_shows_is_told_beside_the_picture(tmp_path: Path) -> None:
+    record = written(
+        "Abdominal CT: <\\image00001.jpg>. Chest CT: 1. Fractures of the left ribs; 2. Air in the left pleura.",
+        {"00001.jpg": "The spleen is torn."},
+    )
+    [case] = imported(tmp_path, record).cases
+    found = case.examinations
+
+    def given(name: str) -> tuple[str, int]:
+        filed = look_up(found, name, case.folder, True, f"Please have a {name}.")
+        return " ".join(filed.texts), len(filed.pictures)
+
+    chest = "Chest CT: 1. Fractures of the left ribs. 2. Air in the left pleura."
+    assert found.unpictured == {"CT": chest} and "The spleen is torn." in found.auxiliary["CT"]
+    assert given("CT") == (chest, 1)
+    assert given("chest CT") == (chest, 0)
+    assert given("abdominal CT") == ("", 1)
+    assert medpmc_transcript(case, [], None)["Text"]["Examinations"].endswith(f"CT: {chest}\nCT: <\\image00001.jpg>")
+
+
+def test_each_picture_of_a_class_is_led_to_by_its_own_words_and_exported_by_its_name(tmp_path: Path) -> None:
+    record = written(
+        "Chest X-ray: <\\image00001.jpg>. Cerebral angiography: <\\image00002.jpg>",
+        {"00001.jpg": "Clear lungs.", "00002.jpg": "A sac on the carotid artery."},
+    )
+    [case] = imported(tmp_path, record).cases
+    written_findings = "Chest X-ray: Clear lungs. Cerebral angiography: A sac on the carotid artery."
+    assert case.examinations.results["X-ray"] == written_findings and case.examinations.unpictured == {}
+    examined = medpmc_transcript(case, [], None)["Text"]["Examinations"]
+    assert examined.endswith("X-ray: <\\image00001.jpg>\nAngiography: <\\image00002.jpg>")
 
 
 def test_a_denial_of_the_familys_illnesses_is_the_familys_and_what_leads_to_a_picture_stays(tmp_path: Path) -> None:
