@@ -92,6 +92,11 @@ def medpmc(
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
         files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
+        for path, cases in zip(paths, files, strict=True):
+            if cases and not any(case.history or case.report for case in cases):
+                refuse(
+                    f"{path}: no case was played, none has history or diagnosis_self; `cases import medpmc` reads cases"
+                )
         return Scored(
             files, [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
         )

@@ -92,6 +92,16 @@ def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "entry 1, Text.Diagnosis: Field required" in result.stderr
 
 
+def test_a_file_of_cases_that_nobody_played_is_refused_by_its_name(file: Path, tmp_path: Path) -> None:
+    unplayed = [
+        {name: value for name, value in record.items() if name not in ("history", "diagnosis_self")}
+        for record in json.loads(file.read_text("utf-8"))
+    ]
+    result = run(write(tmp_path / "case.json", unplayed))
+    assert result.exit_code == 2 and result.stdout == ""
+    assert "case.json: no case was played" in result.stderr
+
+
 def test_the_window_of_a_reading_is_no_option_of_paper_mode(file: Path, tmp_path: Path) -> None:
     told = run(file, "--mma", "next", "--mode", "paper")
     assert told.exit_code == 2 and "--mma: paper mode" in told.stderr
