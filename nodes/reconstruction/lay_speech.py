@@ -21,7 +21,7 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
     if voice.language == "zh":
         return text.rstrip("。；;,，.") + "。"
     text = rewritten(text, "finish").strip(" ,;:")
-    text = text[0].upper() + text[1:]
+    text = _capitalised(text)
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
@@ -35,7 +35,12 @@ def told_to(sentence: str, voice: Voice) -> str:
         return text
     marked = with_marks(rewritten(text, "patient"), "", voice)
     text = rewritten(settled(marked, voice), "to_patient") if marked != text else text
-    return text[:1].upper() + text[1:]
+    return _capitalised(text)
+
+
+def _capitalised(text: str) -> str:
+    """With a capital, but for a first word that has its own further on, as pH has."""
+    return text if re.match(r"[a-z]+[A-Z]", text) else text[:1].upper() + text[1:]
 
 
 def _in_english(text: str, section: str, voice: Voice) -> str:
@@ -103,6 +108,8 @@ def _listed(items: str, voice: Voice) -> str:
         if part and not PATTERNS["found"].search(part)
     ]
     absent = [part for part in parts if re.match(r"not?\b", part, re.IGNORECASE)]
+    did = [part for part in parts if part not in absent and PATTERNS["did"].match(part)]
+    parts = [part for part in parts if part not in did]
     clauses = [_of_its_own(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
     there = [
         lowered(part)
@@ -115,7 +122,8 @@ def _listed(items: str, voice: Voice) -> str:
         if there
         else []
     )
-    return ". ".join([*told, *clauses, *absent])
+    acts = [settled(f"@I {lowered(part)}", voice) for part in did]
+    return ". ".join(part[:1].upper() + part[1:] for part in [*told, *acts, *clauses, *absent])
 
 
 def _of_its_own(clause: str) -> str:
@@ -129,19 +137,21 @@ def _joined(parts: list[str]) -> str:
 
 def _without_opener(text: str) -> str:
     """Age, sex and race go: the physician asks for them by themselves."""
-    text = (
-        re.sub(r",? who (presents?|presented|comes|came|returns|was|is|has|had) ", r" and @I \1 ", text)
-        if " with " in text
-        else text
-    )
     match = PATTERNS["opener"].match(text)
     if not match:
-        return text
-    rest = match["rest"].strip(" ,.")
+        return PATTERNS["trade_opener"].sub(lambda m: f"@I is {article_of(m[1])} {m[1]} and @I {m[2]} ", text, count=1)
+    rest = PATTERNS["comes"].sub(_and_comes, match["rest"].strip(" ,."), count=1)
     expecting = "pregnant " if "pregnant" in text[: match.start("rest")] else ""
     if state := re.match(r"((?:at|in) [^,.]*?) (presents?|presented|comes|came|is brought|complains|reports) ", rest):
         return f"@I is {expecting}{state[1]} and @I {rest[state.start(2) :]}"
     return next(old.sub(new, rest, count=1) for old, new in rewritings("opening") if old.match(rest)) if rest else ""
+
+
+def _and_comes(match: re.Match[str]) -> str:
+    """A second clause of the patient; what is told of a relative stays the relative's."""
+    before = match.string[: match.start()]
+    kin = any(PATTERNS[f"kin_{sex}"].search(before) for sex in ("female", "male"))
+    return match[0] if kin else f" and @I {match[0].strip(' ,').removeprefix('who ')} "
 
 
 def _whole(text: str, section: str) -> str:

@@ -55,7 +55,8 @@ def roles_of(note: Note) -> RoleSetting:
         kin = child_of(sex)
     else:
         complaint = " ".join(sections.get("chief_complaint", ()))
-        cannot = _PATTERNS["cannot_speak"].search(about)
+        asleep = _PATTERNS["not_awake"].search(about) and not _PATTERNS["awake_again"].search(about)
+        cannot = _PATTERNS["cannot_speak"].search(about) or asleep
         kin = "relative" if cannot else whose(complaint, False, sex, note.language)
     return RoleSetting(speaker=kin, sex=sex, age_years=stated.age_years)
 

@@ -35,6 +35,26 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "Other symptoms: Nausea; Dizziness; No fever.", HE,
          "I have also had nausea and dizziness. No fever."),
         ("present_illness", "This is a 68-year-old white man who fell at work.", HE, "I fell at work."),
+        ("personal_history", "He lives with his wife, who is 30 weeks pregnant.", HE,
+         "I live with my wife, who is 30 weeks pregnant."),
+        ("chief_complaint", "A 40-year-old man with asthma comes with his wife, who is pregnant.", HE,
+         "I have asthma and I have come with my wife, who is pregnant."),
+        ("chief_complaint", "A 61-year-old man with gout comes to the physician because of a cough.", HE,
+         "I have gout and I have come because of a cough."),
+        ("chief_complaint", "A 19-year-old college student presents with a sore throat.", SHE,
+         "I am a college student and I have come in with a sore throat."),
+        ("past_history", "Nickel gives her eczema.", SHE, "Nickel gives me eczema."),
+        ("past_history", "She gave her mother a kidney.", SHE, "I gave my mother a kidney."),
+        ("chief_complaint", "For a week I have had spots on my palms and soles that do not itch.", HE,
+         "For a week I have had spots on my palms and soles that do not itch."),
+        ("past_history", "Delivered vaginally at 39 weeks.", SON, "My son was delivered vaginally at 39 weeks."),
+        ("past_history", "Newborn, no past medical history available.", SON, ""),
+        ("present_illness", "The mother reports having had no prenatal care.", SON, "I had no prenatal care."),
+        ("past_history", "Her health is good except for the above-mentioned problems.", SHE,
+         "My health is good except for these problems."),
+        ("present_illness", "Other symptoms: Lost 5 kg; Nausea; No fever.", HE,
+         "I have also had nausea. I lost 5 kg. No fever."),
+        ("chief_complaint", "患者，男，52岁，因胸痛3天就诊。", Voice("zh", "self", "male"), "我是因为胸痛3天来的。"),
         ("present_illness", "It bothers her and wakes her at night.", SHE, "It bothers me and wakes me at night."),
         ("present_illness", "He became short of breath at once and now has to stop.", HE,
          "I became short of breath at once and now have to stop."),
@@ -114,6 +134,7 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
         == "General: You were tired, and your arm is sore."
     )
     assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
+    assert told_to("pH 5.5, protein trace.", SHE) == "pH 5.5, protein trace."
 
 
 @pytest.mark.parametrize(
