@@ -28,6 +28,8 @@ def no_answer(told: Told) -> Iterator[Finding]:
         open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
         if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
             yield "the answer is to another question", number
+        if _PATTERNS["yes_and_no"].search(message.content) and not _PATTERNS["denying_question"].search(last):
+            yield "the answer says yes and that it is not so", number
         asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
         told_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
         if told_before and (

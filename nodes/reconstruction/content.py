@@ -34,6 +34,7 @@ KNOWN = 0.2  # of a turn's words, at least, are common, the note's or said elsew
 FEWEST = 5
 MISPLACED = 0.05  # of the words of a turn: more is no order; it takes two
 SIGNS, SINGLE = 12, 0.7  # Chinese signs of a turn, at least, and their share that is a word by itself
+_GREETINGS = 4  # turns in which people may greet each other
 FOREIGN = 3  # words of another script in a turn
 
 
@@ -243,6 +244,16 @@ def roles_swapped(told: Told) -> Iterator[Finding]:
     most = 1 if own[PHYSICIAN] > own[PATIENT] else max(3, len(told.dialogue.spoken) // 6)
     if asked[PATIENT] > asked[PHYSICIAN] + most:
         yield f"the patient asks {asked[PATIENT]} times and the physician {asked[PHYSICIAN]}", None
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        if message.role == PATIENT and (found := _PATTERNS["of_a_patient"].search(message.content)):
+            yield f"the patient says {found[0]!r}, as those do who write of one", number
+
+
+def begun_again(told: Told) -> Iterator[Finding]:
+    """Somebody greets in the middle: the parts are in another order, or two conversations are one."""
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        if number > _GREETINGS and _PATTERNS["greets"].search(message.content):
+            yield "the conversation begins again", number
 
 
 def no_language(told: Told) -> Iterator[Finding]:
@@ -303,6 +314,7 @@ RULES: Mapping[str, Rule] = {
     "nothing_invented": invented,
     "person_of_the_note": other_person,
     "not_repeated": repeated,
+    "begins_once": begun_again,
     "roles_kept": roles_swapped,
     "in_the_language": no_language,
 }

@@ -25,6 +25,7 @@ SENTENCE = 5  # words; what is shorter may stand without a full stop
 _GREETING = 60  # characters: no more than a greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
 _FINDINGS = ("physical_examination", "test_results")  # of a note
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
@@ -141,11 +142,21 @@ def no_placeholders(told: Told) -> Iterator[Finding]:
     dialogue = told.dialogue
     for number, message in enumerate(dialogue.messages, 1):
         left = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
+        left += filter(_is_garbled, _BEYOND_ASCII.findall(message.content))
         left = [found for found in dict.fromkeys(left) if found not in dialogue.note]
         if message.role == PATIENT:
             left += _PATTERNS["heading"].findall(message.content)
         for found in left + _PATTERNS["not_said"].findall(message.content):
             yield f"{found.strip()!r} is left over", number
+
+
+def _is_garbled(signs: str) -> bool:
+    """Whether signs are the bytes of others, read in the encoding of Western Windows: "Â°" for "°"."""
+    try:
+        data = b"".join(sign.encode("latin-1" if "\x80" <= sign <= "\x9f" else "cp1252") for sign in signs)
+        return len(data.decode("utf-8")) < len(signs)
+    except UnicodeError:
+        return False
 
 
 def entailed_by_the_note(told: Told) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.loops import texts_in
+from llm.specs import OFFLINE
 from nodes.reconstruction.content import Finding, Rule, Told, content_words
 from prompts import load_words
 
@@ -82,7 +83,8 @@ def changed(told: Told) -> Iterator[Finding]:
     of_note = [
         bool(found) for (_, part), found in zip(stated, meant, strict=True) if len(part.said) >= LONG[told.language]
     ]
-    if sum(of_note) < max(COPIED, SHARE * len(of_note)):
+    by_rules = told.dialogue.models == [OFFLINE]  # who has no other words than the note's
+    if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
     for (number, part), found in zip(stated, meant, strict=True):
         if not found:
@@ -127,8 +129,9 @@ def _pairs(text: str) -> set[str]:
 def _stock(language: Language) -> frozenset[str]:
     """What the offline interview says by itself, but for its questions."""
     said: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
-    if language == "zh":  # where the patient's own words too are no words of the list of common ones
-        said.append(data_file("nodes.reconstruction", "lay_speech"))
+    speech = data_file("nodes.reconstruction", "lay_speech")
+    # Chinese: where the patient's own words too are no words of the list of common ones.
+    said.append(speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
     stated = " ".join(text for part in texts_in(said) for text in sentences(part) if not text.endswith(("?", "？")))
     return frozenset(_pairs(stated)) if language == "zh" else frozenset(content_words(stated, language)) | _ADDED
 

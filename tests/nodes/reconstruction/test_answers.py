@@ -39,3 +39,17 @@ def test_an_answer_from_another_part_of_the_note_is_none(
     assert problems(note, language, question, own) == []
     assert problems(note, language, question, other) == [2]
     assert problems(note, language, "And then?" if language == "en" else "还有呢？", other) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "refused"),
+    [
+        ("Which illnesses were there before?", "Yes, I have not had any serious illness before.", True),
+        ("What about the rest of the body?", "Yes, nothing special there.", True),
+        ("And since then?", "Yeah, I have noticed it too, but it does not last.", False),
+        ("You don't smoke?", "Yes, I don't.", False),
+        ("And your belly?", "No, I am fine.", False),
+    ],
+)
+def test_no_yes_says_that_it_is_not_so(question: str, answer: str, refused: bool) -> None:
+    assert (problems("Chief complaint: Cough.", "en", question, answer) == [2]) is refused

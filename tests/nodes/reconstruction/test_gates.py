@@ -51,6 +51,10 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         ("no_placeholders", changed(1, "Do you have XX and XX?")),
         ("no_placeholders", changed(1, "Family history: None mentioned?")),
         ("no_placeholders", changed(2, "@I has pain since 2 weeks.")),
+        ("no_placeholders", changed(3, "Your temperature is 37.2 Â°C. I suspect acute pericarditis.")),
+        ("no_placeholders", changed(2, "It hurts; donâ€™t press it.")),
+        ("roles_kept", changed(2, "The patient's chest has hurt for 2 weeks.")),
+        ("begins_once", changed(4, "Hello, doctor. What is pericarditis?")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
         ("numbers_of_the_note", changed(3, "Your temperature is 39.2 °C. I suspect acute pericarditis.")),
@@ -78,6 +82,15 @@ def test_what_is_left_over_is_no_side(said: str, refused: bool) -> None:
     note = "Pain of the right knee."
     problems = check_dialogue(dialogue("Hello, doctor.", said, note=note))
     assert ("side_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
+@pytest.mark.parametrize("said", ["It is 37.2 °C.", "A naïve “yes”… – that’s it.", "37.2℃，“好”……"])
+def test_signs_that_are_what_they_are_are_no_wrong_encoding(said: str) -> None:
+    assert "no_placeholders" not in found(changed(2, said))
+
+
+def test_who_asks_how_the_patient_is_may_be_a_nurse() -> None:
+    assert "roles_kept" not in found(changed(2, "How is the patient doing?"))
 
 
 def test_two_turns_of_one_person_are_named() -> None:

@@ -99,3 +99,18 @@ def test_a_dialogue_in_words_of_its_own_is_left_to_the_reader() -> None:
         "Is that bad?",
     ]
     assert found("en", said) == []
+
+
+def test_a_short_dialogue_that_rules_wrote_has_no_words_but_the_notes() -> None:
+    note = "Chief complaint: Cough for 3 days.\nAllergies: He has no allergies."
+    said = ["Hello, doctor.", "What is it?", "I have had a cough for 3 days.", "Any allergies?"]
+    denial = "No, I am not allergic to anything that I know of."
+
+    def turns(*more: str, models: list[str]) -> list[int | None]:
+        roles = [PATIENT, PHYSICIAN] * len(said)
+        messages = [Message(role=role, content=text) for role, text in zip(roles, [*said, *more], strict=False)]
+        return [turn for _, turn in changed(Told(Dialogue(id="a", note=note, messages=messages, models=models)))]
+
+    assert turns(denial, models=["offline"]) == []
+    assert turns(f"{denial} My neighbour is a plumber.", models=["offline"]) == [5]
+    assert turns(f"{denial} My neighbour is a plumber.", models=["openai:m"]) == []  # few words: left to the reader
