@@ -19,10 +19,10 @@ from cases.vocabulary import (
 
 # Words that say that a region is examined, and how far they reach.
 _EXAMINING = re.compile(
-    r"\b(?:examine|palpate|auscultate|inspect|listen|feel|look (?:at|in|into|inside|down)|press on"
+    r"(?=(\b(?:examine|palpate|auscultate|inspect|listen|feel|look (?:at|in|into|inside|down)|press on"
     r"|exam(?:ination)? of)\b[^,.;]{0,40}"
     r"|\b(?:check|shine a light in(?:to)?) (?:[a-z]+ )?(?:pupils|eyes?|ears?|throat|tonsils|mouth|skin)\b"
-    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查照敲][一个下听看摸按查照敲])[^,.;，。；、]{0,12}"
+    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查照敲][一个下听看摸按查照敲])[^,.;，。；、]{0,12}))"
 )
 _EXAMINED = re.compile(
     r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?|looked at|listened to|examined|checked)\b"  # "a skin exam"
@@ -36,6 +36,8 @@ _SAMPLED = (
     r"(?:化验|检验|[验留送查采测取](?![心意神]))[^,.;，。；、?？]{{0,6}}?({words})",
     r"({words})(?:去|也|都|做|一起)*(?:化验|检验|送检|样本|标本)",
 )
+# What follows in the clause where a report names its picture ("Angiography shows"): "reduced bone density" is none.
+_SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 _JOINED = re.compile(r"\b(?:and|plus|then)\b|[和及与并再]")
 # Items under which many tests are filed together: what is not named in the text was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
@@ -90,15 +92,31 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
     """The sentences of its item's report that tell of a test.
 
     A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed there, or
-    it names another of its kind.
+    it names another of its kind. An item's name alone ("an X-ray") means no picture that is only filed there.
     """
     own = [line for line in report if _tells_of(test, line)]
     if not test.spellings:
-        return [*report]
+        return _without_apart(report) if test.item in IMAGE_CLASSES else [*report]
     if test.item in IMAGE_CLASSES and not test.apart:
         others = (name for name in named_tests(" ".join(report)) if name.item == test.item and name.spellings)
         return own if any(not {*name.spellings} & {*test.spellings} for name in others) else [*report]
     return own or ([] if test.apart or test.item in COLLECTIVE else [*report])
+
+
+def is_other(test: NamedTest, name: str) -> bool:
+    """Whether a picture's name is that of one which is only filed under the test's item, and which is not the test."""
+    kept_apart = [each for each in named_tests(name) if each.item == test.item and each.apart]
+    return bool(kept_apart) and not any({*each.spellings} & {*test.spellings} for each in kept_apart)
+
+
+def _without_apart(report: Sequence[str]) -> list[str]:
+    """A report of pictures without those that are only filed there (an angiogram), each as far as the next is named."""
+    plain, kept = [], True
+    for line in report:
+        reports = [name for _, end, name in placed_tests(line) if _SHOWS.match(normalise(line), end)]
+        kept = not any(name.apart for name in reports) if reports else kept
+        plain += [line] if kept else []
+    return plain
 
 
 def occurs(spelling: str, text: str) -> bool:
@@ -131,13 +149,14 @@ def _regions_examined(folded: str, tests: Sequence[tuple[int, int]]) -> list[tup
 
 def _after_a_verb(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What verbs reach: up to the phrase of the next test ("examine the chest and get a CT of the head")."""
-    for clause in _EXAMINING.finditer(folded):
-        if any(start <= clause.start() <= end + 1 for start, end in tests):
+    for clause in _EXAMINING.finditer(folded):  # each verb reaches as far as it would alone: "look at ... and feel ..."
+        begin, reach = clause.span(1)
+        if any(start <= begin <= end + 1 for start, end in tests):
             continue
-        test = min((start for start, _ in tests if clause.start() < start < clause.end()), default=None)
-        joined = [match.start() for match in _JOINED.finditer(folded, clause.start(), test or clause.end())]
+        test = min((start for start, _ in tests if begin < start < reach), default=None)
+        joined = [match.start() for match in _JOINED.finditer(folded, begin, test or reach)]
         if test is None or joined:
-            yield clause.start(), joined[-1] if test is not None else clause.end()
+            yield begin, joined[-1] if test is not None else reach
 
 
 def _before_a_noun(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

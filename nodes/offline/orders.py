@@ -2,16 +2,29 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
 from cases.text.named_tests import NamedTest, named_tests, occurs, told_of, whole_words
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, spelled
+from cases.vocabulary import (
+    EXAMINATION_ITEMS,
+    IMAGE_CLASSES,
+    PHYSICAL_ITEMS,
+    Language,
+    data_file,
+    normalise,
+    patterns,
+    spelled,
+)
 from nodes.offline.consultation_words import concepts, named_in, pattern
 from nodes.offline.hearing import heard_tests
 from nodes.offline.topics import topic_of, words_in
+
+_PATTERNS = patterns("nodes.offline", "patterns")
+_NOTHING = re.compile(r"(?!)")
 
 
 def open_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
@@ -38,7 +51,6 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
     found = [fact for fact in filed if fact.text in told]
     if test.apart or test.item not in PHYSICAL_ITEMS.names or not all(map(_is_apart, filed)):
         return found
-    wanted = _regions(PHYSICAL_ITEMS.label(test.item, language), language)
     seen = [
         fact
         for fact in results
@@ -47,10 +59,20 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
             any(occurs(spelling, fact.text) for spelling in test.spellings)
             or lexicon.physical_item(fact.text.partition(":")[0]) == test.item
             or any(named.item == test.item for named in named_tests(fact.text))
-            or any(_meet(one, other) for one in wanted for other in _regions(fact.text, language))
+            or _seen_by_hand(language)[test.item].search(fact.text)
         )
     ]
     return seen or found
+
+
+@cache
+def _seen_by_hand(language: Language) -> dict[str, re.Pattern[str]]:
+    """What is said of each examination by hand."""
+    begin = {"en": r"(?i)(?<![a-z])(?:{})", "zh": "(?:{})"}[language]
+    parts = data_file("nodes.offline", "seen_by_hand")["part"]
+    return {PHYSICAL_ITEMS.names[0]: _NOTHING} | {
+        part["item"]: re.compile(begin.format(part[language])) for part in parts
+    }
 
 
 def _is_apart(fact: RecordSentence) -> bool:
@@ -165,7 +187,8 @@ def _shown(item: str, report: Sequence[str], words: str, language: Language) -> 
 
 def _regions(text: str, language: Language) -> set[tuple[str, frozenset[int]]]:
     """The parts of the body that a text names, each with which of its own parts (the knee of the leg)."""
-    return {
+    with_the_pelvis = _PATTERNS["seen_with_the_pelvis"].search(text) is not None
+    return ({("pelvis", frozenset[int]())} if with_the_pelvis else set()) | {
         (concept.region, frozenset(at for at, part in enumerate(concept.parts) if part.search(text)))
         for concept in concepts(language)
         if concept.region and concept.asked.search(text)

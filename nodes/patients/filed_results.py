@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cases.case import ExaminationRecord
 from cases.text.lexicon import test_item
-from cases.text.named_tests import NamedTest, is_whole, labelled_test, named_tests, occurs, told_of
+from cases.text.named_tests import NamedTest, is_other, is_whole, labelled_test, named_tests, occurs, told_of
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.words import language_of
@@ -70,7 +70,7 @@ def _seen_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
 
 def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:
     """The record with those pictures of the test's class that an order by this name is for."""
-    of_class = [image for image in record.images if image.item == test.item]
+    of_class = [image for image in record.images if image.item == test.item and not is_other(test, image.name)]
     named = [image for image in of_class if image.name and occurs(test.spelling, image.name)]
     meant = named or ([image for image in of_class if not image.name] if not test.spellings else of_class) or of_class
     if any(image.name for image in of_class) and test.spellings and not named:

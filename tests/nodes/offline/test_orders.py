@@ -15,6 +15,7 @@ from cases.text.ordered_tests import ordered_tests
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.words import language_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language, word_list
+from nodes.offline.hearing import heard_items
 from nodes.offline.orders import open_results, ordered_results
 from nodes.patients.ai_hospital.examiner import RequestView, items_by_name
 from nodes.patients.filed_results import asked_for, look_up
@@ -273,3 +274,66 @@ def test_a_part_is_examined_of_a_record_that_files_all_that_was_seen_as_one(
     assert [fact.text for fact in open_results(facts, words, language)] == opened
     own = RecordSentence("Neurological Examination", "Gait is normal.")
     assert open_results([*facts, own], "I'd like to do a neurological examination.", "en") == [own], "filed on its own"
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "opened"),
+    [
+        ("做个神经系统查体。", "zh", ["四肢肌力5级，病理征阴性。", "神志清楚，对答切题。"]),
+        ("我检查一下您的皮肤。", "zh", ["双手背可见红斑、脱屑。"]),
+        ("做个妇科检查。", "zh", ["宫颈光滑，双侧附件未及包块。"]),
+        ("Let me do a neurological examination.", "en", ["Power is 5/5 in all limbs.", "Babinski sign negative."]),
+        ("Let me examine your skin.", "en", ["There are tense blisters on both forearms."]),
+    ],
+)
+def test_a_part_of_a_record_filed_as_one_is_known_by_what_is_found_there_and_not_by_the_name_of_the_part_alone(
+    words: str, language: Language, opened: list[str]
+) -> None:
+    """No finding is called neurological, and a skin examination opened nothing in Chinese."""
+    seen = {
+        "zh": "体温36.5℃。四肢肌力5级，病理征阴性。神志清楚，对答切题。双手背可见红斑、脱屑。"
+        "宫颈光滑，双侧附件未及包块。双肺呼吸音清。",
+        "en": "Temperature 36.5 °C. Power is 5/5 in all limbs. Babinski sign negative. "
+        "There are tense blisters on both forearms. Murphy sign negative.",
+    }[language]
+    record = ExaminationRecord(physical={"General Examination": seen})
+    facts = record_sentences(PatientRecord(chief_complaint="x"), record, language)
+    assert [fact.text for fact in open_results(facts, words, language)] == opened
+
+
+@pytest.mark.parametrize(
+    ("words", "report", "opened"),
+    [
+        ("Please get an X-ray of the hips.", "Film of the pelvis: the left joint space is narrowed.", True),
+        ("Please get an X-ray of the pelvis.", "Both hips: joint spaces are even.", True),
+        ("Please get an X-ray of the hips.", "Chest film: clear.", False),
+        ("请拍个髋关节X线片。", "骨盆正位片：左侧关节间隙变窄。", True),
+        ("Please get an X-ray.", "Coronary angiography shows a stenosis of 70 %. It lies in the left artery.", False),
+        ("Please get an angiogram.", "Coronary angiography shows a stenosis of 70 %.", True),
+        ("请拍个X线片。", "冠脉造影示前降支狭窄70%。", False),
+        ("Please get an X-ray of the hands.", "Both hands: reduced bone density beside the joints.", True),
+        ("Please get an X-ray of both breasts.", "Mammography shows grouped calcifications.", True),
+    ],
+)
+def test_an_x_ray_opens_films_of_the_part_and_no_picture_that_is_only_filed_with_them(
+    words: str, report: str, opened: bool
+) -> None:
+    language = language_of(words)
+    facts = record_sentences(
+        PatientRecord(chief_complaint="x"), ExaminationRecord(auxiliary={"X-ray": report}), language
+    )
+    told = {fact.text for fact in open_results(facts, words, language)}
+    assert told == ({fact.text for fact in facts if fact.is_result} if opened else set())
+
+
+def test_each_verb_of_examining_reaches_what_stands_after_it() -> None:
+    """The second verb stood within the reach of the first, and its part of the body beyond it."""
+    heard = heard_items("Let me look inside your mouth and feel the glands in your neck.")
+    assert heard == {"Head, Eyes, Ears, Nose and Throat Examination", "Neck Examination"}
+
+
+def test_a_panel_of_hormones_is_what_it_is_made_of() -> None:
+    record = ExaminationRecord(auxiliary={"Blood Test": "卵泡刺激素42 IU/L，雌二醇76 pmol/L。血红蛋白126 g/L。"})
+    facts = record_sentences(PatientRecord(chief_complaint="x"), record, "zh")
+    opened = open_results(facts, "查一下女性激素六项。", "zh")
+    assert [fact.text for fact in opened] == ["卵泡刺激素42 IU/L，雌二醇76 pmol/L。"]

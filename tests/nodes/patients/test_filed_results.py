@@ -142,3 +142,13 @@ def test_a_picture_is_given_instead_of_its_text_where_pictures_are_sent() -> Non
 )
 def test_no_more_is_asked_for_than_the_words_say(name: str, words: str, allowed: list[str]) -> None:
     assert asked_for(name, words) == allowed
+
+
+def test_an_order_for_an_x_ray_hands_over_no_angiogram_though_it_is_the_only_picture_of_the_class() -> None:
+    images = [{"file": "artery.png", "item": "X-ray", "name": "Angiography"}]
+    record = ExaminationRecord.model_validate(
+        {"auxiliary": {"X-ray": "Cerebral angiography: an aneurysm."}, "images": images}
+    )
+    assert look_up(record, "X-ray", "/cases", True, "Please get an X-ray.") == Filed()
+    shown = look_up(record, "angiography", "/cases", True, "Please get an angiogram.")
+    assert [picture.file for picture in shown.pictures] == ["/cases/artery.png"]
