@@ -92,15 +92,15 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
     """The sentences of its item's report that tell of a test.
 
     A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed there, or
-    it names another of its kind. An item's name alone ("an X-ray") means no picture that is only filed there.
+    it names another of its kind. An item's name alone ("an X-ray", "the chest") means nothing that is only filed there.
     """
     own = [line for line in report if _tells_of(test, line)]
     if not test.spellings:
-        return _without_apart(report) if test.item in IMAGE_CLASSES else [*report]
+        return _without_apart(report, passages=test.item in IMAGE_CLASSES)
     if test.item in IMAGE_CLASSES and not test.apart:
         others = (name for name in named_tests(" ".join(report)) if name.item == test.item and name.spellings)
         return own if any(not {*name.spellings} & {*test.spellings} for name in others) else [*report]
-    return own or ([] if test.apart or test.item in COLLECTIVE else [*report])
+    return own or ([] if test.apart or test.item in COLLECTIVE else _without_apart(report, passages=False))
 
 
 def is_other(test: NamedTest, name: str) -> bool:
@@ -109,12 +109,17 @@ def is_other(test: NamedTest, name: str) -> bool:
     return bool(kept_apart) and not any({*each.spellings} & {*test.spellings} for each in kept_apart)
 
 
-def _without_apart(report: Sequence[str]) -> list[str]:
-    """A report of pictures without those that are only filed there (an angiogram), each as far as the next is named."""
+def reported(line: str) -> list[NamedTest]:
+    """The tests that a line says the result of ("Angiography shows ...", 肺功能：...)."""
+    return [name for _, end, name in placed_tests(line) if _SHOWS.match(normalise(line), end)]
+
+
+def _without_apart(report: Sequence[str], passages: bool) -> list[str]:
+    """A report without what is only filed there (an angiogram, an ECG): of pictures as far as the next is named."""
     plain, kept = [], True
     for line in report:
-        reports = [name for _, end, name in placed_tests(line) if _SHOWS.match(normalise(line), end)]
-        kept = not any(name.apart for name in reports) if reports else kept
+        names = reported(line)
+        kept = not any(name.apart for name in names) if names or not passages else kept
         plain += [line] if kept else []
     return plain
 

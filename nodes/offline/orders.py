@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
-from cases.text.named_tests import NamedTest, named_tests, occurs, told_of, whole_words
+from cases.text.named_tests import NamedTest, named_tests, occurs, reported, told_of, whole_words
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import (
@@ -46,15 +46,20 @@ def ordered_results(facts: Sequence[RecordSentence], words: str, language: Langu
 
 def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
     """What of the results a test is about; of a record that files all that was seen as one, what is of that part."""
-    filed = [fact for fact in results if fact.section == test.item]
+    by_hand = test.item in PHYSICAL_ITEMS.names
+    places = (
+        PHYSICAL_ITEMS.names if test.apart and by_hand else (test.item,)
+    )  # an ECG stands where there is room for it
+    filed = [fact for fact in results if fact.section in places]
     told = told_of(test, [fact.text for fact in filed])
     found = [fact for fact in filed if fact.text in told]
-    if test.apart or test.item not in PHYSICAL_ITEMS.names or not all(map(_is_apart, filed)):
+    if test.apart or not by_hand or not all(map(_is_apart, filed)):
         return found
     seen = [
         fact
         for fact in results
         if fact.section == lexicon.GENERAL
+        and not any(named.apart for named in reported(fact.text))
         and (
             any(occurs(spelling, fact.text) for spelling in test.spellings)
             or lexicon.physical_item(fact.text.partition(":")[0]) == test.item

@@ -337,3 +337,24 @@ def test_a_panel_of_hormones_is_what_it_is_made_of() -> None:
     facts = record_sentences(PatientRecord(chief_complaint="x"), record, "zh")
     opened = open_results(facts, "查一下女性激素六项。", "zh")
     assert [fact.text for fact in opened] == ["卵泡刺激素42 IU/L，雌二醇76 pmol/L。"]
+
+
+@pytest.mark.parametrize(
+    ("words", "physical", "opened"),
+    [
+        (
+            "建议做个肺功能检查。",
+            {"General Examination": "双肺呼吸音减弱。肺功能：FEV1/FVC 55%。"},
+            ["肺功能：FEV1/FVC 55%。"],
+        ),
+        ("我给您听听肺部。", {"General Examination": "双肺呼吸音减弱。肺功能：FEV1/FVC 55%。"}, ["双肺呼吸音减弱。"]),
+        ("Let me listen to your chest.", {"Chest Examination": "An ECG shows ST elevation."}, []),
+        ("Let's get an ECG.", {"Chest Examination": "An ECG shows ST elevation."}, ["An ECG shows ST elevation."]),
+    ],
+)
+def test_a_test_that_is_filed_with_the_physical_examination_is_opened_by_its_name_wherever_and_by_no_other(
+    words: str, physical: dict[str, str], opened: list[str]
+) -> None:
+    language = language_of(words)
+    facts = record_sentences(PatientRecord(chief_complaint="x"), ExaminationRecord(physical=physical), language)
+    assert [fact.text for fact in open_results(facts, words, language)] == opened
