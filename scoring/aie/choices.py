@@ -96,13 +96,16 @@ def _rows(path: Path, problems: list[Problem]) -> list[tuple[str, Any]]:
 
 def _of_row(row: Mapping[str, str | None]) -> list[Verdict] | tuple[str, str]:
     outcomes = {}
-    for aspect, given in row.items():
-        if aspect in (*_COLUMNS, "rater") or not (said := (given or "").strip().lower()):
+    if None in row:  # what csv makes of more fields than there are columns
+        return "", "has more fields than the header"
+    for title, given in row.items():
+        if title in (*_COLUMNS, "rater") or not (said := (given or "").strip().lower()):
             continue
+        aspect = _aspect(title)
         if aspect not in _KNOWN:
-            return str(aspect), f"is no aspect; known are {', '.join(sorted(_KNOWN))}"
+            return str(title), f"is no aspect; known are {', '.join(sorted(_KNOWN))}"
         if said not in _OUTCOMES:
-            return aspect, f"expected win, lose or tie, found {given!r}"
+            return title, f"expected win, lose or tie, found {given!r}"
         outcomes[aspect] = _OUTCOMES[said]
     case, one, other = ((row[name] or "").strip() for name in _COLUMNS)
     if not (case and one and other) or one == other:
@@ -126,10 +129,15 @@ def _of_record(value: Any) -> list[Verdict] | tuple[str, str] | None:
         chosen = next((outcome for word, outcome in _AUTHORS.items() if word in str(given)), None)
         if chosen is None:
             return f"result.{aspect}", f"expected model1, model2 or tie, found {given!r}"
-        name = str(aspect).lower()
-        if (name := _RENAMED.get(name, name)) in _KNOWN:
+        if (name := _aspect(aspect)) in _KNOWN:
             outcomes[name] = chosen
     return verdicts(str(value["id"]), doctors[0], doctors[1], outcomes, str(value.get("rater") or ""))
+
+
+def _aspect(title: object) -> str:
+    """An aspect by its title in a file: "Inquiry", or what the authors call it."""
+    name = str(title).strip().lower()
+    return _RENAMED.get(name, name)
 
 
 def _model(value: Any) -> str:

@@ -230,13 +230,18 @@ def draw_formats(table: Table) -> "Figure":
     return figure
 
 
-def draw_matrix(table: Table) -> "Figure":
-    """Correlations or shares as colours, -1 to 1 (AIE, Figures 3c and 5)."""
+def draw_shares(table: Table) -> "Figure":
+    """Shares as colours, 0 to 1 (AIE, Figure 3c)."""
+    return draw_matrix(table, lowest=0, colours="Blues")
+
+
+def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Figure":
+    """Correlations as colours, -1 to 1 (AIE, Figure 5)."""
     names, rows = [column.name for column in table.columns[1:]], table.frame[table.columns[0].name].tolist()
     size = 2.4 + 0.24 * len(names)
     figure, (panel,) = panels_of(1, 1, (size + 0.8, size))
     values = table.frame[names].astype(float).to_numpy()
-    image = panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1)
+    image = panel.imshow(values, cmap=colours, vmin=lowest, vmax=1)
     panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
     panel.set_yticks(range(len(rows)), rows, fontsize=7)
     panel.grid(visible=False)

@@ -106,6 +106,8 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
     sheet.write_text("case,one,other,clear,patient_total\n7,gpt4,glm,lose,tie\n", "utf-8")
     expected = [Verdict("7", "gpt4", "glm", {"clear": -1, "total": 0}, "patient")]
     assert read_choices(theirs) == read_choices(sheet) == (expected, [])
+    sheet.write_text("case,one,other,Clear,Professional\n7,gpt4,glm,lose,tie\n", "utf-8")
+    assert read_choices(sheet) == (expected, []), "by the names that the authors' files have too"
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,7 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
         ("a.csv", "case,one,other,total\n1,a,b,better\n", "total: expected win, lose or tie, found 'better'"),
         ("a.csv", "case,one,other,kind\n1,a,b,win\n", "kind: is no aspect"),
         ("a.csv", "case,one,other,total\n1,a,a,win\n", "one: expected a case and two different doctors"),
+        ("a.csv", "case,one,other,total\n1,a,b,win,win\n", "line 2: has more fields than the header"),
         ("a.csv", "case,one,other,total\n", "holds no choice"),
         ("a.json", '[{"id": 1, "model1": {"model": "a"}}]', "model1.model: expected the names of two different"),
         ("a.json", '[{"id": 1, "model1": {"model": "a"}, "model2": {"model": "b"}, "result": "<model1>"}]', "result: "),

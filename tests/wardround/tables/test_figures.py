@@ -7,8 +7,9 @@ import pytest
 
 from tests.support.recorded_runs import discussed, write_run
 from wardround.store.recorded_run import find_runs
-from wardround.tables.figures import as_png, as_svg
+from wardround.tables.figures import as_png, as_svg, draw_matrix, draw_shares
 from wardround.tables.making import make_tables, write_tables
+from wardround.tables.table import Column, Table
 
 
 def drawn(path: Path, name: str) -> str:
@@ -40,3 +41,20 @@ def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
     write_tables(make_tables(find_runs([path]), ["scores", "ends", "error_propagation"]), tmp_path / "out")
     written = sorted(file.name for file in (tmp_path / "out").iterdir())
     assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.png", "scores.svg", "scores.tex"]
+
+
+def test_shares_are_drawn_from_none_to_all_and_correlations_from_opposite_to_same() -> None:
+    table = Table(
+        "aie-figure-3c-x",
+        "Tracked",
+        (
+            Column(
+                "action",
+                "",
+            ),
+            Column("A-B", "A-B"),
+        ),
+        ({"action": "A-B", "A-B": 0.5},),
+    )
+    scales = [draw(table).axes[0].images[0].get_clim() for draw in (draw_shares, draw_matrix)]
+    assert scales == [(0, 1), (-1, 1)]

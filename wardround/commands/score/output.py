@@ -207,7 +207,7 @@ def write_drawn(tables: Iterable[Table], folder: Path) -> None:
 
     draw = {
         "aie-figure-3a": figures.draw_simulators,
-        "aie-figure-3c-": figures.draw_matrix,
+        "aie-figure-3c-": figures.draw_shares,
         "aie-figure-4-": figures.draw_win_rates,
         "aie-figure-5-": figures.draw_matrix,
         "aie-figure-5b-": figures.draw_agreement,
