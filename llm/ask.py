@@ -137,8 +137,8 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
 async def _by_rule(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     """The offline rule's answer. It may embed what was said, and is not to hold up whoever else the loop serves."""
     if is_kept() and set(asked.settings.models.values()) <= {OFFLINE}:
-        return asked.role.offline(view)  # a run without a model: all that waits are other rules
-    return await asyncio.to_thread(asked.role.offline, view)
+        return asked.role.by_rule(view)  # a run without a model: all that waits are other rules
+    return await asyncio.to_thread(asked.role.by_rule, view)
 
 
 async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:

@@ -40,7 +40,7 @@ def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", taken
     Read are the messages and the schema once, as servers count it. Written is the rule's answer, which has fewer words
     than most models'.
     """
-    answer = role.offline(view)
+    answer = role.by_rule(view)
     schema = json.dumps(question.schema, ensure_ascii=False) if question.schema else ""
     taken.attempts = 1
     taken.input_tokens = tokens("".join(str(message.content) for message in question.messages) + schema)

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from cases.dialogues import Message
+from cases.registry import GivenError, RegistryError, check_function
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -56,6 +57,9 @@ class Role(Generic[Answer]):
         whole: whether it is scored by what its answer lists, which is then never bound to a length.
         seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
         seated: the setting that says how many of the seats are taken; all may be if there is none.
+
+    Raises:
+        RegistryError: the answer is no Pydantic type, or the rule no plain function of the view.
     """
 
     name: str
@@ -72,7 +76,24 @@ class Role(Generic[Answer]):
     whole: bool = False
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.answer, type) and issubclass(self.answer, BaseModel)):
+            raise RegistryError(
+                f"role {self.name!r}: answer = {self.answer!r}; expected a type made of pydantic.BaseModel"
+            )
+        check_function("offline rule of role", self.name, self.offline, "view")
         _declared[self.name, self.stage, self.prompt] = self  # what is declared anew stands in its place
+
+    def by_rule(self, view: Any) -> Answer:
+        """The offline rule's answer.
+
+        Raises:
+            GivenError: it is no answer.
+        """
+        answer = self.offline(view)
+        if not isinstance(answer, BaseModel):
+            gave = type(answer).__name__
+            raise GivenError(f"role {self.name!r}: its offline rule gave {gave}; expected {self.answer.__name__}")
+        return answer
 
     def checked(self, view: Any, answer: Answer) -> Answer:
         """The answer, if all holds of it that must in view of what was asked.

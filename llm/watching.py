@@ -31,6 +31,16 @@ def watching(*watchers: Watcher) -> Iterator[None]:
 
 
 @contextmanager
+def unwatched() -> Iterator[None]:
+    """Tell nobody what goes on inside the block."""
+    token = _watched.set(((), {}))
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+@contextmanager
 def telling_of(**facts: Any) -> Iterator[None]:
     """Add facts to all that is told inside the block, such as the case that it is about."""
     watchers, known = _watched.get()

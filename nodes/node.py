@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
-from cases.registry import RegistryError
+from cases.registry import GivenError, RegistryError
 from llm import AnswerError
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
 from llm.watching import tell
@@ -65,6 +65,9 @@ class Node(Runnable[Any, dict[str, Any]]):
                 if self.without is None or runtime.context.on_unreadable == "fail_case":
                     raise
                 update = {**self.without(view), "trace": file_dropped_seat(error, runtime.context)}
+        if not isinstance(update, Mapping):
+            gave = type(update).__name__
+            raise GivenError(f"node {self.name!r} gave {gave}; expected what it adds to the state, by key, as a dict")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 

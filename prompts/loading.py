@@ -127,8 +127,11 @@ class Prompt:
         """
         if missing := self.variables - variables.keys():
             raise PromptError(f"prompt {self.name} ({self.language}) needs {_listed(missing)}")
-        values = {name: variables[name] for name in self.variables} | dict(self.stage_texts)
-        return _render(self.system, values), _render(self.user, values)
+        values = {"language": self.language, **{name: variables[name] for name in self.variables}, **self.stage_texts}
+        try:
+            return _render(self.system, values), _render(self.user, values)
+        except Exception as error:  # whatever its expressions come upon
+            raise PromptError(f"prompt {self.name} ({self.language}) cannot be rendered: {error}") from error
 
 
 def load_prompt(name: str, language: Language, stage: str | None = None) -> Prompt:
@@ -156,6 +159,19 @@ def stage_title(stage: str, language: Language) -> str:
     if "title" not in found:
         raise PromptError(f"stage text {stage} ({language}) lacks the section title")
     return found["title"]
+
+
+def titled(stage: str, language: Language) -> str:
+    """A part of the course in words, such as a physician is in charge of: its title if it has one, else its name."""
+    return _titled(stage, language, prompt_folders())
+
+
+@cache
+def _titled(stage: str, language: Language, _: tuple[Path, ...]) -> str:
+    try:
+        return stage_title(stage, language)
+    except PromptError:
+        return stage.replace("_", " ")
 
 
 @cache
@@ -272,7 +288,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYA
 _environment = SandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
 )
-_environment.filters |= {"fence": fence, "age": age}
+_environment.filters |= {"fence": fence, "age": age, "titled": titled}
 _environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 
@@ -284,10 +300,7 @@ def _compiled(source: str) -> Template:
 
 
 def _render(template: str, values: Mapping[str, Any]) -> str:
-    try:
-        text = _compiled(template).render(values)
-    except TemplateError as error:
-        raise PromptError(f"prompt cannot be rendered: {error}") from error
+    text = _compiled(template).render(values)
     return (re.sub(r"\n{3,}", "\n\n", text) if "\n\n\n" in text else text).strip()
 
 
@@ -349,7 +362,7 @@ def _check_variables(name: str, template: str, declared: frozenset[str]) -> None
         used = _variables_of(template)
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
-    if used - declared:
-        raise PromptError(f"prompt {name} uses what it does not declare: {_listed(used - declared)}")
+    if unknown := used - declared - {"language"}:  # its own, which every prompt knows
+        raise PromptError(f"prompt {name} uses what it does not declare: {_listed(unknown)}")
     if declared - used:
         raise PromptError(f"prompt {name} declares what it does not use: {_listed(declared - used)}")

@@ -134,6 +134,7 @@ def feature_line(case: RememberedCase, language: Language, shown: Sequence[str],
 _WORDS = ("chief_complaint", "symptoms")  # which need no label
 _STOPS = " .。"  # of either language, in which the words may be
 _NAMED = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
+FEATURES = frozenset((*RememberedCase.model_fields, *_NAMED))  # what can be shown of a remembered case
 
 
 def _told(case: RememberedCase, language: Language, image_class: str | None = None) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """What a suite is: the scores that one finished case can have, and how they are computed."""
 
 import asyncio
+import copy
 import inspect
-import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -20,6 +20,8 @@ Part = Literal["decisions", "report", "dialogue", "actions", "patient", "reconst
 MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"
+METRIC_FAILED = "metric failed"  # how the reason opens why an own metric has no value
+NO_SCORE = 1e100  # from here on, up or down, nothing is a score; nor are nan and infinity
 JUDGE_FAILED = "judge failed"  # how the reason opens why a score is missing that an answer was given for
 
 
@@ -73,16 +75,16 @@ class Metric:
     async def score(self, case: Case, answers: Any) -> float | str:
         """The value for one case, or the reason why it has none: somebody's metric never costs a case."""
         try:
-            value = self.function(case, answers)
+            value = self.function(*copy.deepcopy((case, answers)))  # what it changes there is its own affair
             if inspect.isawaitable(value):
                 value = await value
             if value is None:
                 return "the metric gives this case no value"
-            if not isinstance(value, Real) or not math.isfinite(value):
-                return f"metric failed: it gave {value!r:.80}; expected a finite number or None"
+            if not isinstance(value, Real) or not abs(value) < NO_SCORE:
+                return f"{METRIC_FAILED}: it gave {value!r:.80}; expected a finite number or None"
             return float(value)
         except (Exception, SystemExit) as error:  # of a stranger's code
-            return f"metric failed: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
+            return f"{METRIC_FAILED}: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
 
 
 @dataclass(frozen=True, eq=False)

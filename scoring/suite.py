@@ -46,6 +46,8 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
     """
     check_named("metric", name)
     beside = SUITES[suite]
+    if not isinstance(average, bool):
+        raise RegistryError(f"metric {name!r}: average = {average!r}; expected True or False")
     taken = {known.casefold() for known in (*beside.published, *_TAKEN)}
     if name.casefold() in taken:
         raise RegistryError(f"metric {name!r}: suite {suite!r} has a column of that name; try {f'own_{name}'!r}")

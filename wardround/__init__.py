@@ -11,6 +11,8 @@ Nodes of one's own: `node`, `Role` and `ask`; `Stage`, and the states that a pat
 """
 
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +123,25 @@ __all__ = [
     "strategy",
     "to_dataframe",
 ]
+
+
+def _refuse_namesakes() -> None:
+    """Say it where a module of somebody else's hides one of ours: what lies beside a script is found before us.
+
+    Raises:
+        ImportError: one does; which, and what helps.
+    """
+    ours = Path(__file__).resolve().parent.parent
+    for room in ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs"):
+        found = PathFinder.find_spec(room)
+        if found and found.origin and Path(found.origin).resolve().parent.parent != ours:
+            raise ImportError(
+                f"wardround needs its own module {room!r}, and {found.origin} is found in its place: rename that, or "
+                "start Python where it does not lie"
+            )
+
+
+_refuse_namesakes()
 
 
 def __dir__() -> list[str]:

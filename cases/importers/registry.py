@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cases.case import Case
 from cases.files import validation_problems
@@ -55,8 +55,8 @@ def _of_the_path(read: Read) -> Importer:
         number = 0
         try:
             found = read(source.path)
-            if not isinstance(found, Iterable):
-                source.error(f"the importer gave {describe(found)}; expected cases")
+            if not isinstance(found, Iterable) or isinstance(found, BaseModel):
+                source.error(f"the importer gave {describe(found)}; expected cases, one after the other")
                 return
             for number, case in enumerate(found, start=1):
                 if (sound := _checked(source, f"case {number}", case)) is not None:

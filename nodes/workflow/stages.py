@@ -5,10 +5,12 @@ the columns of the score, and how errors carry over. A stage put between two oth
 (``nodes/state/decisions.py``) and its prompts (``prompts/*/medchain/stages/NAME.md``).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
+from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
 from nodes.offline.chart_signs import named_in_findings, reason, urgency
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
@@ -26,7 +28,10 @@ from nodes.state.decisions import (
 from nodes.state.stage import Recalled
 from prompts import load_prompt, stage_title
 from retrieval import RememberedCase
+from retrieval.features import FEATURES
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)?")
+_IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "diagnosis")  # see `read_chart`
 _BASIS = 500  # characters that an offline doctor gives as the basis of a diagnosis
 
 
@@ -86,6 +91,15 @@ class Settings(Protocol):
         """Second-level departments by department; our own list if None."""
 
 
+# What the functions of a stage are called with.
+_TAKES = {
+    "without_model": "chosen, chart, options",
+    "outcome": "stage, decision, findings",
+    "precedent": "case, image_class",
+    "options": "chart, context",
+}
+
+
 def file_under_its_name(stage: "Stage", decision: Any, findings: Findings) -> dict[str, Any]:
     """The decision among those that have no field of their own; later stages find it in the chart."""
     return {"decided": {stage.name: decision.model_dump(mode="json")}}
@@ -109,6 +123,10 @@ class Stage:
         single: whether the answer is one thing or one text, of which there is no union.
         column: the published score that it is measured by, with its title; several decisions may share one.
         breaks: whether an error here breaks what comes after it (error propagation).
+
+    Raises:
+        RegistryError: the name is none, the decision is no `Decision`, a function takes other arguments, or what is
+            to be shown is unknown.
     """
 
     name: str
@@ -123,6 +141,20 @@ class Stage:
     single: bool = False
     column: tuple[str, str] | None = None
     breaks: bool = True
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise RegistryError(
+                f"stage {self.name!r}: a name is made like 'history_taking' or 'history_taking.physical'"
+            )
+        if not (isinstance(self.decision, type) and issubclass(self.decision, Decision)):
+            raise RegistryError(f"stage {self.name!r}: decision = {self.decision!r}; expected a type made of Decision")
+        for function, arguments in _TAKES.items():
+            check_function(f"{function} of stage", self.name, getattr(self, function), arguments)
+        for field, known in (("recalls", FEATURES), ("shows", _IN_CHART)):
+            for name in getattr(self, field):
+                if name not in known:
+                    raise RegistryError(f"stage {self.name!r}: {field}: unknown {name!r}: {nearest(name, known)}")
 
     @property
     def part(self) -> str:
@@ -246,7 +278,23 @@ TREATMENT = Stage(
 )
 
 _IN_ORDER = (LEVEL1, LEVEL2, PHYSICAL, AUXILIARY, EXAMINATION, DIAGNOSIS, TREATMENT)
-STAGES: dict[str, Stage] = {stage.name: stage for stage in _IN_ORDER}
+
+
+def by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
+    """The table of stages, in their order.
+
+    Raises:
+        RegistryError: two have the same name.
+    """
+    table: dict[str, Stage] = {}
+    for stage in stages:
+        if stage.name in table:
+            raise RegistryError(f"stage {stage.name!r}: another stage has that name; choose another one")
+        table[stage.name] = stage
+    return table
+
+
+STAGES = by_name(_IN_ORDER)
 LAST = "follow_up"  # who must work with what the last part decides
 
 

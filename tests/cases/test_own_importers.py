@@ -129,3 +129,8 @@ def test_a_decorator_without_its_parentheses_is_refused() -> None:
 def test_a_name_of_ours_is_taken() -> None:
     with pytest.raises(RegistryError, match="format 'medchain' is registered already"):
         importer("medchain")(lambda source: load_cases())
+
+
+def test_one_case_instead_of_several_is_told_once(tmp_path: Path) -> None:
+    (told,) = problems(lambda source: case(), tmp_path)
+    assert "; expected cases, one after the other" in told

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 import prompts.folders
@@ -16,8 +16,8 @@ from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
-from nodes.workflow.stages import STAGES, Stage, judges_after
-from prompts import PromptError
+from nodes.workflow.stages import STAGES, Stage, by_name, judges_after
+from prompts import PromptError, load_prompt
 from scoring.medchain.suite import columns
 from tests.graphs.scripting import builtin, calls, words
 from wardround.cli import app
@@ -126,3 +126,34 @@ def test_words_that_it_lacks_are_one_line_of_the_command_line(tmp_path: Path) ->
 def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:
     with pytest.raises(TypeError, match="without_model"):
         Stage(name="severity", decision=Severity)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ({"name": "How severe"}, "a name is made like"),
+        ({"decision": dict}, "expected a type made of Decision"),
+        ({"decision": BaseModel}, "expected a type made of Decision"),
+        ({"without_model": lambda chosen: {}}, r"without_model of stage 'severity': .*\(chosen, chart, options\)"),
+        ({"options": lambda chart: ()}, r"options of stage 'severity': .*\(chart, context\)"),
+        ({"recalls": ("complaint",)}, "recalls: unknown 'complaint': did you mean 'chief_complaint'"),
+        ({"shows": ("severity",)}, "shows: unknown 'severity': known are diagnosis, "),
+    ],
+)
+def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault: dict[str, Any], told: str) -> None:
+    with pytest.raises(RegistryError, match=told):
+        dataclasses.replace(SEVERITY, **fault)
+
+
+def test_two_stages_of_one_name_are_refused_as_one_would_be_left_out_in_silence() -> None:
+    with pytest.raises(RegistryError, match="stage 'severity': another stage has that name"):
+        by_name([SEVERITY, dataclasses.replace(SEVERITY, single=True)])
+
+
+def test_whoever_is_in_charge_of_it_is_called_by_its_title(severity: Path) -> None:
+    values = {"chart": "", "image_class": None, "options": [], "file": [], "judge": "severity", "reply": ""}
+    values |= {"decision": Severity(grade="mild"), "neighbours": "", "seat": 1}
+    with prompts.folders.laid_over(severity):
+        for language, title in TITLE.items():
+            prompt = load_prompt("medchain/feedback", language, "diagnosis")
+            assert title in prompt.render(values)[1].splitlines()[-1]

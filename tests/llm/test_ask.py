@@ -14,6 +14,7 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from cases.registry import GivenError, RegistryError
 from cases.vocabulary import GivenDepartment
 from llm import (
     AnswerError,
@@ -415,3 +416,26 @@ def test_a_persons_answer_is_held_to_the_check() -> None:
 
 async def test_the_offline_rule_is_trusted() -> None:
     assert await put_strictly(ModelSettings()) == OFFLINE_OPINION
+
+
+class Word(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize(
+    ("answer", "offline", "told"),
+    [
+        (str, lambda view: Word(text="Hm."), "role 'odd': answer = <class 'str'>; expected a type made of pydantic"),
+        (Word, lambda view, language: Word(text="Hm."), r"offline rule of role 'odd': expected a function, .*\(view\)"),
+        (Word, None, "offline rule of role 'odd': expected a function"),
+    ],
+)
+def test_a_role_that_could_not_answer_is_refused_when_it_is_declared(answer: Any, offline: Any, told: str) -> None:
+    with pytest.raises(RegistryError, match=told):
+        Role("odd", "history_taking", "examinee/question", answer, offline)
+
+
+def test_a_rule_that_gives_no_answer_is_named_by_its_role() -> None:
+    odd: Role[Word] = Role("odd", "history_taking", "examinee/question", Word, lambda view: "Hm.")  # type: ignore[arg-type, return-value]
+    with pytest.raises(GivenError, match="role 'odd': its offline rule gave str; expected Word"):
+        odd.by_rule(None)

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from cases.registry import RegistryError
+from cases.registry import GivenError, RegistryError
 from llm import Trace, ask, merge_traces
 from nodes.context import Context
 from nodes.node import Node, node
@@ -219,3 +219,12 @@ def test_a_function_that_can_be_no_node_is_refused_when_it_is_declared() -> None
     for function in (waits_for_nobody, has_no_view, declares_nothing):
         with pytest.raises(RegistryError, match=rf"node '{function.__name__}': expected `async def"):
             node(function)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("gives", [None, "a word", ["a", "list"]])
+def test_what_a_node_gives_is_what_it_adds_to_the_state_or_is_refused_by_the_nodes_name(gives: Any) -> None:
+    async def speechless(view: Words, runtime: Runtime[Context]) -> Any:
+        return gives
+
+    with pytest.raises(GivenError, match=f"node 'speechless' gave {type(gives).__name__}; expected"):
+        graph_of(node(speechless)).invoke(GIVEN)

@@ -372,3 +372,11 @@ def test_who_plays_a_patient_reads_the_age_as_people_say_it(
     prompt = load_prompt(name, language)
     values = dict.fromkeys(prompt.variables, "") | {"record": record, "results": {}, "examinations": {}}
     assert told in prompt.render(values)[1]
+
+
+def test_a_prompt_knows_its_own_language_so_that_a_copy_needs_its_words_changed_alone(folder: Path) -> None:
+    (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ language }}: {{ chart }}"), "utf-8")
+    assert load_prompt("ward/good", "en").render({"chart": "Cough."})[1] == "en: Cough."
+    for language in LANGUAGES:
+        for name in NAMES[language]:
+            assert not re.search(rf"\{{[{{%][^}}]*\"{language}\"", source(language, name)), name

@@ -31,7 +31,7 @@ def test_a_metric_is_a_column_behind_the_published_ones_titled_from_its_name() -
     @metric("right_first", suite="medchain")
     def right_first(case: Case, answers: Answers) -> float | None:
         """1 if the first diagnosis is the key's."""
-        return float(case is CASE and answers == Answers())
+        return float(case == CASE and answers == Answers())
 
     assert right_first.__doc__ == "1 if the first diagnosis is the key's."
     assert list(SUITES["medchain"].columns.items())[6:] == [("right_first", "Right first")]
@@ -126,3 +126,25 @@ def test_a_suite_without_metrics_shows_its_published_columns_alone() -> None:
     suite = Suite("s", {"a": "A"}, SUITES["medchain"].scored_by, frozenset())
     assert suite.columns == suite.titles == {"a": "A"} and suite.averages == {}
     assert Metric("a_b", lambda case, answers: 1.0).title == "A b"
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1e100, 10**400])
+def test_a_number_too_great_for_a_mean_is_no_score_as_the_record_could_not_be_read_with_it(value: float) -> None:
+    metric("great", suite="medchain")(lambda case, answers: value)
+    assert score().values["great"] is None and score().unscored["great"].startswith("metric failed: it gave ")
+
+
+def test_what_a_metric_changes_of_the_case_changes_no_other_score() -> None:
+    @metric("careless", suite="medchain")
+    def careless(case: Case, answers: Answers) -> float:
+        case.key.diagnosis.clear()
+        answers.decided["diagnosis"] = {}
+        return 1.0
+
+    before = CASE.model_copy(deep=True)
+    assert score().values["careless"] == 1.0 and before == CASE
+
+
+def test_whether_a_metric_is_averaged_is_said_by_yes_or_no() -> None:
+    with pytest.raises(RegistryError, match="average = 'yes'; expected True or False"):
+        metric("often", suite="medchain", average="yes")  # type: ignore[arg-type]

@@ -97,3 +97,15 @@ def test_an_experiment_that_cannot_be_run_is_one_kind_of_error(experiment: Any, 
     with pytest.raises(ConfigurationError, match=reason):
         wr.run_experiment(experiment, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("file", ["graphs/__init__.py", "prompts.py"])
+def test_a_module_of_the_readers_own_that_hides_one_of_ours_is_named_with_the_remedy(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("", "utf-8")
+    command = [sys.executable, "-c", "import wardround"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = (
+        f"own module {Path(file).parts[0].removesuffix('.py')!r}, and {tmp_path / file} is found in its place: rename"
+    )
+    assert told in ended.stderr.splitlines()[-1]

@@ -18,7 +18,7 @@ from llm.rehearsal import is_rehearsal
 from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from prompts import PromptError, check_language, load_prompt
-from prompts.folders import OURS
+from prompts.folders import OURS, languages
 from wardround.config.experiment import ConfigurationError
 
 _SECONDS = 5.0  # for a list of models
@@ -42,11 +42,20 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
     """Look whether the roles of somebody else's code have their prompts, and their views what these use.
 
     Raises:
-        ConfigurationError: one has no prompt in the language of a case, or its view lacks a variable of it.
+        ConfigurationError: one has no prompt in the language of a case, its view lacks a variable of it, or another
+            role that is asked beside it has its name.
     """
-    languages = {context.language} if context.language else {item.language for item in items}
-    for role, stage in roles_asked(graph, context):
-        for language in sorted(languages):
+    spoken = {context.language} if context.language else {item.language for item in items}
+    asked = list(roles_asked(graph, context))
+    for role, stage in asked:
+        if not _is_ours(role.prompt) and any(
+            (other.name, at) == (role.name, stage) and other.prompt != role.prompt for other, at in asked
+        ):
+            raise ConfigurationError(
+                f"role {role.name!r}: another role of that name is asked at {stage}, and models and records would take "
+                "one for the other; give yours another name"
+            )
+        for language in sorted(spoken):
             if (OURS / language / f"{role.prompt}.md").is_file():  # held whole by the tests
                 continue
             try:
@@ -62,6 +71,10 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
             ):
                 unknown = f"uses what {view.__name__} has no field for: {', '.join(sorted(lacking))}"
                 raise ConfigurationError(f"role {role.name!r}: prompt {role.prompt} ({language}) {unknown}")
+
+
+def _is_ours(prompt: str) -> bool:
+    return any((OURS / language / f"{prompt}.md").is_file() for language in languages())
 
 
 def _hints(function: Any) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 import traceback
 from pathlib import Path
 
+from langgraph.errors import GraphRecursionError
+
 from cases.registry import GivenError
 from cases.validation import in_a_line
 from llm import AskError
 from llm.masking import masked
+from prompts import PromptError
 from wardround.plugins import plugin_of
 from wardround.run.checkpoints import is_database_error
 
+PLUGIN_ERROR, PROMPT_ERROR = "plugin_error", "prompt_error"
 _OF_LANGGRAPH = "During task with name"
 
 
@@ -28,6 +32,9 @@ def fault(error: Exception) -> str:
 
 def termination_of(error: Exception) -> str:
     """How a case has ended that ends by an error that nobody expected: whose fault it is."""
-    if plugin_of(error) or isinstance(error, GivenError):
-        return "plugin_error"
+    if isinstance(error, PromptError):
+        return PROMPT_ERROR
+    # Ours count their rounds, so that a graph without an end is somebody else's.
+    if plugin_of(error) or isinstance(error, GivenError | GraphRecursionError):
+        return PLUGIN_ERROR
     return "checkpoint_error" if is_database_error(error) else "internal_error"

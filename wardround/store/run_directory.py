@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from llm.errors import AnswerError
 from llm.sealed import read_sealed, unsealed
 from llm.trace import kept_at, read_entry
-from scoring.case_scores import JUDGE_FAILED
+from scoring.case_scores import JUDGE_FAILED, NO_SCORE
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
@@ -41,7 +41,6 @@ from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
 LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
 LIMIT_OF_RUN = "run_"
-_NO_SCORE = 1e100  # also nan and infinity are none
 _LONGEST_NAME = 200  # bytes of a file's name; systems take 255, with what we put before and behind it
 
 _log = logging.getLogger(__name__)
@@ -121,7 +120,7 @@ def read_result(line: str) -> Result:
         result = read_sealed(line, _RESULT)
     except ValidationError as error:
         raise ValueError("is not a result") from error
-    if any(score is not None and not abs(score) < _NO_SCORE for score in result.scores.values()):
+    if any(score is not None and not abs(score) < NO_SCORE for score in result.scores.values()):
         raise ValueError("has a score that is no number")
     return result
 

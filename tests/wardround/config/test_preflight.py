@@ -69,3 +69,18 @@ def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> 
     prompt.write_text("---\nvariables: [pulse, question]\n---\n# system\n# user\n{{ question }}{{ pulse }}\n", "utf-8")
     with pytest.raises(ConfigurationError, match=r"mine/shy \(en\) uses what View has no field for: pulse"):
         check(ENGLISH)
+
+
+def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prompt: Path) -> None:
+    """The model map and the record call them by the same name, and would take one for the other."""
+    prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
+    twin: Role[Reply] = Role("shy_patient", "history_taking", "mine/bold", Reply, offline=say)
+
+    @node
+    async def follow(state: PatientSideState, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"reply": await ask(twin, View("?"), runtime.context, language="en")}
+
+    builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_node(follow)
+    graph = builder.add_edge(START, "answer").add_edge("answer", "follow").compile()
+    with pytest.raises(ConfigurationError, match="role 'shy_patient': another role of that name is asked at history"):
+        check_own_prompts(graph, [ENGLISH], Context())

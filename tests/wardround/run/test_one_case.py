@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.errors import GraphRecursionError
 
 from cases import AnswerKey, load_cases
 from cases.files import save_cases
@@ -18,6 +19,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.run.faults import termination_of
 
 JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
 
@@ -198,3 +200,7 @@ def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
     (result,) = results(tmp_path / "out")
     assert summary["terminations"] == {"plugin_error": 1} and summary["failed"] == 1
     assert result.error is not None and re.match(told.format(module=module), result.error), result.error
+
+
+def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
+    assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"

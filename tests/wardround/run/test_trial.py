@@ -1,0 +1,123 @@
+"""What is not ours is tried out on a case by rule, so that a fault of it is told before a model is paid."""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm.watching import watching
+from nodes.strategies.registry import STRATEGIES
+from prompts.folders import OURS
+from scoring.suite import SUITES
+from tests.support.fake_server import FakeServer
+from tests.support.runs import run, short
+from wardround import plugins
+from wardround.config.experiment import ConfigurationError, Experiment
+
+ALONE = """\
+from langgraph.graph import START, StateGraph
+from nodes.asking import ask_at_stage
+from nodes.offline.votes import majority
+import wardround as wr
+
+def by_rule(view):
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+
+@wr.strategy("{name}")
+def alone(stage):
+    doctor = wr.Role("lone_doctor", stage.name, "medchain/general", stage.decision, by_rule)
+
+    @wr.node
+    async def decide(state: wr.StageState, runtime):
+        {decide}
+
+    return StateGraph(wr.StageState, context_schema=wr.Context).add_node(decide).add_edge(START, "decide")
+"""
+METRIC = """\
+import wardround as wr
+
+@wr.metric("hasty", suite="medchain")
+def hasty(case, answers):
+    return {gives}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forget_what_is_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(STRATEGIES, "_entries", dict(STRATEGIES))
+    monkeypatch.setattr(SUITES["medchain"].metrics, "_entries", {})
+    yield
+
+
+def load(folder: Path, source: str) -> None:
+    (file := folder / f"theirs_{folder.name}.py").write_text(source, "utf-8")
+    plugins.load_plugin(file)
+
+
+def refused(experiment: Experiment, server: FakeServer, out: Path) -> str:
+    """What a run is refused with, when nobody has been asked and nothing written."""
+    with pytest.raises(ConfigurationError) as told:
+        run(experiment, out)
+    assert server.requests == [] and not out.exists()
+    return str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("decide", "told"),
+    [
+        ("if stage.name == 'treatment': raise KeyError('plan')\n        return {'decision': by_rule(wr.case_view("
+         "state, stage, runtime.context))}", r"KeyError: 'plan' (plug-in theirs_"),
+        ("return {'decision': 'home'}", "decided referral.level1 by a str; expected stage.decision, Triage"),
+        ("return {}", "ended without a decision on referral.level1"),
+        ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' gave NoneType; expected what it adds"),
+    ],
+)  # fmt: skip
+def test_a_strategys_fault_is_told_before_a_model_is_asked_at_whichever_stage_it_lies(
+    decide: str, told: str, tmp_path: Path
+) -> None:
+    name = f"alone_{zlib.crc32(decide.encode())}"  # a graph is built once for a name
+    load(tmp_path, ALONE.format(decide=decide, name=name))
+    with FakeServer() as server:
+        said = refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
+    assert told in said and said.startswith("dentistry-05, rehearsed by rule before a model is asked: ")
+
+
+@pytest.mark.parametrize("gives", ["answers.refferal.urgency", "'high'", "float('nan')", "1e308"])
+def test_a_metric_that_fails_on_the_first_case_is_told_before_a_model_is_asked(gives: str, tmp_path: Path) -> None:
+    load(tmp_path, METRIC.format(gives=gives))
+    with FakeServer() as server:
+        assert "hasty: metric failed: " in refused(short(server, limit=1), server, tmp_path / "out")
+
+
+def test_a_prompt_that_asks_a_value_for_what_it_has_not_is_told_by_its_name_before_a_model_is_asked(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "words"
+    for language in ("en", "zh"):
+        own = folder / language / "medchain" / "general.md"
+        own.parent.mkdir(parents=True)
+        ours = (OURS / language / "medchain" / "general.md").read_text("utf-8")
+        own.write_text(f"{ours}{{{{ chart.pulse }}}}\n", "utf-8")
+    with FakeServer() as server:
+        experiment = short(server, limit=1).model_copy(update={"prompts": str(folder)})
+        said = refused(experiment, server, tmp_path / "out")
+    assert "PromptError: prompt medchain/general (zh) cannot be rendered: " in said and "pulse" in said
+
+
+def test_what_is_sound_runs_and_of_the_rehearsal_nothing_is_told_or_kept(tmp_path: Path) -> None:
+    load(tmp_path, METRIC.format(gives="0.5"))
+    told: list[dict[str, Any]] = []
+    with FakeServer() as server, watching(told.append):
+        summary = run(short(server, limit=2), tmp_path / "out")
+    assert (summary["scored"], summary["scores"]["hasty"]["mean"]) == (2, 0.5)
+    assert sum(event["event"] == "case_started" for event in told) == 2
+    assert summary["tokens"] > 0 and len(server.requests) == sum(event["event"] == "call_started" for event in told)
+
+
+def test_where_all_is_by_rule_the_run_itself_is_the_rehearsal(tmp_path: Path) -> None:
+    load(tmp_path, METRIC.format(gives="answers.refferal.urgency"))
+    summary = run(short(limit=1), tmp_path / "out")
+    assert summary["scored"] == 1 and summary["scores"]["hasty"]["n"] == 0

@@ -1,0 +1,51 @@
+"""Before the first call: code and words that are not ours go through a case by rule; no fault of theirs is paid."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from llm.limits import Meter
+from llm.rehearsal import is_rehearsal, rehearsing
+from llm.specs import WITHOUT_MODEL
+from llm.watching import unwatched
+from nodes.context import Context
+from scoring.case_scores import METRIC_FAILED
+from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
+from wardround.config.selection import Item
+from wardround.plugins import record_plugins
+from wardround.run.checkpoints import serializer
+from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
+from wardround.run.one_case import Attempt, run_case
+from wardround.run.tasks import TASKS
+from wardround.store.run_directory import Result
+
+
+async def try_out(experiment: Experiment, context: Context, items: Sequence[Item]) -> None:
+    """Rehearse the first case of each language, if plug-ins or prompts take part that are not ours and a model is paid.
+
+    Raises:
+        ConfigurationError: what is not ours fails there: which case, and why.
+    """
+    theirs = experiment.prompts is not None or record_plugins() is not None
+    if is_rehearsal() or not theirs or set(context.models.values()) <= set(WITHOUT_MODEL):
+        return
+    for item in {item.language: item for item in reversed(items)}.values():
+        result = await _rehearsed(experiment, context, item)
+        wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
+        if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
+            wrong.append(str(result.error))
+        if wrong:
+            raise ConfigurationError(f"{item.id}, rehearsed by rule before a model is asked: {'; '.join(wrong)}")
+
+
+async def _rehearsed(experiment: Experiment, context: Context, item: Item) -> Result:
+    """How a case ends where nobody is asked; nothing of it is kept."""
+    free = experiment.model_copy(update={"limits": AllLimits()})
+    context = context.model_copy(update={"grow": "off"})
+    graph = TASKS[experiment.graph].compiled(InMemorySaver(serde=serializer()), context)
+    with tempfile.TemporaryDirectory() as folder, rehearsing(), unwatched():
+        trace = Path(folder, "trace.jsonl")
+        outcome = await run_case(free, graph, Attempt(0, item, 0), context, trace, Meter("run"))
+    return outcome.result
