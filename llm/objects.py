@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 OBJECT = "object"
 _SECRET = re.compile(r"key|secret|password|credential|auth|header", re.IGNORECASE)
+_OF_A_FILE = (str, int, float, list, dict, type(None))  # left to the type of the map
 _objects: dict[str, "BaseChatModel"] = {}
 
 
 def with_specs(models: Any) -> Any:
-    """A model map with the spec of each object in its place; what is neither is left to whoever checks it.
+    """A model map with the spec of each object in its place; of what a file can hold nothing is checked here.
 
     Raises:
-        ModelSpecError: two objects that nothing in their parameters tells apart.
+        ModelSpecError: an object is no chat model, or nothing in their parameters tells two objects apart.
     """
     if not isinstance(models, Mapping):
         return models
@@ -35,8 +36,14 @@ def with_specs(models: Any) -> Any:
     made: dict[str, BaseChatModel] = {}
     specs: dict[str, str] = {}
     for role, model in models.items():
-        if not isinstance(model, BaseChatModel):
+        if isinstance(model, _OF_A_FILE):
             continue
+        if not isinstance(model, BaseChatModel):
+            found = f"the class {model.__name__}" if isinstance(model, type) else f"{type(model).__name__}"
+            raise ModelSpecError(
+                f"models.{role}: expected a spec, such as 'openai:gpt-4o-mini', or a LangChain BaseChatModel object, "
+                f"found {found}"
+            )
         specs[role] = spec = _spec(model)
         if made.setdefault(spec, model) is not model:
             raise ModelSpecError(

@@ -14,7 +14,7 @@ from nodes.state.patient_side import PatientSideState
 
 FILES = {
     "__init__.py": "",
-    "roles.py": "import wardround as wr\nshy = wr.Role('shy', 'ward', 'mine/shy', object, offline=print)\n",
+    "roles.py": "import wardround as wr\nshy = wr.Role('shy', 'ward', 'mine/shy', wr.Turn, offline=print)\n",
     "asking.py": "from . import roles\n\nasync def asked(context): return await roles.shy(context)\n",
     "nodes.py": (
         "import wardround as wr\nfrom . import asking\n\n"

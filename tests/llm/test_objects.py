@@ -82,3 +82,16 @@ def test_the_graph_takes_an_object_as_it_takes_a_spec() -> None:
         },
     )
     assert "Ouch." in [turn.text for turn in state["dialogue"]]
+
+
+class Callable:
+    def invoke(self, words: str) -> str:
+        return words
+
+
+@pytest.mark.parametrize(("model", "found"), [(Callable(), "Callable"), (Callable, "the class Callable")])
+def test_what_is_neither_a_spec_nor_a_chat_model_object_is_refused_with_what_is_expected(
+    model: object, found: str
+) -> None:
+    with pytest.raises(ValidationError, match=f"models.doctor: expected a spec, .* object, found {found}"):
+        ModelSettings.model_validate({"models": {"doctor": model}})

@@ -70,6 +70,7 @@ def test_many_threads_may_embed_at_once(fresh: None) -> None:
     assert np.array_equal(np.stack(rows), embed(texts))
 
 
+@pytest.mark.slow
 def test_the_same_texts_are_shipped_as_the_same_bytes(tmp_path: Path) -> None:
     assert ship(["a", "b", "a"], tmp_path / "1.npz") == 2
     ship(["b", "a"], tmp_path / "2.npz")

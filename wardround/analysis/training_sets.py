@@ -42,7 +42,11 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
             raise ConfigurationError("\n".join(map(str, problems)))
         found += read
     if not found:
-        raise ConfigurationError(f"{', '.join(map(str, sources))}: holds no dialogue")
+        graphs = ", ".join(graph for graph, parts in GIVES.items() if "dialogue" in parts)
+        raise ConfigurationError(
+            f"{', '.join(map(str, sources))}: holds no dialogue; a run of {graphs} does, and what "
+            "`wardround reconstruct` writes"
+        )
     return found
 
 

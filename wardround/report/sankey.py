@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scoring.medchain.error_propagation import error_propagation
 from wardround.store.recorded_run import RecordedRun
 
-WIDTH, HEIGHT = 1000, 270
+WIDTH = 1000
 _TOP, _FULL = 48, 150  # where the stream runs, and how thick it is when every case is in it
 _BAR, _DROP = 12, 205  # the width of a stage's bar, and where what went wrong ends
 

@@ -12,7 +12,7 @@ from cases.dialogues import Dialogue
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import graded, write_run
 from wardround.analysis.hub_folder import _ROWS, _TEXTS, _share, write_folder
-from wardround.analysis.training_sets import preferences
+from wardround.analysis.training_sets import dialogues_in, preferences
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.marks import Mark
@@ -206,3 +206,11 @@ def test_what_cannot_be_exported_is_refused_with_a_reason(
     written(tmp_path / "d.jsonl", dialogue())
     refused = export(*arguments, "-o", "out.jsonl")
     assert refused.exit_code == 2 and named in refused.stderr and not Path("out.jsonl").exists()
+
+
+def test_where_there_is_no_dialogue_the_graphs_are_named_whose_runs_have_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wardround.analysis.training_sets.find_runs", lambda folders: [])
+    with pytest.raises(ConfigurationError, match=r"holds no dialogue; a run of .*consultation.* does, and what"):
+        dialogues_in([tmp_path])
