@@ -174,6 +174,10 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
     return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
 
 
+def _mean(estimate: dict[str, Any]) -> str:
+    return "-" if estimate["mean"] is None else f"{estimate['mean']:.4f}"
+
+
 def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     """The scores as a table, with what was not scored, and which roles ran offline."""
     titles = suite.titles
@@ -185,9 +189,9 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     last = list(suite.published)[-1], AVERAGE
     for name, title in titles.items():
         score = summary["scores"][name]
-        mean = "-" if score["mean"] is None else f"{score['mean']:.4f}"
+        mean = _mean(score)
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
-        bound = [f"{bounds[name]['mean']:.4f}" if name in bounds else ""] if bounds else []
+        bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
         table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
     notes = [suite.notes] if suite.notes else []
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []

@@ -175,6 +175,15 @@ def test_a_stage_without_a_score_shows_a_dash_and_why() -> None:
     assert "Examination: 1 not scored (no reference in the answer key)" in text
 
 
+def test_a_column_without_any_reference_shows_a_dash_where_what_failed_counts_as_wrong_too() -> None:
+    missing = {"diagnosis": "judge failed: unparseable_answer: x", "examination": "no reference in the answer key"}
+    text = printed(summarise_results([scored("a", missing=missing)], SUITE))
+    (examination,) = [line for line in text.splitlines() if "Examination " in line]
+    (diagnosis,) = [line for line in text.splitlines() if "Diagnosis " in line]
+    assert [cell.strip() for cell in examination.split("│")][2:-1] == ["-", "-", "0", "-"]
+    assert [cell.strip() for cell in diagnosis.split("│")][2:-1] == ["-", "-", "0", "0.0000"]
+
+
 def test_failures_are_told_by_their_reason() -> None:
     text = printed(summarise_results([failed("a"), failed("b"), failed("c", "unparseable_answer")], SUITE))
     assert "3 cases attempted: 0 scored, 3 failed." in text
