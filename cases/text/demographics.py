@@ -25,6 +25,13 @@ _AGES = [
         r"\bage[d:\s]+(?:of\s+|is\s+)?(?P<n>\d{1,3}(?:\.\d+)?)\b(?:\s*(?P<unit>years?|months?|weeks?|days?))?",
         re.IGNORECASE,
     ),
+    # "a woman of 45 years", "He is 27, a courier"; what leads to the age stays where ages are taken out
+    re.compile(
+        r"\b(?P<lead>(?:wo)?man|boy|girl|lady|gentleman|(?:fe)?male)\s+of\s+(?P<n>\d{1,3})\s*"
+        r"(?P<unit>years?|months?|weeks?|days?)\b(?!['’]|\s*(?:experience|service|standing))",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?P<lead>(?:s?he|patient)\s+is\s+)(?P<n>\d{1,3})(?P<unit>)(?=\s*(?:[.,;)]|and\b|$))", re.IGNORECASE),
     # "45岁", "1岁6个月", "2岁半"; "20岁时" tells of an earlier time
     re.compile(r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)\s*周?(?P<unit>岁)(?:(?P<half>半)|(?P<months>\d{1,2})个?月)?(?![时起开前后以左间])"),
     # "患儿，男，3个月，": a bare span of time is an age only right after the patient or the sex, else a duration
@@ -40,6 +47,12 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+# "Man, 48 years old", "She is a 52-year-old teacher": the sex before the age that goes with it.
+_SEX_BEFORE = re.compile(
+    r"\b(?:(?P<female>female|woman|girl|lady|she)|(?P<male>male|man|boy|gentleman|he))\b"
+    r"[\s,]*(?:(?:is|was|of|aged?|an?)\s+)*$",
+    re.IGNORECASE,
+)
 _SEX_STATED = [
     re.compile(r"\b(?:sex|gender)[\s:]+(?:is\s+)?(?:(?P<female>f(?:emale)?)|(?P<male>m(?:ale)?))\b", re.IGNORECASE),
     re.compile(r"性别[\s:为]*(?:(?P<female>女)|(?P<male>男))"),
@@ -84,13 +97,14 @@ def without_ages(text: str, age_years: float | None = None) -> str:
     for pattern in patterns:
         folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
         for found in reversed(list(pattern.finditer(folded))):
-            before, after = folded[: found.start()], folded[found.end() :]
+            begins = found.end("lead") if "lead" in found.groupdict() else found.start()
+            before, after = folded[:begins], folded[found.end() :]
             if _PATTERNS["earlier"].search(before):
                 continue
             is_age = re.search(r"\b(?:is|was|am|turned|be)\s+$", before)
             predicate = is_age and not re.match(r"\s+(?!and\b|but\b|now\b)[a-z]", after)
             # "患儿,男,3个月" is known as an age by the words before it, which stay.
-            start = found.start("n") if found[0][0] in "患男女年" else found.start()
+            start = found.start("n") if found[0][0] in "患男女年" else begins
             text = text[:start] + ("of an age not told" if predicate else "") + text[found.end() :]
     return text
 
@@ -118,10 +132,12 @@ def _sex(text: str, brief: bool) -> Sex | None:
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text))
     # In running text the words beside the age, "a 45-year-old man", not "her male partner"; else the first pronoun.
-    for match in _AGES[0].finditer(text):
-        if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-            beside = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
-            return _sex_of(beside or _PATTERNS["pronoun"].search(text[match.end() :]))
+    for pattern in _AGES:
+        for match in pattern.finditer(text):
+            if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+                beside = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
+                before = _SEX_BEFORE.search(text[: match.start("n")])
+                return _sex_of(before or beside or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 
 

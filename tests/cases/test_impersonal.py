@@ -15,6 +15,8 @@ from cases.vocabulary import Language
         ("en", "She hurt her arm.", "The patient hurt the patient's arm.", {"sex": "female"}),
         ("en", "His wife says he snores.", "The patient's spouse says the patient snores.", {"sex": "male"}),
         ("en", "He is 47.", "The patient is of an age not told.", {"age_years": 47}),
+        ("en", "A woman of 45 years, clerk.", "A person, clerk.", {}),
+        ("en", "He is 27, a courier.", "The patient is of an age not told, a courier.", {}),
         ("en", "A fall when 20 years old; HER2 47 %.", "A fall when 20 years old; HER2 47 %.", {"age_years": 47}),
         ("en", "Sex: male; a 3-day-old wound.", "a wound.", {}),
         ("zh", "患者，女，58岁，农民，因咳嗽3天入院。", "患者，因咳嗽3天入院。", {"occupation": "农民"}),

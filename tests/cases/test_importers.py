@@ -207,6 +207,15 @@ def test_arbitrary_text_in_a_file_never_raises(text: str, tmp_path_factory: pyte
         ("", None, None),
         ("The patient is a 5-year, 5-month-old male.", 5.417, "male"),
         ("Cough for 3 days, an 18-month-old boy.", 1.5, "male"),
+        ("She is a 52-year-old teacher. Hoarse for 4 months.", 52, "female"),
+        ("Man, 48 years old, fisherman.", 48, "male"),
+        ("Woman of 45 years, clerk.", 45, "female"),
+        ("He is 27, a courier.", 27, "male"),
+        ("She is 35 weeks pregnant, after 20 years of marriage.", None, None),
+        ("A man of 20 years' experience", None, None),
+        ("Her mother is 60 years old. He is 30 years old.", 30, "male"),
+        ("Her husband, a 40-year-old man, is well.", None, None),
+        ("A girl brought by her mother, 5 years old.", 5, None),
     ],
 )
 def test_age_and_sex_are_read_where_stated_of_the_patient_and_nowhere_else(
