@@ -27,6 +27,8 @@ ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=400) | st.lists(
         ("No bowel movement for three days. Denies vomiting.", "No bowel movement for three days"),
         ("Rash. Itching rash. Itching rash on both arms.", "Itching rash on both arms"),
         ("No", ""),
+        ("Ulcer. I don't know. I can't tell hot from cold.", "Ulcer, can't tell hot from cold"),
+        ("Ulcer. I have told you about the pain.", "Ulcer, told you about the pain"),
     ],
 )
 def test_english_words_become_a_description_without_denials_courtesies_and_repetitions(
@@ -44,6 +46,7 @@ def test_english_words_become_a_description_without_denials_courtesies_and_repet
         ("颈部无痛性肿块1月。未见好转。", "颈部无痛性肿块1月，未见好转"),
         ("没有大便三天，但没有腹痛", "没有大便三天"),
         ("发热39.5℃伴咳嗽，不伴胸痛", "发热39.5℃伴咳嗽"),
+        ("头晕2天。不知道。视物不清楚，说不清楚话", "头晕2天，视物不清楚，说不清楚话"),
     ],
 )
 def test_chinese_words_become_a_description_without_denials_and_courtesies(told: str, expected: str) -> None:
