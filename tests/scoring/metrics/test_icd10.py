@@ -63,7 +63,7 @@ TEXTS = st.one_of(st.text(max_size=40), st.lists(WORDS, max_size=8).map("".join)
         ("Pneumonia, unspecified organism", ["Pneumonia, unspecified organism"]),
         ("- Suspected heart failure\n- possible gout", ["heart failure", "gout"]),
         ("2.5 cm nodule", ["2.5 cm nodule"]),
-        ("Pneumonia due to E. coli; lack of vitamin D. Gout.", ["Pneumonia due to E. coli", "lack of vitamin D", "Gout"]),
+        ("Pneumonia due to E. coli; low vitamin D. Gout.", ["Pneumonia due to E. coli", "low vitamin D", "Gout"]),
         ("", []),
         ("1. \n(2) ?", []),
     ],
