@@ -9,6 +9,7 @@ from cases.text import lexicon
 from cases.text.named_tests import NamedTest, named_tests, occurs, reported, told_of, whole_words
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
+from cases.text.words import rules_of
 from cases.vocabulary import (
     EXAMINATION_ITEMS,
     IMAGE_CLASSES,
@@ -73,11 +74,10 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
 @cache
 def _seen_by_hand(language: Language) -> dict[str, re.Pattern[str]]:
     """What is said of each examination by hand."""
-    begin = {"en": r"(?i)(?<![a-z])(?:{})", "zh": "(?:{})"}[language]
+    rules = rules_of(language)
+    begin = {"en": r"(?i)(?<![a-z])(?:{})", "zh": "(?:{})"}[rules]
     parts = data_file("nodes.offline", "seen_by_hand")["part"]
-    return {PHYSICAL_ITEMS.names[0]: _NOTHING} | {
-        part["item"]: re.compile(begin.format(part[language])) for part in parts
-    }
+    return {PHYSICAL_ITEMS.names[0]: _NOTHING} | {part["item"]: re.compile(begin.format(part[rules])) for part in parts}
 
 
 def _is_apart(fact: RecordSentence) -> bool:
