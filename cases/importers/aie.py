@@ -19,6 +19,7 @@ from cases.vocabulary import patterns
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
+_SPEAKERS = ("doctor", "patient")
 _CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\s*\Z")
 
 
@@ -41,15 +42,18 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     options = _options(record, raw.get("options"))
     if options and letter not in options:
         record.error("raw_data.answer_idx", f"expected one of {', '.join(options)}, found {letter!r}")
+    _check_types(record, value)
     if not record.sound:
         return None
     told, asked = _parted(str(text), phrase(value.get("question")))
     language = language_of(told)
-    turns = value.get("history") or [{}]
-    first = turns[0] if isinstance(turns, list) and isinstance(turns[0], Mapping) else {}
-    opening = {speaker: " ".join(str(first.get(speaker) or "").split()) for speaker in ("doctor", "patient")}
+    first = (value.get("history") or [{}])[0]
+    opening = {speaker: " ".join((first.get(speaker) or "").split()) for speaker in _SPEAKERS}
     vignette = read_vignette(told, language, phrase(value.get("chief_complain")) or opening["patient"])
-    right = options.get(letter) or phrase(raw.get("answer"))
+    given = phrase(raw.get("answer"))
+    right = options.get(letter) or given
+    if given and given.casefold() not in (right.casefold(), letter.casefold()):
+        record.warn("raw_data.answer", f"is {given!r}, and option {letter} is {right!r}; the option is taken")
     of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
     dataset = phrase(value.get("dataset")) or "HospitalCases"
     return {
@@ -63,7 +67,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "question": asked,
             "options": options,
             "option": letter if options else "",
-            "entities": [str(name) for name in value.get("entities") or [] if str(name).strip()],
+            "entities": [name for name in value.get("entities") or [] if name.strip()],
             "inferred": ["examination_items"],
         },
         "opening": opening if all(opening.values()) else None,
@@ -74,6 +78,23 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "record": str(text).strip(),
         },
     }
+
+
+def _check_types(record: Record, value: Mapping[str, Any]) -> None:
+    """Say what beside the record itself is of another type than the sets have."""
+    for field in ("chief_complain", "question", "dataset"):
+        if not isinstance(value.get(field) or "", str):
+            record.expected(field, "text", value[field])
+    names, turns = value.get("entities") or [], value.get("history") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        record.expected("entities", "a list of texts", names)
+    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+        record.expected("history", "a list of turns, objects with doctor, state and patient", turns)
+        return
+    for number, turn in enumerate(turns):
+        for speaker in _SPEAKERS:
+            if not isinstance(turn.get(speaker) or "", str):
+                record.expected(f"history.{number}.{speaker}", "text", turn[speaker])
 
 
 def _options(record: Record, given: object) -> dict[str, str]:

@@ -143,6 +143,27 @@ def test_what_does_not_fit_is_named_and_the_rest_is_read(tmp_path: Path, raw: di
     assert [problem.field for problem in result.errors] == [field]
 
 
+@pytest.mark.parametrize(
+    ("other", "field"),
+    [
+        ({"chief_complain": 5}, "chief_complain"),
+        ({"entities": "上腹痛"}, "entities"),
+        ({"history": "您好"}, "history"),
+        ({"history": [{"doctor": 5, "patient": "疼"}]}, "history.0.doctor"),
+    ],
+)
+def test_what_beside_the_record_is_of_another_type_is_named(tmp_path: Path, other: dict[str, Any], field: str) -> None:
+    result = imported(tmp_path, {**HOSPITAL, "id": 4, **other}, HOSPITAL)
+    assert [case.id for case in result.cases] == ["hospitalcases-3"]
+    assert [problem.field for problem in result.errors] == [field]
+
+
+def test_an_answer_that_is_not_the_option_of_its_letter_is_told(tmp_path: Path) -> None:
+    result = imported(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "answer": "胆囊炎"}})
+    assert [problem.field for problem in result.warnings] == ["raw_data.answer"]
+    assert result.cases[0].key.diagnosis == ["急性胰腺炎"]
+
+
 def test_what_began_of_late_is_the_present_illness_and_an_older_history_the_past_one(tmp_path: Path) -> None:
     told = "A man comes to the clinic. He has a six-month history of diarrhea. He has a history of asthma. What is it?"
     case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}})

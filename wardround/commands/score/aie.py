@@ -89,7 +89,7 @@ def aie(
     definition: Definition = mode.value
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        return _scored(_read(paths, leave_out, diagnose, notes), definition, language)
+        return _scored(_read(paths, leave_out, diagnose, notes), definition, language, asked=diagnose is not None)
 
     here = scored(transcripts)
     samples = here.samples
@@ -109,7 +109,8 @@ def aie(
         tables.append(_partner(here.dialogues))
     metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
     n, more = counts(here.dialogues)
-    found = Scores("aie", mode, n, metrics, tables, notes, drawn=drawn, more=more)
+    failed = diagnose is not None and bool(unanswered(here.dialogues))
+    found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, more=more)
     if mcq:
         found = _beside_mcq(found, here, mcq)
     if out is not None:
@@ -129,11 +130,11 @@ def _read(
 
 
 def _scored(
-    files: list[list[AieTranscript]], definition: Definition, language: Literal["en", "zh"] | None
+    files: list[list[AieTranscript]], definition: Definition, language: Literal["en", "zh"] | None, *, asked: bool
 ) -> Scored[AieTranscript]:
-    """The metrics of each file; DIAGNOSIS is none of them where nobody was asked for a letter."""
+    """The metrics of each file; DIAGNOSIS is none of them where nobody was ``asked`` for a letter."""
     parts = [score_aie(records, definition, language) for records in files]
-    if not any(record.diagnosis for records in files for record in records):
+    if not asked and not any(record.diagnosis for records in files for record in records):
         parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
     return Scored(files, parts)
 
@@ -141,7 +142,7 @@ def _scored(
 def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
     """With each case asked as a multiple-choice question too, and both formats side by side."""
     again = ask_again_as_mcq(here.dialogues, spec)
-    failed = len(again.answered) < len(again.samples)
+    without = len(again.answered) < len(again.samples)
     tables, drawn = [*found.tables], [*found.drawn]
     if (interactive := here.samples.get("DIAGNOSIS")) is not None:
         tables.append(formats_compared(again.answered, interactive))
@@ -150,8 +151,8 @@ def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores
         found,
         metrics={**found.metrics, **estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)},
         asked={METRIC: len(again.samples)},
-        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if failed else {},
-        failed=failed,
+        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if without else {},
+        failed=found.failed or without,
         tables=tables,
         drawn=drawn,
         notes=[*found.notes, *again.notes],

@@ -111,12 +111,14 @@ def medpmc(
         samples[SUPPORT] = _samples((case, support(case)) for case in cases)
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
+    failed = False
     if judge:
         verdicts = _judge(cases, judge, _JUDGES[judged])
         for column, aspect in judged_columns.items():
             samples[column] = _samples(((case, verdict.mean(aspect)) for case, verdict in verdicts), 1)
         tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
         notes += _not_judged(cases, verdicts)
+        failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
     metrics = estimates(
@@ -128,7 +130,7 @@ def medpmc(
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     n, more = counts(cases)
-    return Scores("medpmc", mode, n, metrics, tables, notes, more=more)
+    return Scores("medpmc", mode, n, metrics, tables, notes, failed, more=more)
 
 
 def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:

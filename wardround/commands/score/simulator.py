@@ -157,7 +157,7 @@ def simulator(
         _write_page(page, region, shown)
     notes = _notes(patient, judgement, context)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
-    return Scores("simulator", mode, len(trial.cases), metrics, tables, notes)
+    return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
 
 def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool, *, on_page: bool) -> None:

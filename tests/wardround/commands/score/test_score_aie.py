@@ -51,6 +51,18 @@ def test_tables_of_actions_lengths_and_languages_are_printed(tmp_path: Path) -> 
     assert scores(out)["answered"]["DIAGNOSIS"]["share"] == 0.5 and scores(out)["metrics"]["DIAGNOSIS"]["n"] == 2
 
 
+def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_command_with_1(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with FakeServer(answer=lambda request: "I would rather not say.") as server:
+        told = run(
+            "aie", write(tmp_path / "t.json", ENGLISH), "--diagnose", f"openai:any@{server.base_url}", "--json", out
+        )
+    assert told.exit_code == 1, told.output
+    assert "no option was chosen" in told.stdout
+    diagnosis = scores(out)["metrics"]["DIAGNOSIS"]
+    assert diagnosis["mean"] == 0 and diagnosis["n"] == len(ENGLISH)
+
+
 def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(tmp_path: Path) -> None:
     without = aie_data("A cough.", turn("O", "Hello.", "I cough."), options={}, answer_idx="", diagnosis=None, id=9)
     out = tmp_path / "out.json"

@@ -35,7 +35,7 @@ def test_a_models_choices_are_scored_and_a_failure_is_told_and_left_out(tmp_path
     with FakeServer(answer=answer) as server:
         out = tmp_path / "out.json"
         result = run(file, "--models", f"openai:any@{server.base_url}", "--json", out)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert result.stdout.count("no answer: unparseable_answer") == 10
     metrics = json.loads(out.read_text("utf-8"))["metrics"]
     assert metrics["TRACKING"]["n"] == 10

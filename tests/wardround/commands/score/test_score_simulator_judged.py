@@ -119,7 +119,7 @@ def test_a_models_verdicts_count_and_a_failed_one_is_told_and_left_out(items: Pa
         judges = ("relevance_judge", "consistency_judge", "examination_judge")
         specs = [part for judge in judges for part in ("--models", f"{judge}=openai:any@{server.base_url}")]
         result = run(items, "--judged", "ai_hospital", "--patient", "saps", *specs, "--json", out)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert "dentistry-01/D, relevance_judge: no answer: unparseable_answer" in result.stdout
     assert "By rules" not in result.stdout
     metrics = json.loads(out.read_text("utf-8"))["metrics"]
@@ -142,7 +142,7 @@ def test_a_model_may_judge_patient_and_actor(items: Path) -> None:
         spec = f"openai:any@{server.base_url}"
         models = ("--models", f"patient_judge={spec}", "--models", f"persona_judge={spec}")
         result = run(items, "--judged", "medpmc", *models, "--json", out)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     metrics = json.loads(out.read_text("utf-8"))["metrics"]
     assert metrics["Total w S-T"]["mean"] == metrics["Total w/o S-T"]["mean"] == 7.5
     assert metrics["Character Feature w Actor"]["n"] == 0
