@@ -75,7 +75,9 @@ def most_held(view: DirectorView) -> Any:
 
 
 def _answers(view: DirectorView) -> list[BaseModel]:
-    return [view.subject.answer.model_validate(statement.report) for statement in view.reports]
+    """The reports, with the facts as they were agreed: what the exchange of facts has settled is no dispute."""
+    reports = (view.subject.answer.model_validate(statement.report) for statement in view.reports)
+    return [on_agreed_facts(report, view.facts) for report in reports]
 
 
 director_of_disputes = Role("director", "", "collaboration/disputes", Disputes, offline=differences, stages=SUBJECTS)

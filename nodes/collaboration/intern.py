@@ -59,9 +59,10 @@ class InternView(SubjectView):
 def give_way(view: InternView) -> Revision[Any]:
     """Offline: what most hold is taken over; else the own view stands. A named dispute is settled.
 
-    On a disputed part what half of them hold is taken over, else all that anybody holds. A disputed diagnosis is held
-    against the agreed facts before heads are counted: what they name goes first, what they deny is let go, whoever
-    holds it. Before the first round each seat weighs the similar cases in its own way.
+    On a disputed part the agreed facts are asked before heads are counted: a diagnosis that they name goes first, one
+    that they deny is let go, whoever holds it. What no most hold is disputed again: then what half of them hold is
+    taken over, and at last all that anybody holds. Before the first round each seat weighs the similar cases in its
+    own way.
     """
     subject = view.subject
     if view.own is None:
@@ -73,13 +74,13 @@ def give_way(view: InternView) -> Revision[Any]:
     said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
     answers = [subject.answer.model_validate(statement.report) for statement in said]
     disputed = {dispute.part for dispute in view.disputes}
+    enough = (most, half, some)[min(view.own.round, 2)]
     for part, claims in subject.claims.items():
-        held = held_by(subject, answers, part, half if part in disputed else most)
-        if part in disputed:
-            there = held_by(subject, answers, part, some)
-            if part == "diagnosis" and view.facts is not None:
-                there = _in_view_of(view.facts, there, view.chart)
-            held = [claim for claim in held if claim in there] or there
+        held = held_by(subject, answers, part, enough if part in disputed else most)
+        if part == "diagnosis" and part in disputed and view.facts is not None:
+            named = held_by(subject, answers, part, some)
+            possible = _in_view_of(view.facts, named, view.chart)
+            held = [claim for claim in held if claim in possible] or (possible if possible != named else [])
         if held:
             answer = claims.set(answer, held)
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)

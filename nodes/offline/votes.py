@@ -44,6 +44,8 @@ EYES = (
     Eye("findings", 1.0, FOUND),
     Eye("complaint", FOUND, 1.0, routine=_WHOLE_BODY, place=False),
     Eye("nearest", 1.0, 1.0, nearest=1, routine=()),
+    Eye("findings_alone", 0.0, 1.0, routine=("General Examination",)),
+    Eye("complaint_alone", 1.0, 0.0, routine=_WHOLE_BODY),
 )
 
 

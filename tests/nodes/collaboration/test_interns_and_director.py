@@ -72,6 +72,13 @@ def test_the_director_lists_at_most_three_disputes_the_diagnosis_first() -> None
     assert not no_difference(view).agreed
 
 
+def test_what_the_exchange_of_facts_has_settled_is_no_dispute() -> None:
+    view = director(report("Gout"), report("Gout", symptoms="No pain.", examinations="CT: a shadow."))
+    assert [dispute.part for dispute in differences(view).disputes] == ["examinations", "symptoms"]
+    settled = dataclasses.replace(view, facts=Facts(symptoms="Pain.", examinations="CT: a shadow."))
+    assert differences(settled).disputes == [] and no_difference(settled).agreed
+
+
 def test_the_final_report_holds_what_most_interns_hold() -> None:
     assert most_held(director(report("Asthma", "Gout"), report("Gout"), report("Gout", "Flu"))).diagnosis == ["Gout"]
 
@@ -88,22 +95,41 @@ def test_an_intern_takes_over_what_most_hold() -> None:
     assert give_way(view).report.diagnosis == ["Asthma"]
 
 
-@pytest.mark.parametrize(("disputed", "held"), [((), ["Asthma"]), (("diagnosis",), ["Asthma", "Gout"])])
-def test_of_two_interns_each_gives_way_only_where_the_director_named_a_dispute(
-    disputed: tuple[str, ...], held: list[str]
+def in_round(number: int, view: InternView) -> InternView:
+    assert view.own
+    return dataclasses.replace(view, own=view.own.model_copy(update={"round": number - 1}))
+
+
+@pytest.mark.parametrize(("number", "held"), [(1, ["Asthma"]), (2, ["Asthma", "Gout"]), (3, ["Asthma", "Gout"])])
+def test_of_two_interns_each_gives_way_only_where_the_director_names_the_dispute_again(
+    number: int, held: list[str]
 ) -> None:
-    assert give_way(intern(1, report("Asthma"), report("Gout"), disputed=disputed)).report.diagnosis == held
+    view = in_round(number, intern(1, report("Asthma"), report("Gout"), disputed=("diagnosis",)))
+    assert give_way(view).report.diagnosis == held
+    assert give_way(dataclasses.replace(view, disputes=[])).report.diagnosis == ["Asthma"]
 
 
 @pytest.mark.parametrize(
-    ("disputed", "held"),
-    [((), [["Asthma"], ["Gout"], ["Flu"]]), (("diagnosis",), [["Asthma", "Gout", "Flu"]] * 3)],
+    ("number", "held"),
+    [
+        (1, [["Asthma"], ["Gout"], ["Flu"]]),
+        (2, [["Asthma"], ["Gout"], ["Flu"]]),
+        (3, [["Asthma", "Gout", "Flu"]] * 3),
+    ],
 )
-def test_of_three_views_without_a_majority_each_stands_until_the_director_names_the_dispute(
-    disputed: tuple[str, ...], held: list[list[str]]
+def test_three_views_without_a_majority_stand_beside_each_other_when_the_dispute_is_named_the_third_time(
+    number: int, held: list[list[str]]
 ) -> None:
-    views = [intern(seat, report("Asthma"), report("Gout"), report("Flu"), disputed=disputed) for seat in (1, 2, 3)]
+    reports = (report("Asthma"), report("Gout"), report("Flu"))
+    views = [in_round(number, intern(seat, *reports, disputed=("diagnosis",))) for seat in (1, 2, 3)]
     assert [give_way(view).report.diagnosis for view in views] == held
+    assert give_way(dataclasses.replace(views[0], disputes=[])).report.diagnosis == ["Asthma"]
+
+
+def test_of_four_half_are_followed_when_the_dispute_is_named_again_and_most_at_once() -> None:
+    two, three = (intern(4, *map(report, names), disputed=("diagnosis",)) for names in (("A", "A", "B", "C"), "AAAB"))
+    assert [give_way(in_round(number, two)).report.diagnosis for number in (1, 2)] == [["C"], ["A"]]
+    assert give_way(three).report.diagnosis == ["A"]
 
 
 def test_of_three_the_one_whom_the_facts_bear_out_is_followed_only_where_the_dispute_is_named() -> None:

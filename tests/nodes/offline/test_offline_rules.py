@@ -101,8 +101,12 @@ def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
     assert voted(1, told, found, both) == {"Medication"}, "what was found counts most"
     assert voted(2, told, found, both) == {"Surgery"}, "what is told counts most"
     assert voted(3, told, found, both) == {"Radiation Therapy"}, "the nearest case alone"
+    said, seen = (replace(neighbour(0.9, item), told=0.9, found=0.9) for item in ("Psychological Therapy", "Surgery"))
+    less_said, less_seen = replace(said, told=0.1), replace(seen, found=0.1)
+    assert voted(4, less_said, less_seen) == {"Psychological Therapy"}, "what was found alone"
+    assert voted(5, less_said, less_seen) == {"Surgery"}, "what is told alone"
 
 
-@pytest.mark.parametrize("seat", [1, 2, 3])
+@pytest.mark.parametrize("seat", [1, 2, 3, 4, 5])
 def test_without_similar_cases_every_seat_still_answers(seat: int) -> None:
     assert voted(seat) == {"Medication"}
