@@ -104,8 +104,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     What reports call the same thing is read as the same (``cases/vocabularies/finding_terms.toml``). A claim is
     entailed if one sentence of the report (two, if the second goes on with "it") has all of its findings, with their
     polarity and on their side, all of its numbers (lengths compared in millimetres), half of its other words (where,
-    and what no list knows), and nothing small for what is large. Absent is also what is normal. A claim that the
-    report has word for word is entailed.
+    and what no list knows), and nothing small for what is large. Absent is also what is normal. What another sentence
+    says the contrary of is not entailed. A claim that the report has word for word is entailed.
 
     Limits: a conclusion is not drawn ("a rim of pleural air" is pneumothorax, "acid-fast bacilli" are no tuberculosis),
     number words are not read, and of what no list knows, words are compared. Its agreement with labelled claims is in
@@ -124,7 +124,10 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return bool(own) and own <= stated
 
     def says(claim: str) -> bool:
-        return any(_states(window, _read(claim), told) for window in windows)
+        read = _read(claim)
+        return any(_states(window, read, told) for window in windows) and not any(
+            _says_the_contrary(window, read) for window in windows
+        )
 
     return [
         has(claim) or says(claim) or (len(parts := _parts(claim)) > 1 and all(map(says, parts))) for claim in claims
@@ -202,6 +205,16 @@ def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) ->
         elif any(mention.word == other.word for other in window) or not _as_normal(mention, window, findings):
             return False
     return bool(claim) and enough
+
+
+def _says_the_contrary(window: list[Mention], claim: list[Mention]) -> bool:
+    """Whether a window says of all that a claim speaks of that its one finding is otherwise."""
+    found = [mention for mention in claim if mention.word in _terms()[2]]
+    others = [mention for mention in claim if mention.word not in _terms()[2]]
+    if len(found) != 1 or not others or not all(_agreeing(mention, window) for mention in others):
+        return False
+    ways = {each.negated for each in _agreeing(found[0], window)}
+    return bool(ways) and found[0].negated not in ways
 
 
 def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:

@@ -33,6 +33,19 @@ def test_it_agrees_with_labels_on_paraphrase_polarity_side_and_size(
     assert agreement(part, language, "not_stated") >= not_stated
 
 
+@pytest.mark.parametrize(
+    ("claim", "report", "contrary"),
+    [
+        ("The right kidney is normal", "The renal pelvis is not dilated", "The right kidney is abnormal"),
+        ("The lens is in place", "The lens sits in its place", "The lens is dislocated"),
+        ("导管在位", "导管位置正常", "导管移位"),
+    ],
+)
+def test_what_the_report_says_the_contrary_of_it_does_not_state(claim: str, report: str, contrary: str) -> None:
+    assert entailed([claim], f"{report}.") == [True]
+    assert entailed([claim], f"{report}. {contrary}.") == entailed([claim], f"{contrary}.") == [False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("language", "copied"), [("en", 0.3), ("zh", 0.4)])
 def test_of_findings_copied_it_supports_more_and_of_another_patients_hardly_anything(
