@@ -170,7 +170,7 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 def _diagnosed(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or list(chosen)
-    found = " ".join(chart.results.values())
+    found = " ".join([chart.presentation.chief_complaint, *chart.reports.values(), *chart.results.values()])
     told = found[:_BASIS]
     if told != found:  # whole sentences, if there is one
         told = told[: max(told.rfind(". "), told.rfind("。")) + 1] or told

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.asking import StageView
+from nodes.offline.chart_signs import usual_pictures
 from nodes.state.decisions import Decision
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, vote
@@ -110,3 +111,18 @@ def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
 @pytest.mark.parametrize("seat", [1, 2, 3, 4, 5])
 def test_without_similar_cases_every_seat_still_answers(seat: int) -> None:
     assert voted(seat) == {"Medication"}
+
+
+def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results() -> None:
+    door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": "My knee hurts."})
+    results = {"General Examination": "Pulse 72/min. " * 60, "MRI": "A long text."}
+    chart = replace(CHART["diagnosis"], presentation=door, reports={"MRI": "A torn meniscus."}, results=results)
+    basis = STAGES["diagnosis"].without_model(["Meniscus tear"], chart, ())["basis"]
+    assert basis.startswith("My knee hurts. A torn meniscus. Pulse 72/min.") and len(basis) <= 500
+
+
+@pytest.mark.parametrize("complaint", ["My lower tooth came out.", "右下两颗牙拔掉了。"])
+def test_of_a_tooth_a_film_is_usual_and_no_mri(complaint: str) -> None:
+    told = {"chief_complaint": complaint, "language": "zh" if "牙" in complaint else "en"}
+    door = CHART["diagnosis"].presentation.model_copy(update=told)
+    assert usual_pictures(replace(CHART["diagnosis"], presentation=door)) == ["X-ray"]
