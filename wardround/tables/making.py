@@ -103,8 +103,12 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     for name in names:
         try:
             kind = KINDS[name]
-            said = scores.judge_notes(runs) if kind.judged else []
-            tables = [replace(table, notes=[*table.notes, *said]) for table in kind.build(runs) if table.rows]
+            said = scores.judge_notes(runs) if kind.judged else scores.offline_notes(runs)
+            tables = [
+                replace(table, notes=list(dict.fromkeys([*table.notes, *said])))
+                for table in kind.build(runs)
+                if table.rows
+            ]
             made.append(Made(name, tables, "" if tables else kind.nothing))
         except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
             made.append(Made(name, reason=str(error)))

@@ -161,6 +161,15 @@ def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> N
     assert said in by_rules and said not in by_model
 
 
+@pytest.mark.parametrize("name", ["scores", "consensus", "ends"])
+def test_each_table_of_runs_that_rules_played_says_so_once(name: str, tmp_path: Path) -> None:
+    played = discussed("a", 1, models={"intern": ["offline"], "patient": ["openai:m"]})
+    one = write_run(tmp_path / "one", [played], graph="dispute_resolution")
+    (made,) = make_tables(find_runs([one]), [name])
+    said = "Answered by offline rules, not by a model: intern."
+    assert [list(table.notes).count(said) for table in made.tables] == [1]
+
+
 def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> None:
     scored = {"scores": dict.fromkeys(SUITES["medchain"].published, 0.5)}
     by_rules, by_model = (
