@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 
-from graphs.seats import Chosen, Seated
+from graphs.subgraphs import Chosen, Seated
 from llm import Role
 from nodes.consultation.final_report import stage_of_doctor
 from nodes.context import Context

@@ -2,8 +2,8 @@
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
 from graphs.contexts import CliniEvalContext
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.node import node
 from scoring.clini_eval.demonstration import CliniEvalInput, demonstrate

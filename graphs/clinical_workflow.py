@@ -13,11 +13,11 @@ from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
 from graphs.contexts import clinical_context
 from graphs.examination import build_examination
 from graphs.history_taking import build_history_taking
 from graphs.referral import build_referral
+from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of

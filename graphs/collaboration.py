@@ -7,8 +7,8 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.building import StateGraph
-from graphs.seats import send
+from graphs.state_graph import StateGraph
+from graphs.subgraphs import send
 from nodes.collaboration.director import conclude, judge_agreement, list_disputes
 from nodes.collaboration.intern import revise
 from nodes.collaboration.records import adopt, file_collaboration

@@ -6,9 +6,9 @@ from typing import Any, Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of

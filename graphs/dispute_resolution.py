@@ -10,13 +10,13 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.building import StateGraph
 from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
 from graphs.contexts import DisputeResolutionContext
 from graphs.inquiry import graph as inquiry
 from graphs.interview import patients_side
-from graphs.seats import seated, send
+from graphs.state_graph import StateGraph
+from graphs.subgraphs import seated, send
 from llm.tracing import UNTRACED
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor

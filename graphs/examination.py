@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context

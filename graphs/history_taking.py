@@ -6,8 +6,8 @@ from typing import Any
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
 from graphs.interview import graph as interview
+from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of

@@ -4,8 +4,8 @@ from typing import Literal
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
 from graphs.interview import patients_side
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import parse_request, report_outcomes

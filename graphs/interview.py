@@ -5,8 +5,8 @@ from typing import Any, Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
-from graphs.seats import chosen
+from graphs.state_graph import StateGraph
+from graphs.subgraphs import chosen
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of

@@ -8,9 +8,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphs.asked_roles import keys_asked
-from graphs.building import StateGraph
 from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState

@@ -5,8 +5,8 @@ from typing import Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
 from graphs.contexts import OneStepContext
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of

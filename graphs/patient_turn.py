@@ -7,8 +7,8 @@ from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 
 from graphs.asked_roles import keys_asked
-from graphs.building import StateGraph
 from graphs.contexts import patient_context
+from graphs.state_graph import StateGraph
 from llm.tracing import UNTRACED
 from nodes.patients.address import AddressState, address
 from nodes.patients.systems import PATIENTS

@@ -11,8 +11,8 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
 from cases.dialogues import Dialogue
-from graphs.building import StateGraph
 from graphs.contexts import ReconstructionContext
+from graphs.state_graph import StateGraph
 from llm import Trace, merge_traces
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of

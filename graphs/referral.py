@@ -2,7 +2,7 @@
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from llm.tracing import UNTRACED
 from nodes.context import Context

@@ -7,8 +7,8 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.building import StateGraph
-from graphs.seats import send
+from graphs.state_graph import StateGraph
+from graphs.subgraphs import send
 from nodes.context import Context, context_of
 from nodes.state.stage import StageInput, StageState
 from nodes.strategies.recruiter import recruit_group

@@ -14,7 +14,9 @@ from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
 from llm.journal import failed_before
 from llm.limits import Account
-from llm.loops import (
+from llm.prices import cost_of, price_of
+from llm.question import Question, what_is_wrong
+from llm.repetition import (
     EchoError,
     LoopError,
     echoes,
@@ -24,8 +26,6 @@ from llm.loops import (
     without_loops,
     without_names,
 )
-from llm.prices import cost_of, price_of
-from llm.question import Question, what_is_wrong
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings

@@ -9,19 +9,19 @@ from typing import Any
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
+from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.errors import LONGER, AskError, ContextLengthError
-from llm.fitting import RECALLED, RETRIED_AT, fitted, without_recalled
+from llm.events import tell
 from llm.journal import is_kept, note, replayed, with_earlier_tries
-from llm.loops import copies
 from llm.prices import cost_of
 from llm.question import Question, what_is_wrong
 from llm.rehearsal import is_rehearsal, rehearsed
+from llm.repetition import copies
 from llm.replies import whole_text
 from llm.role import Answer, Role
 from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
-from llm.watching import tell
 
 
 async def ask(
@@ -37,7 +37,7 @@ async def ask(
     """Put a role's question to the model that stands behind it.
 
     A question that the case's journal or the response cache answers is not sent. A prompt that is longer than the
-    model reads, by its block or by its server's word, is shortened (``llm/fitting.py``).
+    model reads, by its block or by its server's word, is shortened (``llm/context_window.py``).
 
     Args:
         role: who is asked.

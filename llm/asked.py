@@ -11,8 +11,8 @@ from typing import Any, Generic
 from cases.dialogues import Message
 from cases.vocabulary import Language
 from llm.blocks import ModelBlock
+from llm.context_window import room, tokens
 from llm.fingerprint import fingerprint
-from llm.fitting import room, tokens
 from llm.question import Question, spoken_question, typed_question
 from llm.role import Answer, Role, Speech, variables
 from llm.settings import ModelSettings

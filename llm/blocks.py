@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from cases.strict import Strict
 from llm.errors import ModelSpecError
-from llm.objects import OBJECT
+from llm.model_objects import OBJECT
 from llm.retries import SECRET_NAME
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 

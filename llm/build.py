@@ -12,7 +12,7 @@ from llm.blocks import OWN, ModelBlock
 from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
 from llm.forms import WHOLE
-from llm.objects import OBJECT, object_of
+from llm.model_objects import OBJECT, object_of
 from llm.retries import brief
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL

@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 
 from llm.build import build_model
 from llm.errors import LONGER, ContextLengthError, ModelError, OversizeReplyError, RefusedError
+from llm.events import tell
 from llm.forms import (
     FORMS,
     PLAIN,
@@ -49,7 +50,6 @@ from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
-from llm.watching import tell
 
 _NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 

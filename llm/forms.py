@@ -46,7 +46,7 @@ _UNWANTED = re.compile(
     r"only the default|may only",
     re.I,
 )
-# What is "left out" for a server that answers in streams only (llm/manners.py puts them together).
+# What is "left out" for a server that answers in streams only (llm/server_quirks.py puts them together).
 WHOLE = "stream=false"
 _STREAMS_ONLY = re.compile(
     r"non-?stream|\bstream.{0,40}(?:only|must|require|enable|mandatory)|(?:only|must|require).{0,40}\bstream", re.I

@@ -16,8 +16,8 @@ from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.validation import in_a_line
 from cases.vocabulary import Language
-from llm.loops import directions_in, names_in, undescribed
 from llm.narrowing import narrowed
+from llm.repetition import directions_in, names_in, undescribed
 from llm.replies import answer_in, find_json
 from llm.role import Answer, Role, Speech
 from llm.schema import answer_schema, outline

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from llm.fitting import tokens
+from llm.context_window import tokens
 from llm.role import Answer, Role
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.keys import key_of
-from llm.objects import with_specs
+from llm.model_objects import with_specs
 from llm.specs import check_models
 from prompts import SpokenLanguage
 

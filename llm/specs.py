@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from cases.registry import nearest
 from llm.errors import ModelSpecError
 from llm.masking import masked
-from llm.objects import OBJECT
+from llm.model_objects import OBJECT
 from llm.role import known_roles
 
 OFFLINE = "offline"

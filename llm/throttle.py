@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from llm.events import tell
 from llm.specs import ModelSpec
-from llm.watching import tell
 
 _log = logging.getLogger(__name__)
 

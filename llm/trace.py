@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from llm.sealed import read_sealed, sealed
+from llm.checksums import read_sealed, sealed
 
 
 class Call(BaseModel):

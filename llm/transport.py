@@ -12,7 +12,7 @@ import httpx2
 
 from llm.egress import stay_with_host
 from llm.errors import OversizeReplyError
-from llm.manners import put_right
+from llm.server_quirks import put_right
 
 MOST = 16 * 2**20  # bytes of one answer; a long one has some thousands
 ENCODINGS = {"Accept-Encoding": "gzip, deflate"}  # what can be decompressed piece by piece

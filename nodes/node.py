@@ -16,8 +16,8 @@ from langgraph.runtime import Runtime, get_runtime
 
 from cases.registry import GivenError, RegistryError
 from llm import AnswerError
+from llm.events import tell
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
-from llm.watching import tell
 from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]

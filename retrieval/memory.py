@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cases.vocabulary import DEPARTMENTS, Language
+from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
 from retrieval.embedding import embed, unit_rows
+from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
-from retrieval.rows import Candidate, Nearest
-from retrieval.shelves import ALL_DEPARTMENTS, Shelves
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from llm import ModelSettings, Role, ask
     from nodes.context import Context
     from nodes.node import node
-    from nodes.patients.door import patient
+    from nodes.patients.registration import patient
     from nodes.state.chart import Turn
     from nodes.state.experts import CaseView, case_view
     from nodes.state.patient_side import PatientSideOutput, PatientSideState
@@ -185,7 +185,7 @@ def _homes() -> Iterator[ModuleType]:
 
     yield from (node, context, stages, chart, experts, patient_side, stage)
     import graphs  # whose names are taken before somebody else takes them
-    from nodes.patients import door
+    from nodes.patients import registration as door
     from nodes.strategies import registry
 
     yield from (door, registry)

@@ -17,14 +17,14 @@ from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import UNTRACED, dev
 from wardround.commands.doctor import doctor
-from wardround.commands.doors import NO_EGRESS, names_in_help, open_doors
-from wardround.commands.exits import BAD_INPUT, Commands, end_gently
+from wardround.commands.exit_codes import BAD_INPUT, Commands, end_gently
 from wardround.commands.experiments import experiments_app
 from wardround.commands.export import export_app
 from wardround.commands.floors import floors
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.judges import judges
 from wardround.commands.memory import memory_app
+from wardround.commands.plugin_options import NO_EGRESS, names_in_help, open_doors
 from wardround.commands.printing import Plain, echo
 from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct

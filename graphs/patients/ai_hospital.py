@@ -4,12 +4,12 @@ from typing import Literal
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
 from nodes.patients.ai_hospital.patient import relay, reply
 from nodes.patients.ai_hospital.profile import introduce
-from nodes.patients.door import patient
+from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 

@@ -2,10 +2,10 @@
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from nodes.context import Context
-from nodes.patients.door import patient
 from nodes.patients.medchain import answer
+from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 

@@ -7,14 +7,14 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
-from graphs.building import StateGraph
 from graphs.patients.saps import SapsState, concluded_or_answer, tracked_or_on, tracker_or_whole_record
+from graphs.state_graph import StateGraph
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
-from nodes.patients.door import patient
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import report_results, search_files, take_order
+from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity

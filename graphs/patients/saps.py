@@ -5,10 +5,10 @@ from typing import Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
-from nodes.patients.door import patient
+from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity

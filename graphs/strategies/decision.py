@@ -8,8 +8,8 @@ from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import RegistryError
 from cases.validation import in_a_line
-from graphs.building import StateGraph
 from graphs.stage import each_judge_of
+from graphs.state_graph import StateGraph
 from nodes.context import Context
 from nodes.state.stage import StageInput, StageState
 from nodes.strategies.registry import STRATEGIES

@@ -4,9 +4,9 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.building import StateGraph
 from graphs.collaboration import build_discussion
-from graphs.seats import send
+from graphs.state_graph import StateGraph
+from graphs.subgraphs import send
 from nodes.collaboration.intern import revise
 from nodes.collaboration.records import hand_on
 from nodes.collaboration.topic import decision_on

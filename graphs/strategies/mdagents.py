@@ -6,9 +6,9 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.building import StateGraph
-from graphs.seats import send
+from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
+from graphs.subgraphs import send
 from nodes.context import Context, context_of
 from nodes.state.experts import PanelState
 from nodes.state.stage import Decided, StageInput

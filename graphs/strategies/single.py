@@ -2,7 +2,7 @@
 
 from langgraph.graph import END, START
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
 from nodes.context import Context
 from nodes.state.experts import PanelState

@@ -1,4 +1,4 @@
-"""The clerk of a collaboration: takes what one doctor holds alone, and files how it was come to. Asks nobody."""
+"""The records of a collaboration: takes what one doctor holds alone, and files how it was come to. Asks nobody."""
 
 from typing import Any
 

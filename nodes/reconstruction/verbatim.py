@@ -18,7 +18,7 @@ from cases.text.numbers import known_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
-from llm.loops import texts_in
+from llm.repetition import texts_in
 from llm.specs import OFFLINE
 from nodes.reconstruction.content import Finding, Rule, Told, content_words
 from prompts import load_words

@@ -15,9 +15,9 @@ from cases.case import Sex
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
-from llm.fitting import TURNS
+from llm.context_window import TURNS
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
-from nodes.state.union import union_by
+from nodes.state.reducers import union_by
 from prompts import SpokenLanguage, load_prompt, stage_title
 from prompts.shown import shown_once
 from retrieval import Kin

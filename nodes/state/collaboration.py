@@ -7,8 +7,8 @@ from pydantic import Field
 from cases.strict import Strict
 from nodes.state.chart import Ended, Picture, Progress, Turn
 from nodes.state.decisions import Decision, NonEmpty, Round
+from nodes.state.reducers import union_by
 from nodes.state.stage import StageInput
-from nodes.state.union import union_by
 from retrieval import Neighbour
 
 Part = Literal["referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"]

@@ -10,8 +10,8 @@ from cases.vocabulary import Language
 from nodes.asking import StageView, stage_view
 from nodes.context import Context
 from nodes.state.decisions import NonEmpty, in_words
+from nodes.state.reducers import union_by
 from nodes.state.stage import StageState
-from nodes.state.union import union_by
 from nodes.workflow.stages import Stage
 from prompts import load_prompt
 

@@ -73,7 +73,7 @@ class ClinicalState(Findings, Records, Progress, total=False):
     """The whole course of a case.
 
     The records stand apart from the findings: the patient's node reads ``patient_record``, the examiner's
-    ``examination_record``, the registrar's ``case``; a doctor's node reads `Findings`, which has none of them.
+    ``examination_record``, ``case``, which admission reads; a doctor's node reads `Findings`, which has none of them.
     """
 
     case: Case

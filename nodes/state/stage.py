@@ -8,10 +8,10 @@ from pydantic import Field
 
 from cases.strict import Strict
 from cases.vocabulary import Language, labels
-from llm.fitting import RECALLED
+from llm.context_window import RECALLED
 from nodes.state.chart import Findings, Progress
 from nodes.state.decisions import Decision, Judgement, Round, Treatment, in_words
-from nodes.state.union import union_by
+from nodes.state.reducers import union_by
 from prompts import load_prompt, mark
 from prompts.shown import shown_once
 from retrieval import Neighbour, feature_line

@@ -1,4 +1,4 @@
-"""The registrar: admits the case, opens its chart, and closes it with the follow-up record. Asks nobody."""
+"""Admission: admits the case, opens its chart, and closes it with the follow-up record. Asks nobody."""
 
 import asyncio
 import difflib

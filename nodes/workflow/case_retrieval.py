@@ -1,4 +1,4 @@
-"""The librarian of the case memory: refines the patient's words into a symptom description, and recalls by it."""
+"""Case retrieval: refines the patient's words into a symptom description, and recalls by it."""
 
 import asyncio
 from dataclasses import dataclass, replace

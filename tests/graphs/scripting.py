@@ -16,8 +16,7 @@ from nodes.consultation import doctor
 from nodes.patients import medchain as patient
 from nodes.state.chart import Presentation
 from nodes.state.decisions import Referral, Triage, Verdict
-from nodes.workflow import case_retrieval as librarian
-from nodes.workflow import feedback_agent, general_agent, reviewer
+from nodes.workflow import case_retrieval, feedback_agent, general_agent, reviewer
 from nodes.workflow import order_extraction as extraction_agent
 from nodes.workflow import summarizing_agent as summary
 from retrieval import remember
@@ -30,7 +29,7 @@ _DECLARED: dict[str, tuple[Any, str]] = {
     "feedback": (feedback_agent, "feedback_agent"),
     "patient": (patient, "patient"),
     "extraction": (extraction_agent, "extraction_agent"),
-    "refiner": (librarian, "refiner"),
+    "refiner": (case_retrieval, "refiner"),
     "reviewer": (reviewer, "reviewer"),
 }
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cases import load_cases
+from llm.events import tell
 from llm.trace import trace_lines
-from llm.watching import tell
 from tests.support.fake_server import FakeServer, digest_of
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment

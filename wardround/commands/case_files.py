@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:

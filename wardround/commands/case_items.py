@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import ask_about, keep, not_over, read, save
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import typer
 
 from wardround.commands.case_files import not_over, read, report, save
 from wardround.commands.case_items import confirm, with_items_read
-from wardround.commands.doors import names_in_help
 from wardround.commands.draft_tests import draft_tests
-from wardround.commands.exits import SOME_FAILED, Commands, refuse
+from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
+from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo, printable
 from wardround.commands.rate_cases import rate
 

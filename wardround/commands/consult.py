@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 

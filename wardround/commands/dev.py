@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.doors import PluginOption, PromptsOption
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Port
+from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Runs
 from wardround.commands.printing import echo
 

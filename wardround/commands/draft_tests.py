@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.case_files import ask_about, keep, read
-from wardround.commands.exits import SOME_FAILED, refuse
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.printing import counted, echo
 
 

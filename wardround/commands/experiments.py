@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import Commands, refuse
+from wardround.commands.exit_codes import Commands, refuse
 from wardround.commands.printing import echo
 
 experiments_app = typer.Typer(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import Commands, refuse
+from wardround.commands.exit_codes import Commands, refuse
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:

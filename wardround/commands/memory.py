@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import ask_about
-from wardround.commands.exits import SOME_FAILED, Commands, refuse
+from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:

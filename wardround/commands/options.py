@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 
 
 def a_file(given: Path | None) -> Path | None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.doors import PluginOption, PromptsOption
 from wardround.commands.dry_run import DryRun, Like, check_like
-from wardround.commands.exits import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
+from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.exits import INTERRUPTED, SOME_FAILED
+from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 
@@ -25,8 +25,8 @@ def view(
 
     Runs are only read, finished or not. The page is for this machine alone; Ctrl-C ends it.
     """
+    from wardround.view.run_library import Shelf
     from wardround.view.server import Viewer
-    from wardround.view.shelf import Shelf
 
     for folder in runs:
         if not folder.is_dir():

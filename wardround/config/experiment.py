@@ -15,7 +15,7 @@ from cases.strict import Strict
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
-from llm.objects import with_specs
+from llm.model_objects import with_specs
 from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context

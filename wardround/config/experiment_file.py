@@ -21,7 +21,8 @@ from wardround.config.experiment import (
     Experiment,
     judging_roles,
 )
-from wardround.config.places import (
+from wardround.config.refusals import known_keys, refusal
+from wardround.config.setting_places import (
     COMMAND_LINE,
     MODEL_MAPS,
     Place,
@@ -36,7 +37,6 @@ from wardround.config.places import (
     whole,
     within,
 )
-from wardround.config.refusals import known_keys, refusal
 from wardround.config.sweeping import Sweeping
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate

@@ -11,8 +11,8 @@ from graphs.asked_roles import roles_asked
 from graphs.catalogue import Graph
 from llm.build import build_model, without_account
 from llm.cache import open_cache
+from llm.context_window import tokens
 from llm.errors import ModelSpecError
-from llm.fitting import tokens
 from llm.keys import key_of
 from llm.rehearsal import is_rehearsal
 from llm.specs import WITHOUT_MODEL

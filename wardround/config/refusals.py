@@ -12,7 +12,7 @@ from cases.registry import nearest
 from cases.validation import faults
 from nodes.context import Context
 from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
-from wardround.config.places import Settings, origin_of
+from wardround.config.setting_places import Settings, origin_of
 from wardround.config.sweeping import Sweeping
 
 _SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone

@@ -18,8 +18,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from llm.events import Watcher, watching
 from llm.throttle import throttles
-from llm.watching import Watcher, watching
 from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
 

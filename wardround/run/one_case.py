@@ -14,11 +14,11 @@ from graphs.catalogue import Graph
 from graphs.contexts import is_judging
 from llm import AskError
 from llm.errors import LimitError, RefusedError
+from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
 from llm.specs import WITHOUT_MODEL
 from llm.trace import Trace, merge_traces
-from llm.watching import tell, telling_of
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.workflow.case_retrieval import add_to_memory

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case
+from llm.events import tell
 from llm.prices import unpriced
-from llm.watching import tell
 from nodes.context import Context
 from prompts import laid_over
 from retrieval import BUILTIN, Memory, RememberedCase, open_memory, warn_of_languages

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from llm.events import unwatched
 from llm.limits import Meter
 from llm.rehearsal import is_rehearsal, rehearsing
 from llm.specs import WITHOUT_MODEL
-from llm.watching import unwatched
 from nodes.context import Context
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, StateUpdate
 
 from nodes.patients.address import AddressState
-from wardround.serving.starting import NotStartedError, fields_of, input_of, types_of
+from wardround.serving.run_input import NotStartedError, fields_of, input_of, types_of
 
 # LangGraph hands the run's context to a choice at an edge here; to an edit it hands none.
 _RUNTIME = "__pregel_runtime"

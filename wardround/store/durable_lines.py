@@ -1,6 +1,6 @@
 """Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written.
 
-What was damaged since is told by the lines' checksums (``llm/sealed.py``), and set aside.
+What was damaged since is told by the lines' checksums (``llm/checksums.py``), and set aside.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from llm.sealed import sealed
+from llm.checksums import sealed
 from wardround.store.provenance import replacing
 
 DAMAGED = "damaged"  # the folder of a run directory for what could not be read in it

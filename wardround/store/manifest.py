@@ -11,8 +11,8 @@ from typing import Any
 
 from cases import Case
 from llm.build import without_seed
+from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
-from llm.sealed import CHECKSUM, checksum, unsealed
 from prompts.folders import prompt_files, prompt_folders
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Item

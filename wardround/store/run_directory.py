@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from llm.checksums import read_sealed, unsealed
 from llm.errors import AnswerError
-from llm.sealed import read_sealed, unsealed
 from llm.trace import kept_at, read_entry
 from scoring.case_scores import JUDGE_FAILED, NO_SCORE
 from scoring.clini_eval.dialogue import ReconstructionAnswers

@@ -19,7 +19,7 @@ from wardround.store.run_directory import Result
 from wardround.store.run_index import Key
 from wardround.tables.roles import roles_table
 from wardround.view.differing import Marked, differing
-from wardround.view.shelf import Shelf, ViewedRun
+from wardround.view.run_library import Shelf, ViewedRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment

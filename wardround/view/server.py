@@ -9,7 +9,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.report.pages import policy
 from wardround.serving.loopback import GuardedHandler, LoopbackServer
 from wardround.view.pages import NoSuchPageError, Pages
-from wardround.view.shelf import Shelf
+from wardround.view.run_library import Shelf
 
 _LONGEST = 4_000  # characters of an address
 

@@ -8,7 +8,7 @@ from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from nodes.context import Context
 from nodes.offline.votes import decision_of
-from nodes.patients.door import patient
+from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from nodes.state.decisions import Diagnosis, Treatment

@@ -11,7 +11,7 @@ from langgraph.graph import START, StateGraph
 from typer.testing import CliRunner, Result
 
 from cases import Case, save_cases
-from nodes.patients.door import patient
+from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideState
 from tests.graphs.scripting import builtin

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from llm.watching import tell, telling_of
+from llm.events import tell, telling_of
 from tests.support.fake_server import FakeServer
 from tests.support.runs import ended, short, spec
 from wardround.config.experiment import ConfigurationError

@@ -16,7 +16,7 @@ from cases import Case, load_cases, save_cases
 from cases.injections import injected
 from llm import ModelSpecError
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
-from retrieval.shelves import ALL_DEPARTMENTS
+from retrieval.chroma_collections import ALL_DEPARTMENTS
 from scoring.case_scores import CaseScores
 from scoring.medchain.answers import score_clinical_workflow
 from tests.support.fake_server import ChatRequest, FakeServer, Fault

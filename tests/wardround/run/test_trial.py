@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm.watching import watching
+from llm.events import watching
 from nodes.strategies.registry import STRATEGIES
 from prompts.folders import OURS
 from scoring.suite import SUITES

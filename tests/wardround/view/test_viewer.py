@@ -19,8 +19,8 @@ from wardround.cli import app
 from wardround.report.pages import environment
 from wardround.store.run_directory import RunDirectory
 from wardround.view.differing import differing
+from wardround.view.run_library import Shelf
 from wardround.view.server import Viewer
-from wardround.view.shelf import Shelf
 
 CASE, OTHER = ENGLISH
 

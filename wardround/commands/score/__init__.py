@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from wardround.commands.exits import Commands
+from wardround.commands.exit_codes import Commands
 
 
 class _Scores(Commands):

@@ -14,7 +14,7 @@ from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from wardround.analysis.transcripts import reading_runs
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.mcq import (
     ask_again_as_mcq,
     by_round,

@@ -25,7 +25,7 @@ from wardround.analysis.simulator_tests import (
     write_tests,
 )
 from wardround.analysis.simulators import Trial
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
 from wardround.store.recorded_run import find_runs

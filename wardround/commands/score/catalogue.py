@@ -5,7 +5,7 @@ from typer.core import TyperCommand
 from typer.main import get_group
 
 from scoring.suite import SUITES
-from wardround.commands.doors import open_doors
+from wardround.commands.plugin_options import open_doors
 from wardround.commands.score.aie import aie
 from wardround.commands.score.aie_simulator import aie_simulator
 from wardround.commands.score.clini_eval import clini_eval

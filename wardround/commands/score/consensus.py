@@ -18,7 +18,7 @@ from scoring.mvme.consensus import (
 )
 from scoring.mvme.transcripts import read_collaborations
 from wardround.analysis.discussions import discussions_of
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.store.recorded_run import find_run

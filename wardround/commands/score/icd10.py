@@ -12,7 +12,7 @@ from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking

@@ -16,7 +16,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
 from wardround.analysis.multiple_choice import compare_formats
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores
 from wardround.commands.score.rescored import RunDirectory
 from wardround.commands.score.transcripts import asking, cell, compared, p_cell

@@ -21,7 +21,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
 from scoring.metrics.statistics import Estimate
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (

@@ -14,7 +14,7 @@ from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, s
 from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportParts
 from scoring.mvme.suite import NO_KEY
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import Mode, ModeOption, Scores
 from wardround.commands.score.reports import (
     ReferenceOption,

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.commands.exits import SOME_FAILED, refuse
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import JsonScores
 from wardround.commands.printing import counted, printable
 from wardround.store.durable_lines import RunStoppedError

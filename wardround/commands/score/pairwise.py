@@ -31,7 +31,7 @@ from scoring.aie.transcripts import AieTranscript, read_aie
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.analysis.transcripts import reading_runs
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.mcq import diagnosed
 from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (

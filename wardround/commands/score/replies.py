@@ -15,7 +15,7 @@ from scoring.mvme.marks import KEY, QUESTIONS, Key, Marks, agreement, human_scor
 from scoring.mvme.replies import Exchange, exchanges, labelled
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_whole

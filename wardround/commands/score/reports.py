@@ -11,7 +11,7 @@ from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result

@@ -26,7 +26,7 @@ from scoring.metrics.samples import PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.score.aie_simulator import (
     ByTurn,
     OutFolder,

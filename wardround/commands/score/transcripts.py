@@ -14,7 +14,7 @@ from scoring.metrics.comparison import holm, paired_difference, read_human_score
 from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means, mean
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
-from wardround.commands.exits import refuse
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 

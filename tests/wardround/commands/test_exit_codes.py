@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from cases import CaseFileError, Problem
-from wardround.commands.exits import Commands, end_gently
+from wardround.commands.exit_codes import Commands, end_gently
 
 SIGNS = [signal.SIGTERM, signal.SIGHUP]
 

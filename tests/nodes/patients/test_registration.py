@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases.registry import RegistryError
-from nodes.patients.door import patient
+from nodes.patients.registration import patient
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from graphs.building import StateGraph
+from graphs.state_graph import StateGraph
 
 
 class Count(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llm import AnswerError, ModelError
-from llm.manners import put_right
+from llm.server_quirks import put_right
 from llm.throttle import Throttle
 from tests.llm.examinee import GOOD, OPINION, fail, put, served
 from tests.support.fake_server import ChatRequest, FakeServer, Fault

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from graphs.seats import chosen, seated
+from graphs.subgraphs import chosen, seated
 from nodes.context import Context
 
 STEPS = 60

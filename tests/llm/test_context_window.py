@@ -7,7 +7,7 @@ import pytest
 
 from graphs import clinical_workflow, consultation
 from llm import ModelSettings
-from llm.fitting import RECALLED, TURNS, fitted, tokens
+from llm.context_window import RECALLED, TURNS, fitted, tokens
 from nodes.state.chart import Told, Turn
 from nodes.state.stage import Recalled
 from tests.graphs.scripting import asked_of, builtin, calls, raw, seats

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import DEPARTMENTS
+from retrieval.exact_search import Nearest, Rows, candidates, nearest
 from retrieval.features import RememberedCase
-from retrieval.rows import Nearest, Rows, candidates, nearest
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client

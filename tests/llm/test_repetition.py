@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm.loops import directions_in, echoes, says_directions, undescribed, without_fences, without_loops
+from llm.repetition import directions_in, echoes, says_directions, undescribed, without_fences, without_loops
 
 PAIN = "The patient has had a constant severe pain under her right ribs with vomiting and fever for 30 hours."
 EXAMPLE = "This is not an example of a medical term but rather a description of the symptoms."
