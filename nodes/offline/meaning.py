@@ -39,10 +39,12 @@ _CLOSE = 0.5  # of the likeliest subject's share, and as likely another is one t
 _HEARD = 0.4  # how likely what it may be about must be, all in all, to be answered by it, unless it names that
 _NEAR = {"en": 0.35, "zh": 0.4}  # how alike a question and a sentence must be to be of the same thing
 _HEARD_ALL_THE_SAME = 0.6  # the same where it names something else
-_SPEAKS = 0.55  # how likely a subject is that of a recorded sentence which names nothing of it
+_TELLS = 0.4  # how likely a recorded sentence must be to tell of something to be told for it
+_SILENT = 0.1  # how likely the likeliest is at most where the record is silent
 _SURE = 0.8  # how likely before it is denied, unless it names that
 _OTHER = 0.6  # how likely small talk must be to be heard as such
 _SIGNS = 0.15  # how much the lists count beside the words as a whole
+_TOLD_SIGNS = 0.3  # the same of recorded sentences
 _ASKS = re.compile("[?？]")
 _DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
 
@@ -55,7 +57,8 @@ class Subject:
         names: its own; several where a question may be about more than one.
         sections: of the patient record, the likeliest first; none of a particular symptom, which may stand
             in any, of results, and of what is vague.
-        record: the concepts that its sentences name.
+        record: the concepts that a question for it names.
+        tells: what the recorded sentences tell that answer it, as `told.toml` names it.
         story: whether it is how the complaint is, which nobody who has come for it denies.
         rest: whether it has those sentences of its sections too that are no other subject's.
         given: whether everybody has one (work, a home), so that no is no answer.
@@ -66,6 +69,7 @@ class Subject:
     names: tuple[str, ...]
     sections: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
     story: bool = False
     rest: bool = False
     given: bool = False
@@ -106,6 +110,7 @@ def subjects() -> dict[str, Subject]:
             (name,),
             tuple(about.get("sections", ())),
             tuple(about.get("record", ())),
+            tuple(about.get("tells", [name for name in about.get("record", ()) if name in matters_told()])),
             about.get("story", False),
             about.get("rest", False),
             about.get("given", False),
@@ -124,6 +129,12 @@ def words_of(subject: str, language: Language) -> frozenset[str]:
     topics = [topic_of(text, language) for text in asked]
     named = (about.name for topic in topics for about in (*topic.sections, *topic.matters, *topic.places))
     return frozenset((*named, *(stem(word) for text in asked for word in matters_in(text, language))))
+
+
+@cache
+def matters_told() -> tuple[str, ...]:
+    """What recorded sentences can tell."""
+    return tuple(data_file("nodes.offline", "told")["names"].values())
 
 
 @cache
@@ -206,16 +217,33 @@ def is_surely_heard(words: str, language: Language) -> bool:
     )
 
 
-def speaking_of(texts: Sequence[str], names: Sequence[str], language: Language) -> list[int]:
-    """The places of the recorded sentences that speak of one of these subjects by their meaning, whatever they name."""
-    if not texts:
+def telling(texts: Sequence[str], names: Sequence[str], language: Language) -> list[int]:
+    """The places of the recorded sentences that tell one of these.
+
+    Args:
+        texts: recorded sentences.
+        names: what is asked for, as `told.toml` names it.
+        language: of the sentences.
+    """
+    if not (texts and names):
         return []
-    labels, weights = _weights("subject")
-    scores = np.array([np.round(_row(text, language) @ weights, _DECIMALS) for text in texts])
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    spoken = shares[:, [labels.index(name) for name in names]].sum(axis=1)
-    return [at for at, share in enumerate(spoken) if share >= _SPEAKS]
+    likely = _tells(tuple(texts), tuple(names), language)
+    return [at for at, share in enumerate(likely) if share >= _TELLS]
+
+
+def is_silent(texts: Sequence[str], names: Sequence[str], language: Language) -> bool:
+    """Whether no recorded sentence may well tell one of these."""
+    return not (texts and names) or float(_tells(tuple(texts), tuple(names), language).max()) < _SILENT
+
+
+@lru_cache(maxsize=1024)
+def _tells(texts: tuple[str, ...], names: tuple[str, ...], language: Language) -> NDArray[np.float64]:
+    """How likely each recorded sentence is to tell one of these (n,)."""
+    labels, weights = _weights("told")
+    scores = np.array([np.round(_recorded_row(text, language) @ weights, _DECIMALS) for text in texts])
+    likely: NDArray[np.float64] = 1 / (1 + np.exp(-scores[:, [labels.index(name) for name in names]]))
+    likeliest: NDArray[np.float64] = likely.max(axis=1)
+    return likeliest
 
 
 def nearest(texts: Sequence[str], words: str, language: Language) -> list[int]:
@@ -307,6 +335,17 @@ def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     return rows
 
 
+def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
+    """What the classifier of recorded sentences sees of each text (n, d)."""
+    signs = [
+        [float(each.search(text) is not None) for about in concepts(language) for each in (about.recorded, about.asked)]
+        for text in texts
+    ]
+    seen = embed(texts, MULTILINGUAL_MODEL)
+    rows: NDArray[np.float32] = np.hstack([seen, _TOLD_SIGNS * np.array(signs, np.float32)]).astype(np.float32)
+    return rows
+
+
 def heard(text: str) -> str:
     """What is embedded: without a list of examinations ("Please have these done: ..."), which the signs read."""
     said, colon, listed = text.partition(": ")
@@ -346,6 +385,12 @@ def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArr
 def _row(words: str, language: Language) -> NDArray[np.float64]:
     """What the classifier sees of a text, and the one of the constant (d + 1)."""
     return np.append(features([words], language)[0], 1)
+
+
+@lru_cache(maxsize=4096)
+def _recorded_row(text: str, language: Language) -> NDArray[np.float64]:
+    """What is seen of a recorded sentence, and the one of the constant (d + 1)."""
+    return np.append(told_features([text], language)[0], 1)
 
 
 @cache

@@ -9,7 +9,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
-from nodes.offline.meaning import is_rather_of_a_subject, is_surely_heard, subject_of, subjects
+from nodes.offline.meaning import is_rather_of_a_subject, is_silent, is_surely_heard, subject_of, subjects
 from nodes.offline.relevance import answering
 from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
@@ -44,16 +44,24 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
         language: of the dialogue.
     """
     words = load_words("consultation/words", language)["patient"]
-    facts = facts_for(question, record_sentences(record, ExaminationRecord(), language), language)
+    recorded = record_sentences(record, ExaminationRecord(), language)
+    facts = facts_for(question, recorded, language)
     told = told_now(question, said_of(facts, record, language), dialogue, language)
-    return mark("space", language).join(told) or str(words["all_said" if facts else denial(question, language)])
+    phrase = "all_said" if facts else denial(question, language, recorded)
+    return mark("space", language).join(told) or str(words[phrase])
 
 
-def denial(question: str, language: Language) -> str:
-    """The phrase where nothing is on record: no is no answer to what was not understood, nor to "how much"."""
+def denial(question: str, language: Language, recorded: Sequence[RecordSentence] = ()) -> str:
+    """The phrase where nothing is told: no is no answer to what was not understood, nor to "how much".
+
+    Nor to what a recorded sentence may tell after all.
+    """
     if not is_surely_heard(question, language):
         return "unclear"
     about = subjects()[subject_of(question, language)]
+    own = [fact.text for fact in recorded if fact.section in ("present_illness", "past_history", "personal_history")]
+    if not is_silent(own, about.tells, language):
+        return "untold"
     asks_how = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     return "untold" if about.story or about.given or asks_how else "nothing"
 

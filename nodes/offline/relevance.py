@@ -6,7 +6,7 @@ common with the question, taken apart by the lists (`topics.topic_of`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -16,7 +16,17 @@ from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import Concept, concepts, pattern
-from nodes.offline.meaning import Subject, clauses, is_likely, nearest, speaking_of, subjects, subjects_heard, words_of
+from nodes.offline.meaning import (
+    Subject,
+    clauses,
+    is_likely,
+    nearest,
+    subject_of,
+    subjects,
+    subjects_heard,
+    telling,
+    words_of,
+)
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.topics import Topic, topic_of, words_in
 
@@ -46,7 +56,7 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     """
     if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
-    if subjects_heard(words, language) == ("results",):
+    if subject_of(words, language) == "results":
         return []  # of results nothing is told that is not named
     told = [fact for fact in facts if not fact.is_result and fact.section != "chief_complaint"]
     said = clauses(words, language)
@@ -105,7 +115,9 @@ class _Question:
 
     @property
     def is_of_the_family(self) -> bool:
-        return self.subject is subjects()["family"] or bool(self.topic.sections and "family_history" not in self.usual)
+        of_oneself = self.subject.given and self.own & {*self.subject.record}  # a mother's pregnancy is the child's
+        named = self.topic.sections and "family_history" not in self.usual and not of_oneself
+        return self.subject is subjects()["family"] or bool(named)
 
     @property
     def is_of_the_story(self) -> bool:
@@ -147,8 +159,9 @@ def _joined(close: Sequence[Subject]) -> Subject:
     if len(close) == 1:
         return close[0]
     record = dict.fromkeys(name for each in close for name in each.record)
+    tells = tuple(dict.fromkeys(name for each in close for name in each.tells))
     names = tuple(name for each in close for name in each.names)
-    return replace(close[0], names=names, record=tuple(record), rest=any(each.rest for each in close))
+    return replace(close[0], names=names, record=tuple(record), tells=tells, rest=any(each.rest for each in close))
 
 
 def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
@@ -165,19 +178,19 @@ def _of_one(told: Sequence[RecordSentence], question: _Question) -> Sequence[Rec
     if guessed and (found := _best(within, question.topic)):
         return found
     if question.is_described:
-        recorded = _recorded(told, subject.record, question.language)
-        return recorded or _speaking(told, subject, question.language)
+        return _telling(told, subject.tells, question.language)
     if question.is_of_the_story:
         return _of_the_story(within, question)
     if not question.asked:
-        return _each(told, question)
+        by_meaning = question.own & {*subject.record} and not question.topic.places
+        return _each(told, question) or (_telling(told, subject.tells, question.language) if by_meaning else [])
     return _of_the_history(told, question)
 
 
 def _close(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """The sentence of the part that is asked for, or of any, that is close to the question by meaning."""
-    if question.own or question.topic.places:
-        return []
+    if question.own or question.topic.places or question.subject.tells:
+        return []  # what tells of a subject is known
     sections = question.subject.sections if subjects_heard(question.words, question.language) else ()
     if question.is_of_the_family:
         sections = ("family_history",)
@@ -190,8 +203,10 @@ def _of_the_complaint(facts: Sequence[RecordSentence], question: _Question) -> S
     opening = [fact for fact in facts if fact.section == "chief_complaint"]
     if question.subject.story and not any(fact.section == "present_illness" for fact in facts):
         return opening
-    asked = [name for name in question.subject.record if question.subject.story or name in question.own]
-    return _recorded(opening, asked, question.language) if question.subject.sections else []
+    if not question.subject.sections:
+        return []
+    asked = [name for name in question.subject.tells if question.subject.story or name in question.own]
+    return _telling(opening, asked, question.language)
 
 
 def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
@@ -199,28 +214,36 @@ def _of_the_story(within: Sequence[RecordSentence], question: _Question) -> Sequ
 
     Of any other respect (how bad, what makes it worse) nothing else is told.
     """
-    subject, language = question.subject, question.language
-    recorded = _recorded(within, subject.record, language) or _speaking(within, subject, language)
-    if question.unlisted:
-        return _best(within, question.topic) or recorded
-    return recorded or (within[:_STORY] if {*subject.record} & {"onset", "course"} else [])
+    recorded = _telling(within, question.subject.tells, question.language)
+    words = [word for word in question.topic.words if word not in question.usual]
+    matters = [matter for matter in question.topic.matters if matter.name in question.unlisted]
+    named = [
+        fact for fact in recorded if words_in(_heard(fact.text), words) or any(_has(matter, fact) for matter in matters)
+    ]
+    return named or recorded or (within[:_STORY] if {*question.subject.tells} & {"onset", "course"} else [])
 
 
 def _of_the_history(told: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:
     """What the parts of the history that are asked for say, or what they say of something particular."""
     subject, topic, language = question.subject, question.topic, question.language
     general = [fact for each in question.asked for fact in _of_subject(told, each, question.own, language)]
+    words = [word for word in topic.words if word not in question.usual]
     nearest = _best(general, topic, within=True)
-    foreign = question.has_clinical([word for word in topic.words if word not in question.usual])
+    if not nearest and subject.sections and not subject.rest:
+        nearest = [fact for fact in told if fact.section in subject.sections and words_in(_heard(fact.text), words)]
+    foreign = question.has_clinical(words)
     if general and not foreign and subject.sections and not subject.rest:
         return nearest or general  # "Does any food make you itch?" is about allergies
+    if nearest and not subject.rest:
+        return nearest
     if foreign or {place.name for place in topic.places} - question.usual or question.unlisted - {*subject.record}:
         found: Sequence[RecordSentence] = _each(told, question)
         if subject.rest and question.is_list:  # of several illnesses each
             alike = [fact for fact in general if _best([fact], topic, within=True)]
             found = [fact for fact in told if fact in found or fact in alike]
         # "No serious disease" answers a question for one of them.
-        return found or [fact for fact in general if _denies(fact, language)]
+        denying = [fact for fact in general if _denies(fact, language)]
+        return found or denying or ([] if subject.rest and question.names_illness else general)
     if subject.rest and not question.is_list and question.names_illness:
         return nearest or general  # "Have you got high blood pressure?"
     return general
@@ -228,24 +251,24 @@ def _of_the_history(told: Sequence[RecordSentence], question: _Question) -> Sequ
 
 def _of_subject(
     told: Sequence[RecordSentence], subject: Subject, own: frozenset[str], language: Language
-) -> Iterator[RecordSentence]:
+) -> list[RecordSentence]:
     """What the first section of a subject that says anything about it says; of its matters those that are named."""
-    names = [name for name in subject.record if name in own] or subject.record
+    names = [name for name in subject.tells if name in own] or subject.tells
+    own_part = [fact for fact in told if fact.section in subject.sections]
     for section in subject.sections:
-        recorded = [fact for fact in told if fact.section == section]
-        others = [name for each in subjects().values() if section in each.sections for name in each.record]
-        # What is no other subject's is an illness.
-        left = [fact for fact in recorded if subject.rest and not _recorded([fact], others, language)]
-        found = [fact for fact in recorded if fact in left or _recorded([fact], names, language)]
-        if found or (subject.rest and recorded):  # of an earlier illness at least what else there was
-            yield from found or recorded
-            return
-    yield from _speaking([fact for fact in told if fact.section in subject.sections], subject, language)
+        recorded = [fact for fact in own_part if fact.section == section]
+        if section == "person":
+            found = _recorded(recorded, subject.record, language)
+        else:
+            found = _telling(recorded, names, language)
+        if found:
+            return found
+    return own_part if subject.rest else []  # of an earlier illness at least what else there was
 
 
-def _speaking(facts: Sequence[RecordSentence], subject: Subject, language: Language) -> list[RecordSentence]:
-    """The facts that speak of a subject by their meaning, where none names it."""
-    return [facts[at] for at in speaking_of([fact.text for fact in facts], subject.names, language)]
+def _telling(facts: Sequence[RecordSentence], names: Sequence[str], language: Language) -> list[RecordSentence]:
+    """The facts that tell one of these, as they are read by their meaning."""
+    return [facts[at] for at in telling([fact.text for fact in facts], names, language)]
 
 
 def _of_the_family(recorded: Sequence[RecordSentence], question: _Question) -> Sequence[RecordSentence]:

@@ -1,8 +1,8 @@
 """Train what hears the meaning of a doctor's words without a model: ``python -m wardround.run.train_meaning``.
 
 Learned from the wordings of ``nodes/offline/wordings.toml``, for the subject the questions of ``questions.toml`` too,
-and for the kind of action the development items of the tracker's test set; run this again when one of them, or a list
-that the features read, changes (a test says when).
+for the kind of action the development items of the tracker's test set, and for what recorded sentences tell from
+``told.toml``; run this again when one of them, or a list that the features read, changes (a test says when).
 """
 
 import hashlib
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cases import load_cases
 from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
-from cases.vocabulary import Language, normalise
+from cases.vocabulary import Language, data_file, normalise
 from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
-from nodes.offline.meaning import KINDS, features, idioms, questions, subjects, wordings
+from nodes.offline.meaning import KINDS, features, idioms, matters_told, questions, subjects, told_features, wordings
 from prompts import mark
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -29,6 +30,8 @@ _SUBJECT = re.compile(
     r"|we should|let's|please|could you|would you mind|can you) ",
     re.IGNORECASE,
 )
+_RARE = 4  # times as much as its absence counts that a recorded sentence tells something
+_FIELDS = {"C": "chief_complaint", "H": "present_illness", "P": "past_history", "S": "personal_history"}
 _OF_ACTIONS = {
     "Effective Inquiry": "inquiry",
     "Ineffective Inquiry": "inquiry",
@@ -100,13 +103,31 @@ def orders_to_learn(language: Language) -> list[tuple[str, str]]:
     return [(normalise(text), test) for text, test in (*ordered, *beside, *others)]
 
 
+def told_to_learn() -> dict[Language, list[tuple[str, frozenset[str]]]]:
+    """Recorded sentences with what each tells: of the labelled cases, and further ones."""
+    told = data_file("nodes.offline", "told")
+    names, cases = told["names"], {case.id: case for case in load_cases()}
+    learned: dict[Language, list[tuple[str, frozenset[str]]]] = {language: [] for language in _LANGUAGES}
+    for case_id, labels in told["cases"].items():
+        case = cases[case_id]
+        for section, codes in re.findall(r"(\S)((?: (?![CHPS]\b)\S+)+)", labels):
+            texts = sentences(getattr(case.patient, _FIELDS[section]))
+            for text, code in zip(texts, codes.split(), strict=True):
+                learned[case.language].append((text, frozenset(names[each] for each in code.split("+") if each != "-")))
+    for language in _LANGUAGES:
+        for line in told["sentences"][language].splitlines():
+            code, text = line.split(" | ")
+            learned[language].append((text, frozenset(names[each] for each in code.split("+") if each != "-")))
+    return learned
+
+
 def fingerprint() -> str:
     """SHA-256 of all that is learned from: the texts with their labels, and the lists that the signs are read from."""
-    learned: list[object] = []
+    learned: list[object] = [[(text, sorted(told)) for text, told in each] for each in told_to_learn().values()]
     for language in _LANGUAGES:
         learned += [kinds_to_learn(language), subjects_to_learn(language), orders_to_learn(language)]
         learned += [orders_by_name_to_learn(language)]
-        learned += [concept.asked.pattern for concept in concepts(language)]
+        learned += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
         learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
 
@@ -123,6 +144,14 @@ def train() -> dict[str, NDArray[np.generic]]:
         named = [label for pairs in asked[task].values() for _, label in pairs]
         stored[f"{task}_labels"] = np.array(labels)
         stored[task] = _fitted(np.vstack(rows), named, labels, task == "subject").astype(np.float16)
+    told = told_to_learn()
+    recorded = np.vstack([told_features([text for text, _ in pairs], language) for language, pairs in told.items()])
+    tells = [names for pairs in told.values() for _, names in pairs]
+    stored["told_labels"] = np.array(matters_told())
+    fitted = [
+        _fitted(recorded, [name in names for names in tells], [False, True], rare=True) for name in matters_told()
+    ]
+    stored["told"] = np.hstack(fitted).astype(np.float16)
     pairs = [pair for language in _LANGUAGES for pair in orders_to_learn(language)]
     heard = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
     tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
@@ -144,14 +173,17 @@ def _fitted(
     labels: Sequence[object],
     balanced: bool = False,
     strength: float = 10,
+    rare: bool = False,
 ) -> NDArray[np.float64]:
     """The weights (d + 1, labels; of two labels the second's alone) of a logistic regression.
 
-    Each label counts alike if ``balanced``; the greater the ``strength``, the closer to what is learned from.
+    Each label counts alike if ``balanced``, the second of two ``_RARE`` times if ``rare``; the greater the
+    ``strength``, the closer to what is learned from.
     """
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
 
-    model = LogisticRegression(C=strength, max_iter=1000, class_weight="balanced" if balanced else None)
+    weight = "balanced" if balanced else {0: 1, 1: _RARE} if rare else None
+    model = LogisticRegression(C=strength, max_iter=1000, class_weight=weight)
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights

@@ -186,6 +186,12 @@ def test_only_what_is_surely_heard_and_not_everybodys_is_denied(language: Langua
     [
         ("en", "Are you allergic to anything?", "No medicine had ever disagreed with him.", "He had his tonsils out."),
         ("zh", "有什么过敏的吗？", "青霉素皮试阳性。", "去年体检。"),
+        (
+            "en",
+            "Any medicines that don't agree with you?",
+            "Morphine made her itch all over.",
+            "A vertebra collapsed at 66.",
+        ),
         ("zh", "拉肚子吗？", "3周前拉稀，每天4~6次。", "周日开始。"),
     ],
 )
@@ -199,5 +205,5 @@ def test_what_the_record_says_without_naming_it_is_not_denied(
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
 def test_of_two_subjects_that_are_near_each_other_in_one_part_both_are_told() -> None:
-    assert set(subjects_heard("What do you feel when you bend your neck forward?", "en")) == {"modifiers", "character"}
-    assert subjects_heard("What makes it worse?", "en") == ("modifiers",)
+    assert set(subjects_heard("Where is it and what sort of pain?", "en")) == {"site", "character"}
+    assert subjects_heard("What makes it worse?", "en") == ("worse",)
