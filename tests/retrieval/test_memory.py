@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cases.vocabulary import DEPARTMENTS
-from retrieval import CaseMemoryError, Count, Memory, Neighbour, RememberedCase, shelves
+from retrieval import CaseMemoryError, Count, Memory, Neighbour, RememberedCase, chroma_collections
 from tests.retrieval.conftest import cheap_embed
 from tests.retrieval.examples import pseudo, verified
 
@@ -157,7 +157,7 @@ def test_every_case_can_be_found_by_the_index_after_batches_with_reads_between(m
 def test_a_case_that_the_index_lost_is_linked_anew_and_keeps_its_features(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really_lost, checks = shelves._lost, 0
+    really_lost, checks = chroma_collections._lost, 0
 
     def lost(shelf: Any) -> dict[str, Any]:
         nonlocal checks
@@ -165,7 +165,7 @@ def test_a_case_that_the_index_lost_is_linked_anew_and_keeps_its_features(
         stored = shelf.get(include=["embeddings"])
         return dict(zip(stored["ids"], stored["embeddings"], strict=True)) if checks == 1 else really_lost(shelf)
 
-    monkeypatch.setattr(shelves, "_lost", lost)
+    monkeypatch.setattr(chroma_collections, "_lost", lost)
     cases = [verified(f"{number}", sex="female") for number in range(5)]
     memory.add(cases)
     assert checks == 2

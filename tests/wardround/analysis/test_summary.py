@@ -180,7 +180,7 @@ def test_a_column_without_any_reference_shows_a_dash_where_what_failed_counts_as
     text = printed(summarise_results([scored("a", missing=missing)], SUITE))
     (examination,) = [line for line in text.splitlines() if "Examination " in line]
     (diagnosis,) = [line for line in text.splitlines() if "Diagnosis " in line]
-    assert [cell.strip() for cell in examination.split("│")][2:-1] == ["-", "-", "0", "-"]
+    assert [cell.strip() for cell in examination.split("│")][2:-1] == ["-", "-", "0", ""]
     assert [cell.strip() for cell in diagnosis.split("│")][2:-1] == ["-", "-", "0", "0.0000"]
 
 
