@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cases import Case, load_cases
-from retrieval.embedding import DEFAULT_MODEL
+from retrieval.embedding import DEFAULT_MODEL, embed
 from retrieval.features import remember
 from retrieval.memory import CaseMemoryError, Memory, Progress
 from retrieval.single_writer import SingleWriter
@@ -63,9 +63,11 @@ def build_memory(
     """
     if str(location) in _BUILTIN_SPLITS:
         raise CaseMemoryError(f"case memory {str(location)!r} is built when it is opened; name a directory or a server")
-    memory = _opened(str(location), embedding, create=True)
     described = symptoms or {}
-    memory.add([remember(case, described.get(case.id)) for case in cases], progress=progress)
+    remembered = [remember(case, described.get(case.id)) for case in cases]
+    embed([case.symptoms for case in remembered[:1]], embedding)  # before a place is made that nothing could fill
+    memory = _opened(str(location), embedding, create=True)
+    memory.add(remembered, progress=progress)
     return memory
 
 
@@ -103,9 +105,14 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
     if not create and not (folder / "chroma.sqlite3").is_file():
         state = "holds no case memory" if folder.is_dir() else "is not there"
         raise CaseMemoryError(f"case memory {str(folder)!r} {state}; build it first (`wardround memory build`)")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CaseMemoryError(
+            f"case memory {str(folder)!r} cannot be a directory ({error.strerror}); name a new one, or that of a memory"
+        ) from error
     with ExitStack() as on_failure:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             writer = SingleWriter(folder)
             on_failure.callback(writer.release)
             if create:

@@ -30,6 +30,7 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def cheap_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retrieval.memory.embed", cheap_embed)
+    monkeypatch.setattr("retrieval.opening.embed", cheap_embed)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def _vectors_by_hash(monkeypatch: pytest.MonkeyPatch) -> None:
         return unit
 
     monkeypatch.setattr("retrieval.memory.embed", embed)
+    monkeypatch.setattr("retrieval.opening.embed", embed)
 
 
 def run(*arguments: object) -> Result:
@@ -188,9 +189,18 @@ def test_a_faulty_case_file_is_bad_input_and_nothing_is_built(tmp_path: Path, fi
     assert told.exit_code == 2 and "line 5" in told.stderr and not (tmp_path / "memory").exists()
 
 
-def test_a_place_that_cannot_be_written_is_bad_input(file: Path) -> None:
-    told = run("build", file, "-o", file / "memory")
-    assert told.exit_code == 2 and "cannot be opened" in told.stderr
+@pytest.mark.parametrize("inside", ["", "memory"])
+def test_a_place_that_is_a_file_is_bad_input_with_the_remedy(file: Path, inside: str) -> None:
+    told = run("build", file, "-o", file / inside)
+    assert told.exit_code == 2 and "cannot be a directory" in told.stderr and "name a new one" in told.stderr
+
+
+def test_an_embedding_model_that_cannot_be_loaded_leaves_no_folder_behind(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    told = run("build", file, "-o", tmp_path / "memory", "--embedding", tmp_path / "absent")
+    assert told.exit_code == 2 and "there is no such folder" in told.stderr and not (tmp_path / "memory").exists()
 
 
 def test_the_built_in_memory_cannot_be_built_again(file: Path) -> None:
