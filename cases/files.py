@@ -107,9 +107,11 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: dict[str, str] = {}
+    foreign = True
     for path in _paths(source):
         folder = str(path.parent.resolve())
         for place, case in parsed_lines(path, Case):
+            foreign &= isinstance(case, list) and any(_is_foreign(problem) for problem in case)
             if isinstance(case, list):
                 problems.extend(case)
                 continue
@@ -122,7 +124,19 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
             cases.append(case)
     if not cases and not problems:
         problems.append(Problem(str(source), "", "", "holds no case; expected one JSON object a line"))
+    elif foreign:
+        remedy = f"import it first: `wardround cases import FORMAT {source} -o CASES.jsonl`"
+        problems.append(
+            Problem(str(source), "", "", f"holds no case as we write them; if it is of another format, {remedy}")
+        )
     return cases, problems
+
+
+def _is_foreign(problem: Problem) -> bool:
+    """Whether nothing of a record is a case's: it is no object, or has no patient."""
+    return bool(problem.record) and (
+        not problem.field or (problem.field, problem.message) == ("patient", "Field required")
+    )
 
 
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:

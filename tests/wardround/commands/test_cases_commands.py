@@ -277,6 +277,20 @@ def test_a_file_is_split_in_place_once_and_says_how(tmp_path: Path) -> None:
     assert run("split", file, "--anew", "--ratio", "seven").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "record", ['{"OSCE_Examination": {}}', '{\n  "title": {"主诉": "头痛"}\n}', '[{"raw_data": {}}]']
+)
+def test_a_file_of_another_format_is_to_be_imported_first(record: str, tmp_path: Path) -> None:
+    (tmp_path / "foreign.json").write_text(record, "utf-8")
+    done = run("split", tmp_path / "foreign.json")
+    assert done.exit_code == 2 and "import it first: `wardround cases import FORMAT" in done.stderr
+
+
+def test_a_file_of_ours_with_a_fault_is_not_taken_for_a_foreign_one(file: Path) -> None:
+    file.write_text(file.read_text("utf-8").replace('"provenance"', '"origin"'), "utf-8")
+    assert "import it first" not in run("check", file).stderr
+
+
 def test_a_text_of_megabytes_is_refused_at_once_by_its_field(tmp_path: Path) -> None:
     case = {"id": "a", "patient": {"chief_complaint": "x" * 4_000_000}, "provenance": {"source": "a test"}}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
