@@ -60,6 +60,9 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
     if not isinstance(actor, Mapping):
         record.expected(_ACTOR, "an object with Demographics, History and Symptoms", actor)
         return None
+    for where, part in ((_ROOT, osce), (_ACTOR, actor), (f"{_ACTOR}.Symptoms", actor.get("Symptoms"))):
+        for name, content in part.items() if isinstance(part, Mapping) else ():
+            record.check_text(f"{where}.{name}", content)
     diagnosis = phrase(osce.get("Correct_Diagnosis"))
     if not diagnosis:
         record.expected(f"{_ROOT}.Correct_Diagnosis", "the diagnosis", osce.get("Correct_Diagnosis"))

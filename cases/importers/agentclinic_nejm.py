@@ -27,6 +27,8 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a case, from one question."""
+    for name in ("question", "patient_info", "physical_exams", "image_url"):
+        record.check_text(name, value.get(name))
     question, info = phrase(value.get("question")), _plain(value.get("patient_info"))
     complaint = _complaint(question) or first_sentence(info)
     if not complaint:

@@ -86,6 +86,9 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         kind: paragraph(*(prose(medical[key]) for key in keys if key in medical)) for kind, keys in _EXAMINED.items()
     }
     examined = {key for keys in _EXAMINED.values() for key in keys}
+    for key in examined & medical.keys():
+        record.check_text(f"medical_record.{key}", medical[key])
+    record.check_text("department", value.get("department"))
     other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
     if "诊断结果" in medical:  # the final one, where both stand
         other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}
@@ -106,11 +109,15 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     """A case of an expert's reference alone; None, with a warning, where its basis tells of no complaint."""
-    reference = {
-        name: prose(value["reference_diagnosis"].get(name, "")) for name in ("diagnosis", "basis", "treatment")
-    }
-    raw = str(value["reference_diagnosis"].get("basis", ""))
-    names = _names(str(value["reference_diagnosis"].get("diagnosis", "")))
+    reference = {name: "" for name in ("diagnosis", "basis", "treatment")}
+    for name in reference:
+        if isinstance(text := value["reference_diagnosis"].get(name), str):
+            reference[name] = text
+        elif text is not None:
+            record.expected(f"reference_diagnosis.{name}", "text", text)
+    if not record.sound:
+        return None
+    raw, names = reference["basis"], _names(reference["diagnosis"])
     told: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
     complaint = ""
     for sentence in (part for line in raw.split("\n") for part in sentences(_NUMBER.sub("", line))):
@@ -142,8 +149,8 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
         "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),
         "key": {
             "diagnosis": names,
-            "diagnosis_basis": reference["basis"],
-            "treatment_course": reference["treatment"],
+            "diagnosis_basis": prose(raw),
+            "treatment_course": prose(reference["treatment"]),
         },
         "provenance": {"note": "Patient and examinations are read out of the reference's basis: there was no record."},
     }

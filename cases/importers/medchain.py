@@ -123,6 +123,7 @@ def _imaging_reports(sections: Sections) -> dict[str, str]:
                 sections.record.expected(here, "an object {image class: report}", content)
             continue
         for name, report in content.items():
+            sections.record.check_text(f"{here}.{name}", report)
             if (item := AUXILIARY_ITEMS.canonical(name)) is None:
                 expected = f"expected {AUXILIARY_ITEMS.choices}"
                 sections.record.warn(f"{here}.{name}", f"unknown image class, left out; {expected}")

@@ -53,6 +53,8 @@ class Sections:
             if section in _KEYS["holders"] or section in _KEYS["examinations"]:
                 self._open(section or "", content, here)
             elif section:
+                if section not in ("ignored", "images"):
+                    self.record.check_text(here, content)
                 self._contents.setdefault(section, []).append((here, content))
             elif item := EXAMINATION_ITEMS.canonical(key):
                 # By the item itself, not by where it stands: some cases list an X-ray among the physical items.
@@ -73,6 +75,7 @@ class Sections:
                 self.record.expected(here, "an object", part)
 
     def _result(self, item: str, content: object, here: str) -> None:
+        self.record.check_text(here, content)
         if text := prose(content):
             self.findings.by_item.setdefault(item, []).append(text)
         else:

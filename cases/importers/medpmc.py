@@ -56,6 +56,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(text, Mapping):
         record.expected("Text", f"an object with {', '.join(_TEXTS)}", text)
         return None
+    for name in _TEXTS:
+        record.check_text(f"Text.{name}", text.get(name))
     told = {name: _plain(text.get(name)) for name in _TEXTS}
     for name in ("Chief Complaint", "Diagnosis"):
         if not told[name]:
@@ -63,6 +65,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     images = value.get("Image") or {}
     if not isinstance(images, Mapping):
         record.expected("Image", "an object: report by file name", images)
+    for name, report in images.items() if isinstance(images, Mapping) else ():
+        record.check_text(f"Image.{name}", report)
     if not record.sound:
         return None
     for name in text:

@@ -155,6 +155,12 @@ class Record:
             held = f"; the record holds {', '.join(map(repr, list(self.value)[:5])) or 'no field at all'}"
         self.error(field, f"expected {what}, found {describe(found)}{held}")
 
+    def check_text(self, field: str, value: object) -> None:
+        """Note a number or a truth value where text is told; under a label of its own (``"pH": 7.4``) it may stand."""
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, bool | int | float):
+                self.expected(field, "text", part)
+
     def invalid(self, error: ValidationError) -> None:
         """Note each fault that a type found."""
         for problem in validation_problems(self.source.path, self.name, error):

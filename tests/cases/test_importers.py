@@ -128,6 +128,37 @@ def test_a_key_that_stands_twice_is_not_lost_in_silence(tmp_path: Path) -> None:
     assert "'a' stands here twice" in messages(result) and result.errors
 
 
+@pytest.mark.parametrize(
+    ("format", "field", "record"),
+    [
+        ("medchain", "主诉", {"a": {"主诉": 5}}),
+        ("medchain", "诊治过程.初步诊断", {"a": {"主诉": "头痛", "诊治过程": {"初步诊断": ["痛风", 5]}}}),
+        ("medchain", "辅助检查.CT", {"a": {"主诉": "头痛", "辅助检查": {"CT": True}}}),
+        ("medchain", "影像报告.CT", {"a": {"主诉": "头痛", "影像报告": {"CT": 5}}}),
+        ("ai_hospital", "主诉", {"id": 1, "medical_record": {"主诉": 5}}),
+        ("ai_hospital", "medical_record.查体", {"id": 1, "medical_record": {"主诉": "头痛", "查体": 5}}),
+        (
+            "ai_hospital",
+            "reference_diagnosis.diagnosis",
+            {"patient_id": 1, "reference_diagnosis": {"diagnosis": ["痛风"], "basis": "主诉：足痛。"}},
+        ),
+        ("agentclinic", "OSCE_Examination.Correct_Diagnosis", osce(Correct_Diagnosis=5)),
+        ("agentclinic", "Patient_Actor.Symptoms.Primary_Symptom", osce(Patient_Actor={"Symptoms": {"Primary_Symptom": 5}})),
+        ("agentclinic", "question", {"question": 5, "answers": [{"text": "Gout", "correct": True}]}),
+        ("aie", "chief_complain", {"raw_data": {"question": "Pain.", "options": "(A) a (B) b", "answer_idx": "A"}, "chief_complain": 5}),
+        ("medpmc", "Text.Chief Complaint", {"Text": {"Chief Complaint": 5, "Diagnosis": "Gout"}}),
+        ("medpmc", "Image.1.jpg", {"Text": {"Chief Complaint": "Pain", "Diagnosis": "Gout"}, "Image": {"1.jpg": 5}}),
+        ("medqa", "answer", {"question": "A man, 50 years old, has pain. Why?", "answer": 5, "options": {"A": "Gout"}}),
+    ],
+)  # fmt: skip
+def test_a_number_where_a_source_tells_in_words_is_named_by_file_record_and_field(
+    format: str, field: str, record: object, tmp_path: Path
+) -> None:
+    result = import_cases(format, write(tmp_path / "x.json", json.dumps([record])))
+    assert not result.cases
+    assert [problem for problem in result.errors if problem.field.endswith(field) and "expected" in problem.message]
+
+
 @pytest.mark.parametrize("format", IMPORTERS)
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 300 + "1" + "}" * 300, "[" * 60 + "]" * 60, "1" * 5000])
 def test_what_is_nested_or_long_beyond_reason_is_a_problem(format: str, text: str, tmp_path: Path) -> None:
