@@ -58,7 +58,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         for row in _rows(run, first, found, margin)
     ]
     notes = [*_notes(runs, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
-    return Table("comparison", f"Differences to {first.name}", columns, rows, notes)
+    return Table("comparison", f"Differences to {first.name}", columns, rows, notes, by_rules=judge_notes(runs))
 
 
 def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float | None = None) -> Iterator[Table]:

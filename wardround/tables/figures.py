@@ -2,6 +2,7 @@
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 MARKERS = "osD^vPX"
 _STYLE = Path(__file__).with_name("figures.mplstyle")
 _ACROSS = 4  # panels side by side
+_LETTERS_AN_INCH = 24  # of the smallest text
 
 
 def draw_scores(table: Table) -> "Figure":
@@ -261,6 +263,13 @@ def draw_information(table: Table) -> "Figure":
     if len(runs) > 1:
         panels[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def say_under(figure: "Figure", notes: Sequence[str]) -> None:
+    """Write notes under a figure, in lines as wide as it is."""
+    if notes:
+        lines = textwrap.wrap(" ".join(notes), int(_LETTERS_AN_INCH * figure.get_figwidth()))
+        figure.supxlabel("\n".join(lines), fontsize=6, color="0.4", parse_math=False)
 
 
 def as_svg(figure: "Figure") -> str:

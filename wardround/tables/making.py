@@ -87,9 +87,11 @@ class Made:
     reason: str = ""
 
     def figures(self) -> "Iterator[tuple[str, Figure]]":
-        """The figures of the tables by name."""
+        """The figures of the tables by name; where offline rules spoke, it stands under them."""
         if draw := KINDS[self.name].draw:
-            yield from ((table.name, draw(table)) for table in self.tables)
+            for table in self.tables:
+                figures.say_under(figure := draw(table), table.by_rules)
+                yield table.name, figure
 
 
 def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> list[Made]:
@@ -105,7 +107,7 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
             kind = KINDS[name]
             said = scores.judge_notes(runs) if kind.judged else scores.offline_notes(runs)
             tables = [
-                replace(table, notes=list(dict.fromkeys([*table.notes, *said])))
+                replace(table, notes=list(dict.fromkeys([*table.notes, *said])), by_rules=said)
                 for table in kind.build(runs)
                 if table.rows
             ]

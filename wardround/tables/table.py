@@ -87,6 +87,7 @@ class Table:
         notes: what a reader must know to read the numbers, one sentence each.
         caption: a sentence under or over it in print.
         beside: the places of rows that only tell what the others are worth; none of them is the best or the second.
+        by_rules: which of the notes say that offline rules spoke; they go with the CSV file and the figure too.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Table:
     notes: Sequence[str] = ()
     caption: str = ""
     beside: Collection[int] = ()
+    by_rules: Sequence[str] = ()
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -106,9 +108,10 @@ class Table:
     def csv(self) -> str:
         """The table as CSV: plain numbers at full precision, an empty cell where there is none.
 
-        A text that a spreadsheet would take for a formula gets an apostrophe before it.
+        Where offline rules spoke, each row says so in a last column, ``by_rules``. A text that a spreadsheet would take for a formula gets an apostrophe before it.
         """
-        rows = [{no_formula(name): no_formula(value) for name, value in row.items()} for row in self.rows]
+        said = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
+        rows = [{no_formula(name): no_formula(value) for name, value in {**row, **said}.items()} for row in self.rows]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property

@@ -43,6 +43,13 @@ def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
     assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.png", "scores.svg", "scores.tex"]
 
 
+@pytest.mark.slow
+def test_a_figure_of_runs_that_rules_played_says_so(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "$run$", [discussed("a", 1, models={"intern": ["offline"]})])
+    svg = " ".join(drawn(path, "consensus").split())
+    assert "Answered by offline rules, not by a model: intern." in svg
+
+
 def test_shares_are_drawn_from_none_to_all_and_correlations_from_opposite_to_same() -> None:
     table = Table(
         "aie-figure-3c-x",

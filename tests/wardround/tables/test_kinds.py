@@ -168,6 +168,7 @@ def test_each_table_of_runs_that_rules_played_says_so_once(name: str, tmp_path: 
     (made,) = make_tables(find_runs([one]), [name])
     said = "Answered by offline rules, not by a model: intern."
     assert [list(table.notes).count(said) for table in made.tables] == [1]
+    assert all(said in line for table in made.tables for line in table.csv.splitlines()[1:])
 
 
 def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> None:
@@ -182,8 +183,9 @@ def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> N
     (made,) = make_tables(runs, ["error_propagation"])
     said = "Judged by offline rules, not by a model in one: diagnosis_judge."
     assert said in made.tables[0].notes and said in differences_table(runs, None).notes
+    assert said in made.tables[0].csv and said in differences_table(runs, None).csv
     (made,) = make_tables(runs[1:], ["error_propagation"])
-    assert not any("Judged by" in note for note in made.tables[0].notes)
+    assert not any("Judged by" in note for note in made.tables[0].notes) and "by_rules" not in made.tables[0].csv
 
 
 def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discussion(tmp_path: Path) -> None:
