@@ -286,11 +286,18 @@ def _combinations(
     """Each run's name and what is laid over the file: value and origin by place."""
     for variant, settings in variants.items():
         own = {place: (value, f"{file}: variants.{variant}") for place, value in settings.items()}
-        for values in itertools.product(*grid.values()):
-            chosen = dict(zip(grid, values, strict=True))
+        for values in itertools.product(*(zip(each, _labels(each), strict=True) for each in grid.values())):
             parts = [variant] if variant else []
-            parts += [f"{place[-1]}={_UNSAFE.sub('-', str(value))}" for place, value in chosen.items()]
-            yield ",".join(parts), {**own, **{place: (value, f"{file}: grid") for place, value in chosen.items()}}
+            parts += [f"{place[-1]}={label}" for place, (_, label) in zip(grid, values, strict=True)]
+            chosen = {place: (value, f"{file}: grid") for place, (value, _) in zip(grid, values, strict=True)}
+            yield ",".join(parts), {**own, **chosen}
+
+
+def _labels(values: Sequence[Any]) -> list[str]:
+    """What tells values apart in the names of runs; where models do, without the addresses of their servers."""
+    whole = [str(value) for value in values]
+    models = [text.partition("@http")[0] for text in whole]
+    return [_UNSAFE.sub("-", text) for text in (models if len({*models}) == len({*whole}) else whole)]
 
 
 def _obeyed(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:

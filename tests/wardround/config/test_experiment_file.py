@@ -313,6 +313,15 @@ def test_a_grid_is_a_named_run_for_every_combination(file: Path) -> None:
     assert found.name == "x" and not found.single
 
 
+def test_models_of_a_grid_name_their_runs_without_an_address_that_tells_nothing_apart(file: Path) -> None:
+    specs = ["openai:gemma2:9b@http://a.example.org:8000/v1", "openai:qwen3@http://b.example.org:8000/v1"]
+    found = sweep(file, f'[grid]\n"models.default" = {specs}').runs
+    assert list(found) == ["default=openai-gemma2-9b", "default=openai-qwen3"]
+    assert [one.models["default"] for one in found.values()] == specs
+    alike = [spec.replace("gemma2:9b", "qwen3") for spec in specs]
+    assert "a.example.org" in next(iter(sweep(file, f'[grid]\n"models.default" = {alike}').runs))
+
+
 def test_variants_are_named_runs_and_the_grid_runs_over_each(file: Path) -> None:
     text = """
 [variants.full]
