@@ -27,6 +27,7 @@ from wardround.run.one_case import Attempt, Outcome
 from wardround.run.tasks import TASKS
 from wardround.run.trial import try_out
 from wardround.store.durable_lines import RunStoppedError
+from wardround.store.manifest import is_run
 from wardround.store.run_directory import Result, RunDirectory
 
 OnResult = Callable[[Result, int, int], None]
@@ -74,7 +75,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     if memory and not context.memory.startswith(BUILTIN):  # whose docs say what it is
         warn_of_languages(context.embedding, {item.language for item in selected.items})
     remembered = await asyncio.to_thread(_verified, memory, selected.items) if memory else None
-    await try_out(experiment, context, selected.items)
+    if not is_run(out):  # a directory of other plug-ins or prompts than these, which were tried out, is refused
+        await try_out(experiment, context, selected.items)
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)

@@ -117,6 +117,14 @@ def test_what_is_sound_runs_and_of_the_rehearsal_nothing_is_told_or_kept(tmp_pat
     assert summary["tokens"] > 0 and len(server.requests) == sum(event["event"] == "call_started" for event in told)
 
 
+def test_a_run_that_is_gone_on_with_is_not_rehearsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tmp_path, METRIC.format(gives="0.5"))
+    with FakeServer() as server:
+        run(short(server, limit=1), tmp_path / "out")
+        monkeypatch.delattr("wardround.run.trial._rehearsed")
+        assert run(short(server, limit=1), tmp_path / "out")["scored"] == 1
+
+
 def test_where_all_is_by_rule_the_run_itself_is_the_rehearsal(tmp_path: Path) -> None:
     load(tmp_path, METRIC.format(gives="answers.refferal.urgency"))
     summary = run(short(limit=1), tmp_path / "out")
