@@ -109,7 +109,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     """A case of an expert's reference alone; None, with a warning, where its basis tells of no complaint."""
-    reference = {name: "" for name in ("diagnosis", "basis", "treatment")}
+    reference = dict.fromkeys(("diagnosis", "basis", "treatment"), "")
     for name in reference:
         if isinstance(text := value["reference_diagnosis"].get(name), str):
             reference[name] = text

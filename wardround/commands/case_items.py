@@ -49,11 +49,12 @@ def confirm(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
     by: Annotated[str, typer.Option(help="Who checked; stands in the provenance of each case.")] = "a person",
 ) -> None:
-    """Take back a list that a person checked: of items that `cases import --reader` read, or of `cases draft-tests`.
+    """Take back a list that a person checked.
 
-    A part of a key whose every line is decided is stated from then on; parts with an open line stay as they are. A test
-    that is kept has the person's action and answer; one that is not, or whose line is gone, is there no more. Also
-    printed: how much of what was proposed was kept.
+    The list is of items that `cases import --reader` read, or of `cases draft-tests`. A part of a key whose every line
+    is decided is stated from then on; parts with an open line stay as they are. A test that is kept has the person's
+    action and answer; one that is not, or whose line is gone, is there no more. Also printed: how much of what was
+    proposed was kept.
     """
     from wardround.rating.checklists import columns_of, read_checklist
     from wardround.rating.item_lists import ItemLine, taken_back

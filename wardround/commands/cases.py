@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 cases_app = typer.Typer(
     cls=Commands,
-    help="Cases: import foreign formats, check a file, list, show one, split, sample, rate, draft tests of simulators, "
-    "take back what people checked, add attacks on the models.",
+    help="Import, check, show, split and rate cases.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -68,9 +67,10 @@ def import_(
         str, typer.Option(metavar="TEXT", help="The terms of the source, for every case's provenance.")
     ] = "",
 ) -> None:
-    """Read a foreign file and write its cases; nothing is written if any record is faulty.
+    """Read a foreign file and write its cases.
 
-    A case that the --reader does not answer for keeps what rules found, and is named; the command then ends with 1.
+    Nothing is written if any record is faulty. A case that the --reader does not answer for keeps what rules found, and
+    is named; the command then ends with 1.
     """
     from cases.completeness import PARTS, missing
     from cases.importers import import_cases
@@ -129,7 +129,7 @@ def check(
 def list_(
     file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
 ) -> None:
-    """List the cases, a line each, parted by tabs: id, language, split, age, sex, complaint."""
+    """List the cases, a line each. Parted by tabs: id, language, split, age, sex, complaint."""
     for case in read(file):
         patient = case.patient
         age = "" if patient.age_years is None else f"{patient.age_years:g}"
@@ -143,7 +143,7 @@ def show(
     file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
-    """Show one case: what the patient knows and what examinations show; the answer key only when asked for."""
+    """Show one case; the answer key only when asked for."""
     import difflib
 
     cases = {case.id: case for case in read(file)}
@@ -162,7 +162,10 @@ def split(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", show_default="the file")] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Also where cases have a split already.")] = False,
 ) -> None:
-    """Divide cases into train, validation and test by department; records of one patient stay together."""
+    """Divide cases into train, validation and test.
+
+    Each department is divided; records of one patient stay together.
+    """
     from collections import Counter
 
     from cases import save_cases
@@ -200,7 +203,7 @@ def sample(
         Path | None, typer.Option("--out", "-o", help="Also write them, a JSON line each: id, lacks.")
     ] = None,
 ) -> None:
-    """List which sampled notes lack a complaint, a history or results; the others are what --sufficient keeps."""
+    """List what sampled notes lack: complaint, history or results. The others are what --sufficient keeps."""
     from collections import Counter
 
     from cases import CaseFileError
@@ -238,7 +241,7 @@ def inject(
         bool, typer.Option("--earlier", help="Attacks in what is recalled of a case, to build a memory from.")
     ] = False,
 ) -> None:
-    """Write variants of cases whose text tries to command the models; keys stay as they are, so scores compare."""
+    """Write variants of cases that try to command the models. Keys stay as they are, so scores compare."""
     from cases.injections import injected, injected_earlier
 
     cases = [case for case in read(source) if not case_ids or case.id in case_ids]

@@ -24,7 +24,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """The scores of runs side by side, and each run's paired difference to the first, with intervals and tests.
+    """The scores of runs, and the paired differences.
 
     Differences are taken case by case over the cases that both runs scored; p-values are of the paired permutation
     test, corrected over the columns of all runs (Holm, and the false discovery rate). Also: equivalence within a margin

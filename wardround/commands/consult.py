@@ -31,9 +31,10 @@ def consult(
     port: Port = 0,
     browser: Browser = True,
 ) -> None:
-    """Take a seat in a consultation; at the end a trainer says what was missed, beside the answer key.
+    """Take a seat in a consultation, and hear a trainer at the end.
 
-    Ctrl-D or Ctrl-C leaves; the same command goes on where you left.
+    The trainer says what was missed, beside the answer key. Ctrl-D or Ctrl-C leaves; the same command goes on where you
+    left.
     """
     from llm import AskError
     from wardround.run.faults import described

@@ -55,11 +55,11 @@ def dev(
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
-    """Serve the graphs to LangGraph Studio, on the loopback interface only; Ctrl-C stops the server.
+    """Serve the graphs to LangGraph Studio, on this machine only.
 
-    Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use what is built in,
-    what --allow names, and the models of --experiment. Finished and waiting runs are kept in .langgraph_api/ of the
-    current directory.
+    Ctrl-C stops the server. Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use
+    what is built in, what --allow names, and the models of --experiment. Finished and waiting runs are kept in
+    .langgraph_api/ of the current directory.
     """
     import os
     import sys

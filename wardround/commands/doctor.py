@@ -13,9 +13,10 @@ def doctor(
     runs: Runs,
     check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False,
 ) -> None:
-    """Look for damage in run directories, and mend it: what cannot be read is set aside in damaged/.
+    """Look for damage in run directories, and mend it.
 
-    Ends with code 1 if something is left that only you can mend, with --check if anything was found.
+    What cannot be read is set aside in damaged/. Ends with code 1 if something is left that only you can mend, with
+    --check if anything was found.
     """
     from wardround.run.doctor import examine, find_damaged_runs
 

@@ -19,10 +19,11 @@ def draft_tests(
     case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
     cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answers: none is paid twice.")] = None,
 ) -> None:
-    """Draft tests of patient simulators in AIE's form, eight kinds in each round, with FILE.checklist.csv to correct.
+    """Draft tests of patient simulators in AIE's form.
 
-    `cases confirm` takes the list back, `score simulator FILE --cases SRC` plays the tests. A case that the writer does
-    not finish is named; the command then ends with 1.
+    A round has eight kinds; FILE.checklist.csv is there to be corrected. `cases confirm` takes the list back, `score
+    simulator FILE --cases SRC` plays the tests. A case that the writer does not finish is named; the command then ends
+    with 1.
     """
     from llm.specs import HUMAN, OFFLINE
     from scoring.aie.drafting import draft

@@ -16,7 +16,7 @@ experiments_app = typer.Typer(
 
 @experiments_app.command("list")
 def list_files() -> None:
-    """The experiment files that come along: `wardround run NAME` runs one."""
+    """The experiment files that come along. `wardround run NAME` runs one."""
     from wardround.library import library_files
 
     for name, file in library_files().items():

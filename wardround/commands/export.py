@@ -43,7 +43,7 @@ def transcripts(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON list to write.")],
     format: Annotated[Literal["aie", "medpmc"], typer.Option("--format", help="Whose transcript files.")] = "aie",
 ) -> None:
-    """Write the consultations of a run as AIE's or Med-PMC's authors release theirs.
+    """Write consultations as AIE's or Med-PMC's authors do.
 
     `score aie` and `score medpmc` read the file as they read the run, whoever plays the patient. A run with another
     patient than the authors' is said to be one.
@@ -71,9 +71,10 @@ def example(
     case_id: Annotated[str, typer.Option("--case-id", metavar="ID", help="Whose consultation; no case to be played.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The text; its pictures lie beside it.")],
 ) -> None:
-    """Write a consultation as the example that `doctor_mode = "one_shot_cot"` shows a doctor, pictures and all.
+    """Write a consultation as the example that a doctor is shown.
 
-    Of a run with `doctor_mode = "zero_shot_cot"` the model's thoughts stand in it. A text may be mended by hand.
+    `doctor_mode = "one_shot_cot"` shows it, pictures and all. Of a run with `doctor_mode = "zero_shot_cot"` the model's
+    thoughts stand in it. A text may be mended by hand.
     """
     from wardround.analysis.examples import write_example
     from wardround.store.recorded_run import find_run
@@ -94,9 +95,9 @@ def sft(
         typer.Option(metavar="ROLE", help="Instead: prompt and answer of each call of this role: dialogue_writer, ..."),
     ] = None,
 ) -> None:
-    """Write interviews as TRL's SFTTrainer reads them: a dialogue a line, for a loss on the assistant's words.
+    """Write interviews as TRL's SFTTrainer reads them.
 
-    Of a reconstruction, only what passed the gates.
+    They are a dialogue a line, for a loss on the assistant's words. Of a reconstruction, only what passed the gates.
     """
     from wardround.analysis.training_sets import answers_of, dialogues_in, interviews
     from wardround.config.experiment import ConfigurationError
@@ -115,7 +116,7 @@ def preference(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],
     marks: Marks = None,
 ) -> None:
-    """Write what was preferred to what, as TRL's DPOTrainer reads it.
+    """Write preferences as TRL's DPOTrainer reads them.
 
     Drafts that the gates kept against those that they sent back, decisions that were accepted against those objected
     to, and of pairs that were judged the better consultation against the other.
@@ -136,9 +137,10 @@ def dataset(
     ] = 0.0,
     marks: Marks = None,
 ) -> None:
-    """Write dialogues as a Hugging Face data set folder with its card; nothing is uploaded.
+    """Write dialogues as a Hugging Face data set folder.
 
-    Preferences of the runs among the sources stand in a configuration of their own.
+    It has its card; nothing is uploaded. Preferences of the runs among the sources stand in a configuration of their
+    own.
     """
     from wardround.analysis.hub_folder import write_folder
     from wardround.analysis.training_sets import dialogues_in
@@ -156,7 +158,7 @@ def inspect(
     runs: Runs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where RUN.eval is written.")],
 ) -> None:
-    """Write a log of Inspect for each run, with every case, dialogue, score and call; `inspect view` shows them."""
+    """Write a log of Inspect for each run. It has every case, dialogue, score and call; `inspect view` shows it."""
     from wardround.exports.inspect_log import write_inspect_logs
     from wardround.store.recorded_run import find_runs
 
@@ -170,7 +172,7 @@ def parquet(
     runs: Runs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where the five files are written.")],
 ) -> None:
-    """Write runs, cases, turns, calls and verdicts as Parquet, a file each; all runs in the same files."""
+    """Write runs, cases, turns, calls and verdicts as Parquet. Each is a file, of all runs."""
     from wardround.exports.frames import write_parquet
     from wardround.store.recorded_run import find_runs
 
@@ -186,7 +188,7 @@ def mlflow(
         str, typer.Option("-o", "--out", metavar="FILE|URL", help="MLflow's SQLite file, or a tracking server.")
     ],
 ) -> None:
-    """Log each run to MLflow: settings as parameters, means as metrics. One logged before is put in its place."""
+    """Log each run to MLflow. Settings are parameters, means are metrics. One logged before is put in its place."""
     from wardround.exports.mlflow_runs import write_mlflow
     from wardround.store.recorded_run import find_runs
 
@@ -204,7 +206,7 @@ def otel(
     ],
     content: Annotated[bool, typer.Option("--content", help="Also what was asked and answered.")] = False,
 ) -> None:
-    """Write OpenTelemetry's spans for generative AI, a trace a case; a collector is sent to only when named."""
+    """Write OpenTelemetry's spans, a trace a case. A collector is sent to only when named."""
     from wardround.exports.spans import write_spans
     from wardround.store.recorded_run import find_runs
 

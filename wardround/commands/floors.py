@@ -25,8 +25,9 @@ def floors(
     ] = None,
     json_file: JsonScores = None,
 ) -> None:
-    """Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
+    """What silence, a constant answer and an oracle would score.
 
+    Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
     The first three are made from the answer keys, the constant answer from split `train`; the baseline is run. Of a
     dialogue, which no key tells, they are made from the baseline's. All are judged by rules. Of a run, they are kept in
     its directory: its tables and its report show them.

@@ -24,7 +24,7 @@ def graph(
         Path | None, typer.Option("--out", "-o", help="Write here: .svg and .png are drawn, anything else is Mermaid.")
     ] = None,
 ) -> None:
-    """Draw a graph: as Mermaid text to standard output, or into a file."""
+    """Draw a graph, as a picture or as text. Without a file it is Mermaid text on standard output."""
     from graphs.catalogue import graph_by, graph_names
 
     if name not in graph_names():

@@ -35,7 +35,7 @@ def judges(
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Hold judges beside people and beside each other; what length and a doctor's family do to their scores.
+    """Hold judges beside people and beside each other.
 
     Every judged score of the runs: its mean by judge, the rank correlation with people's marks and with length, the
     judges' agreement, and what a judge gives to doctors of its own family. No doctor is asked again. Position is told

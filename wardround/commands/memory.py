@@ -40,10 +40,11 @@ def build(
         Path | None, typer.Option(metavar="FILE", help="Keep the refiner's answers: none is paid twice.")
     ] = None,
 ) -> None:
-    """Remember the train and validation cases of a file; cases without a split are refused unless asked for.
+    """Remember the train and validation cases of a file.
 
-    With --refiner, remembered cases get their keys from the model that describes new ones (MedChain, B.3). A case that
-    it does not answer for is described by rule, and named; the command then ends with 1.
+    Cases without a split are refused unless asked for. With --refiner, remembered cases get their keys from the model
+    that describes new ones (MedChain, B.3). A case that it does not answer for is described by rule, and named; the
+    command then ends with 1.
     """
     from rich.console import Console
     from rich.progress import Progress

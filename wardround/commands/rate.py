@@ -32,10 +32,11 @@ def rate(
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Open a page on which people judge the runs' consultations, blinded and each in an order of their own.
+    """Open a page on which people judge consultations, blinded.
 
-    Every choice is kept at once; several people may judge at a time, and go on later. Ctrl-C ends it and prints means,
-    agreement (Krippendorff's alpha), correlation with the runs' scores, and where people disagree most.
+    Each has an order of their own. Every choice is kept at once; several people may judge at a time, and go on later.
+    Ctrl-C ends it and prints means, agreement (Krippendorff's alpha), correlation with the runs' scores, and where
+    people disagree most.
     """
     from wardround.rating.agreement import tables_of
     from wardround.rating.items import items_of

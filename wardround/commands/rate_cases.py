@@ -34,9 +34,10 @@ def rate(
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Open a page on which physicians rate cases by yes and no; then pass rates and Cohen's kappa of every two.
+    """Open a page on which physicians rate cases by yes and no.
 
-    Each has an order of their own; every choice is kept at once. Ctrl-C ends it.
+    Each has an order of their own; every choice is kept at once. Ctrl-C ends it and prints pass rates, and Cohen's
+    kappa of every two.
     """
     from cases import load_cases
     from wardround.rating.case_ratings import case_items, tables_of

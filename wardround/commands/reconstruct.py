@@ -54,9 +54,10 @@ def reconstruct(
     prompts: PromptsOption = None,
     progress: Progress = "auto",
 ) -> None:
-    """Turn clinical notes into interview dialogues, as chat messages that trainers read.
+    """Turn clinical notes into interview dialogues.
 
-    Running the same command again goes on where it stopped. What fails a gate stands apart, with its reasons.
+    They are chat messages that trainers read. Running the same command again goes on where it stopped. What fails a
+    gate stands apart, with its reasons.
     """
     options = {
         "data.limit": limit,

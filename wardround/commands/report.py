@@ -19,7 +19,9 @@ def report(
         int, typer.Option(min=0, help="Show the first so many cases in full, and as many failed ones.")
     ] = 20,
 ) -> None:
-    """Write report.html into each run directory: one page that needs nothing but a browser.
+    """Write a run's page, report.html, into its directory.
+
+    It needs nothing but a browser.
 
     Several runs also get a page that sets them side by side: in the sweep's directory, or where -o says.
     """

@@ -39,9 +39,10 @@ def reproduce(
         typer.Option(metavar="IDS", help="Cases that ours do not count, by commas (AIE, Med-PMC).", show_default=False),
     ] = None,
 ) -> None:
-    """Every printed cell beside ours: the published computation, the sound one, the difference, and its reason.
+    """Every printed cell beside ours, and why they differ.
 
-    Files are told by their form and doctors by the names in their paths; cells without a file are counted, not guessed.
+    Ours are computed as published and soundly, each with its difference. Files are told by their form and doctors by
+    the names in their paths; cells without a file are counted, not guessed.
     """
     import json
 

@@ -57,7 +57,9 @@ def run(
     prompts: PromptsOption = None,
     progress: Progress = "auto",
 ) -> None:
-    """Run an experiment, or the built-in test cases offline, and print its scores.
+    """Run an experiment, or the built-in test cases offline.
+
+    Its scores are printed at the end.
 
     A file with [grid] or [variants] is a sweep: each combination is a run in a directory of its own.
 

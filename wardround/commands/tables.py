@@ -30,7 +30,7 @@ def tables(
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Also write CSV, LaTeX and figures here.")
     ] = None,
 ) -> None:
-    """Print tables of runs as the papers have them, the first run as the baseline."""
+    """Print tables of runs as the papers have them. The first run is the baseline."""
     from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables

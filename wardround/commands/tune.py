@@ -70,9 +70,10 @@ def tune(
         bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")
     ] = False,
 ) -> None:
-    """Train an interviewer on dialogues: the physician's words, given the dialogue so far.
+    """Train an interviewer on dialogues.
 
-    The defaults are CliniChat's Table 5. Running the same command again goes on at the last checkpoint.
+    It learns the physician's words, given the dialogue so far. The defaults are CliniChat's Table 5. Running the same
+    command again goes on at the last checkpoint.
     """
     from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError, read_tuning
 

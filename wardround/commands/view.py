@@ -21,8 +21,9 @@ def view(
     port: Port = 0,
     browser: Browser = True,
 ) -> None:
-    """Open a page over many runs: their scores, cases, dialogues, decisions and calls, and two runs side by side.
+    """Open a page over many runs, down to every prompt.
 
+    It shows scores, cases, dialogues, decisions and calls, and two runs side by side.
     Runs are only read, finished or not. The page is for this machine alone; Ctrl-C ends it.
     """
     from wardround.view.run_library import Shelf

@@ -108,7 +108,8 @@ class Table:
     def csv(self) -> str:
         """The table as CSV: plain numbers at full precision, an empty cell where there is none.
 
-        Where offline rules spoke, each row says so in a last column, ``by_rules``. A text that a spreadsheet would take for a formula gets an apostrophe before it.
+        Where offline rules spoke, each row says so in a last column, ``by_rules``. A text that a spreadsheet would take
+        for a formula gets an apostrophe before it.
         """
         said = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
         rows = [{no_formula(name): no_formula(value) for name, value in {**row, **said}.items()} for row in self.rows]
