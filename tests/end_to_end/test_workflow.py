@@ -302,7 +302,10 @@ def test_the_id_of_a_case_which_may_tell_its_department_comes_up_in_no_prompt() 
     assert not any("gynaecology-case-7" in words(call) for call in calls(run(case, retrieval=False)))
 
 
-# Where the peers fail.
+# Where the peers fail. The others are where they belong: 5 (disputes, turns) in graphs/test_dispute_resolution.py,
+# 6 (blank and untrimmed items) in scoring/metrics/test_set_overlap.py and scoring/medchain/test_judges.py, 8 (nothing
+# is skipped) in wardround/analysis/test_summary.py, 10 (keys within reach, no fence) above and in
+# prompts/test_fences.py; 9 on a server that lists its models in wardround/run/test_runner.py too.
 
 
 @pytest.mark.parametrize("reply", ["不正确", "正确", "Yes.", "incorrect", "I accept it: accepted = true"])
@@ -399,6 +402,14 @@ def test_peers_7_an_ordered_picture_reaches_every_model_that_reports_on_it_and_n
     assert set(with_picture) == {"general", "summarizing", "feedback"}
     described = [request for request in server.requests if CASE.examinations.results["CT"] in request.text]
     assert described == [], "where the picture is sent, its written findings are not"
+
+
+@pytest.mark.parametrize("unknown", ["gpt-4", "opnai:gpt-4o", "openai:", "hf:nowhere", "offlin"])
+def test_peers_9_an_unknown_model_is_an_error_before_the_first_call_and_no_other_takes_its_place(unknown: str) -> None:
+    with FakeServer() as server:
+        with pytest.raises(ValueError, match=r"models\.treatment\.general"):
+            run(retrieval=False, models={"default": f"openai:any@{server.base_url}", "treatment.general": unknown})
+        assert server.requests == []
 
 
 def test_peers_11_fewer_than_three_neighbours_leave_no_place_for_those_that_are_missing(tmp_path: Path) -> None:
