@@ -69,25 +69,13 @@ app = typer.Typer(
 )
 app.callback()(root)
 app.command(cls=names_in_help(known_names))(run)
-app.add_typer(experiments_app, name="experiments")
-app.add_typer(cases_app, name="cases")
-app.add_typer(memory_app, name="memory")
-app.add_typer(score_app, name="score")
-app.command()(reproduce)
-app.add_typer(export_app, name="export")
-app.command()(compare)
-app.command()(tables)
-app.command()(floors)
-app.command()(report)
-app.command()(view)
-app.command()(doctor)
-app.command()(consult)
-app.command()(rate)
-app.command()(judges)
-app.command()(reconstruct)
-app.command()(tune)
+for command in (reproduce, compare, tables, floors, report, view, doctor, consult, rate, judges, reconstruct, tune):
+    app.command()(command)
 app.command(cls=names_in_help(known_graphs))(graph)
 app.command()(dev)
+groups = {"experiments": experiments_app, "cases": cases_app, "memory": memory_app, "score": score_app}
+for name, group in {**groups, "export": export_app}.items():
+    app.add_typer(group, name=name)
 open_doors(app)
 
 
