@@ -47,6 +47,7 @@ def reproduce(
     import json
 
     from wardround.analysis.reproduction import reproduce as compute
+    from wardround.report.pages import one_table_page
     from wardround.store.provenance import write_whole
     from wardround.tables.terminal import print_table
 
@@ -57,7 +58,7 @@ def reproduce(
     content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}
     for file, text in (
         (json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n"),
-        (html, _page(table)),
+        (html, one_table_page(table)),
         (markdown, _markdown(table)),
     ):
         if file is not None:
@@ -122,20 +123,3 @@ def _markdown(table: "Table") -> str:
     rows = [[cell.text for cell in line] for line in table.lines]
     drawn = as_markdown([column.title for column in table.columns], rows)
     return "\n".join([drawn, "", *(f"- {note}" for note in table.notes), ""])
-
-
-def _page(table: "Table") -> str:
-    from html import escape
-
-    def row(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = [row([column.title for column in table.columns], "th")]
-    body += [row([cell.text for cell in line], "td") for line in table.lines]
-    style = "body{font:15px sans-serif;margin:2em}td,th{padding:.2em .8em;border-bottom:1px solid #ccc;text-align:left}"
-    notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
-    title = escape(table.title)
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style}</style>'
-        f"<h1>{title}</h1><table>{''.join(body)}</table>{notes}</html>\n"
-    )

@@ -98,6 +98,11 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     return file
 
 
+def one_table_page(table: Table) -> str:
+    """A page of one table."""
+    return environment().get_template("one_table.html.jinja").render(table=table)
+
+
 def environment(*rooms: Path) -> "Environment":
     """The templates of our pages, and those of other rooms."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

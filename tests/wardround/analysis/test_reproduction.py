@@ -169,7 +169,7 @@ def test_the_command_writes_json_html_and_markdown_and_refuses_what_is_no_releas
     content = json.loads(files["json"].read_text("utf-8"))
     assert content["paper"] == "aie" and len(content["cells"]) == 214
     assert content["cells"][0].keys() >= {"table", "row", "column", "paper", "ours", "sound", "same", "n", "reason"}
-    assert "<td>COVERAGE</td>" in files["html"].read_text("utf-8") and "| COVERAGE |" in files["markdown"].read_text()
+    assert ">COVERAGE</td>" in files["html"].read_text("utf-8") and "| COVERAGE |" in files["markdown"].read_text()
     for source in (tmp_path / "nowhere", written(tmp_path / "empty" / "x.json", [1]).parent):
         refused = CliRunner().invoke(app, ["reproduce", "aie", str(source)])
         assert refused.exit_code == 2 and source.name in refused.stderr and refused.stdout == ""
