@@ -174,13 +174,10 @@ class RunDirectory:
         Raises:
             ConfigurationError: a line is damaged, or tells a case again.
         """
-        seen = set()
+        seen: set[tuple[str, int]] = set()
         for number, line in enumerate(whole_lines(self.results_file), start=1):
             try:
-                result = read_result(line.decode())
-                if result.key in seen:
-                    raise ValueError("tells again what an earlier line tells")
-                self.check_run(result)
+                result = self.read_line(line, seen)
             except ValueError as error:
                 told = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
                 raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
@@ -265,23 +262,25 @@ class RunDirectory:
 
     def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
         def result_key(line: str) -> tuple[str, int]:
-            result = read_result(line)
-            key = result.key
-            self.check_run(result)
+            key = self.read_line(line.encode()).key
             if planned is not None and key not in planned:
                 raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
             return key
 
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
 
-    def check_run(self, result: Result) -> None:
-        """Refuse a result that another run has left.
+    def read_line(self, line: bytes, seen: Collection[tuple[str, int]] = ()) -> Result:
+        """The result of a line.
 
         Raises:
-            ValueError: it is of another.
+            ValueError: it cannot be read, is one of those seen before, or another run has left it.
         """
+        result = read_result(line.decode())
+        if result.key in seen:
+            raise ValueError("tells again what an earlier line tells")
         if self.run and result.run not in ("", self.run):
             raise ValueError("is of another run")
+        return result
 
     def _tell(self, faults: Sequence[str]) -> None:
         for fault in faults:

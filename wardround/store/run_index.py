@@ -80,10 +80,7 @@ class RunIndex:
     def _take(self, line: bytes, place: int) -> None:
         self._lines += 1
         try:
-            result = read_result(line.decode())
-            if result.key in self.results:
-                raise ValueError("tells again what an earlier line tells")
-            self.directory.check_run(result)
+            result = self.directory.read_line(line, self.results)
         except ValueError as error:
             self.faults.append(f"line {self._lines} {error}")
             return
