@@ -59,14 +59,20 @@ def margin_of(suite: Suite, name: str, margin: float | None) -> float | None:
 def paired_scores(
     results: Iterable[Result], others: Iterable[Result], suite: Suite
 ) -> dict[str, tuple[Scores, Scores]]:
-    """Every score of each case in both runs; a case's average is over the columns that both runs have of it."""
+    """Every score of each case in both runs; a case's average is over the columns that both runs have of it.
+
+    A paper's average has no value, as in the table of scores, where the runs have no case in common in one of its
+    columns.
+    """
     one, other = _columns(results, suite), _columns(others, suite)
     pairs = {name: (one[name], other[name]) for name in suite.columns}
     for name, (_, columns) in suite.averages.items():
         common: dict[str, list[str]] = {}
-        for column in columns:
-            for case in one[column].keys() & other[column].keys():
-                common.setdefault(case, []).append(column)
+        both = {column: one[column].keys() & other[column].keys() for column in columns}
+        if name not in suite.means or all(both.values()):
+            for column, cases in both.items():
+                for case in cases:
+                    common.setdefault(case, []).append(column)
         pairs[name] = (_averages(one, common), _averages(other, common))
     return {name: pairs[name] for name in suite.titles}
 

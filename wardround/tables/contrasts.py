@@ -26,7 +26,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     rows: list[dict[str, Any]] = []
     notes = [
         "Means and differences over the cases that both runs scored, averages over the columns that both have of a "
-        "case. p: paired permutation test, by Holm over the columns of the pair."
+        "case; a paper's has no value where they have no case of one of its columns. p: paired permutation test, by "
+        "Holm over the columns of the pair, averages by themselves."
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):

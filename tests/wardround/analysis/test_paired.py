@@ -1,6 +1,7 @@
 """Runs beside the first: what is paired, corrected together and left out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,10 @@ COLUMNS = tuple(SUITES["medchain"].published)
 CASES = [f"c{number}" for number in range(8)]
 
 
-def runs(folder: Path, **scores: dict[str, dict[str, float | None] | None]) -> list[RecordedRun]:
-    """Runs of the clinical workflow with these scores of each case; None failed."""
+def runs(
+    folder: Path, experiment: dict[str, Any] | None = None, /, **scores: dict[str, dict[str, float | None] | None]
+) -> list[RecordedRun]:
+    """Runs, of the clinical workflow unless told otherwise, with these scores of each case; None failed."""
     paths = [
         write_run(
             folder / name,
@@ -24,7 +27,7 @@ def runs(folder: Path, **scores: dict[str, dict[str, float | None] | None]) -> l
                 Result(case_id=case, epoch=0, termination="completed" if found else "model_error", scores=found or {})
                 for case, found in cases.items()
             ],
-            graph="clinical_workflow",
+            **(experiment or {"graph": "clinical_workflow"}),
         )
         for name, cases in scores.items()
     ]
@@ -38,6 +41,20 @@ def test_an_average_is_paired_over_the_columns_that_both_have(tmp_path: Path) ->
     assert two.estimates["average"].mean == 1 and one.estimates["average"].mean == pytest.approx(5 / 6)
     (found,) = differences([one, two])
     assert found["average"].found.difference.mean == 0 and found["average"].found.permutation_p == 1
+
+
+def test_a_papers_average_has_no_difference_and_no_p_where_one_of_its_columns_has_no_value(tmp_path: Path) -> None:
+    whole: dict[str, float | None] = {**dict.fromkeys(SUITES["medpmc"].published, 50.0), "MMA": 20.0}
+    blind = {**whole, "MMA": None}
+    consultation: dict[str, Any] = {"graph": "consultation", "suite": "medpmc", "workflow": {"patient": "medpmc"}}
+    played = runs(tmp_path, consultation, none=dict.fromkeys(CASES, blind), shown=dict.fromkeys(CASES, whole))
+    (found,) = differences(played)
+    assert found["Avg. (gathering)"].found.difference.n == 0 and found["Avg. (gathering)"].p_holm is None
+    assert found["Avg. (decision)"].p_holm == 1
+    (partly,) = differences(
+        runs(tmp_path / "b", consultation, a=dict.fromkeys(CASES, whole), b={"c0": whole, "c1": blind})
+    )
+    assert partly["Avg. (gathering)"].found.difference.n == 2, "a case without a picture has its other columns"
 
 
 def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselves(tmp_path: Path) -> None:
