@@ -1,7 +1,8 @@
-"""Files of foreign records, read into a type; what does not fit is named by file, record and field."""
+"""Files of foreign records, read into a type, and sheets; what does not fit is named by file, record and field."""
 
+import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -71,3 +72,29 @@ def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Readin
     """What was read of a file, with its oddities among the problems."""
     odd = [Problem(str(reading.path), record, field, message, "warning") for record, field, message in oddities]
     return replace(reading, problems=reading.problems + odd)
+
+
+def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple[str, dict[str, str]]], list[Problem]]:
+    """The columns of a CSV file, its rows by their line, and what is wrong; a fault of the header is told once.
+
+    A cell that is empty or that a short row lacks is an empty text. A row with more cells than the header is left out.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restval="")
+            columns = [name for name in reader.fieldnames or () if name]
+            found = [(f"line {reader.line_num}", row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        return [], [], [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
+    problems = [
+        Problem(str(path), "line 1", name, f"stands {count} times; expected each column once")
+        for name, count in Counter(columns).items()
+        if count > 1
+    ]
+    if missing := [name for name in needed if name not in columns]:
+        problems.append(Problem(str(path), "line 1", missing[0], f"expected a header with {', '.join(needed)}"))
+    if problems:
+        return columns, [], problems
+    rows = [(line, {name: row[name].strip() for name in columns}) for line, row in found if None not in row]
+    long = [Problem(str(path), line, "", "has more fields than the header") for line, row in found if None in row]
+    return columns, rows, long

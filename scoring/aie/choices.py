@@ -1,6 +1,5 @@
 """People's choices between two doctors: win, lose or tie by aspect, from the authors' files and from sheets."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from cases import Problem
 from cases.importers.source import Source
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Verdict
+from scoring.records import read_sheet
 
 _OUTCOMES = {"win": 1, "lose": -1, "tie": 0}
 _AUTHORS = {"model1": 1, "model2": -1, "tie": 0}
@@ -28,8 +28,14 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
     path = Path(path)
     found: list[Verdict] = []
     problems: list[Problem] = []
+    entries: Sequence[tuple[str, Any]]
     if path.suffix == ".csv":
-        entries = _rows(path, problems)
+        columns, entries, problems = read_sheet(path, _COLUMNS)
+        problems += [
+            Problem(str(path), "line 1", title, f"is no aspect; known are {', '.join(sorted(_KNOWN))}")
+            for title in columns
+            if title not in (*_COLUMNS, "rater") and _aspect(title) not in _KNOWN
+        ]
     else:
         source = Source(path)
         entries = [(record.name, record.value) for record in source.records()]
@@ -81,36 +87,17 @@ def named(given: Sequence[Verdict], doctors: Sequence[str]) -> tuple[list[Verdic
     return kept, sorted(names - meant.keys())
 
 
-def _rows(path: Path, problems: list[Problem]) -> list[tuple[str, Any]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problems.append(Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file"))
-        return []
-    if rows and (missing := [name for name in _COLUMNS if name not in rows[0]]):
-        problems.append(Problem(str(path), "line 1", missing[0], f"expected a header with {', '.join(_COLUMNS)}"))
-        return []
-    return [(f"line {number}", row) for number, row in enumerate(rows, 2)]
-
-
-def _of_row(row: Mapping[str, str | None]) -> list[Verdict] | tuple[str, str]:
+def _of_row(row: Mapping[str, str]) -> list[Verdict] | tuple[str, str]:
     outcomes = {}
-    if None in row:  # what csv makes of more fields than there are columns
-        return "", "has more fields than the header"
-    for title, given in row.items():
-        if title in (*_COLUMNS, "rater") or not (said := (given or "").strip().lower()):
-            continue
-        aspect = _aspect(title)
-        if aspect not in _KNOWN:
-            return str(title), f"is no aspect; known are {', '.join(sorted(_KNOWN))}"
-        if said not in _OUTCOMES:
-            return title, f"expected win, lose or tie, found {given!r}"
-        outcomes[aspect] = _OUTCOMES[said]
-    case, one, other = ((row[name] or "").strip() for name in _COLUMNS)
+    for title, said in row.items():
+        if (aspect := _aspect(title)) in _KNOWN and said:
+            if said.lower() not in _OUTCOMES:
+                return title, f"expected win, lose or tie, found {said!r}"
+            outcomes[aspect] = _OUTCOMES[said.lower()]
+    case, one, other = (row[name] for name in _COLUMNS)
     if not (case and one and other) or one == other:
         return "one", "expected a case and two different doctors"
-    return verdicts(case, one, other, outcomes, (row.get("rater") or "").strip())
+    return verdicts(case, one, other, outcomes, row.get("rater", ""))
 
 
 def _of_record(value: Any) -> list[Verdict] | tuple[str, str] | None:

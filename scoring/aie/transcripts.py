@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field
 
+from cases import Problem
 from scoring.records import ForeignModel, Oddity, Reading, Text, number_of, read_records, repeated, with_warnings
 
 ACTIONS = {
@@ -28,6 +30,7 @@ ADVICE = ("B-A-A", "B-A-B", "B-B")
 TELLING = ("O", "A-A-A", "B-A-A")  # after which the patient tells what is on record
 
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
+_ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
 _QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]\s*\Z")
 
 
@@ -119,9 +122,15 @@ def read_aie(path: str | Path) -> Reading[AieTranscript]:
 
 
 def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
-    """Read simulator tests; an action without a code of ACTIONS is a warning."""
+    """Read simulator tests; a round that is no number is an error, an action without a code of ACTIONS a warning."""
     reading = read_records(path, SimulatorTest)
-    return with_warnings(reading, _odd_tests(reading.records))
+    strange = [
+        Problem(str(path), f"patient {test.id}", f"patient_test.{turn}", "is no round; expected 0, 1, 2, ...")
+        for test in reading.records
+        for turn in test.patient_test
+        if not _ROUND.fullmatch(turn)
+    ]
+    return with_warnings(replace(reading, problems=reading.problems + strange), _odd_tests(reading.records))
 
 
 def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[Oddity]:

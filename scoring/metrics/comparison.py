@@ -1,6 +1,5 @@
 """Two runs on the same cases, and metrics among themselves and beside people: tests, corrections, correlations."""
 
-import csv
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pydantic import Field
 from cases import Problem
 from cases.strict import Strict
 from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Estimate, estimate
+from scoring.records import read_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,25 +243,21 @@ def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], li
     Returns:
         The score of each case by column, and the problems found; what is faulty is left out.
     """
-    problems: list[Problem] = []
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        return {}, [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
-    if not rows or "case" not in rows[0]:
-        return {}, [Problem(str(path), "line 1", "case", "expected a header with 'case' and the names of the scores")]
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in rows[0] if name and name != "case"}
-    for number, row in enumerate(rows, 2):
+    columns, rows, problems = read_sheet(Path(path), ("case",))
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in columns if name != "case"}
+    for line, row in rows:
+        if not row["case"]:
+            problems.append(Problem(str(path), line, "case", "expected the case that is scored"))
+            continue
         for name, by_case in found.items():
-            if not (cell := (row[name] or "").strip()):
+            if not (cell := row[name]):
                 continue
             try:
                 value = float(cell)
                 if not math.isfinite(value):
                     raise ValueError
             except ValueError:
-                problems.append(Problem(str(path), f"line {number}", name, f"expected a number, found {cell!r}"))
+                problems.append(Problem(str(path), line, name, f"expected a number, found {cell!r}"))
                 continue
             by_case.setdefault(row["case"], []).append(value)
     return {

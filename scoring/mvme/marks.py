@@ -4,12 +4,12 @@ Each round has four questions: does the reply fit what the doctor said, does it 
 recommend an examination, did the examiner perform one. Where the first two annotators differ, the third decides.
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cases import Problem
 from scoring.metrics.samples import Sample
+from scoring.records import read_sheet
 
 QUESTIONS = ("relevant", "consistent", "recommended", "performed")
 KEY = ("run", "case_id", "epoch", "round")
@@ -19,30 +19,20 @@ _ANSWERS = {"yes": True, "y": True, "1": True, "是": True, "no": False, "n": Fa
 
 
 def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
-    """The marks of one annotator's sheet by round; every cell that is neither yes nor no is a problem.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The marks of one annotator's sheet (of `score replies --sheet`) by round; a cell but yes or no is a problem."""
     marks: dict[Key, dict[str, bool]] = {}
-    problems: list[Problem] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in (*KEY, *QUESTIONS) if name not in (reader.fieldnames or ())]:
-            return {}, [
-                Problem(str(path), "", missing[0], "no such column; expected a sheet of `score replies --sheet`")
-            ]
-        for number, row in enumerate(reader, start=2):
-            key = tuple(row[name].removeprefix("'") for name in KEY)
-            given = {name: _ANSWERS.get((row[name] or "").strip().casefold()) for name in QUESTIONS}
-            problems += [
-                Problem(str(path), f"line {number}", name, f"{row[name]!r} is neither yes nor no")
-                for name, answer in given.items()
-                if answer is None
-            ]
-            if key in marks:
-                problems.append(Problem(str(path), f"line {number}", "round", "stands twice; expected each round once"))
-            marks[key] = {name: bool(answer) for name, answer in given.items()}
+    _, rows, problems = read_sheet(path, (*KEY, *QUESTIONS))
+    for line, row in rows:
+        key = tuple(row[name].removeprefix("'") for name in KEY)
+        given = {name: _ANSWERS.get(row[name].casefold()) for name in QUESTIONS}
+        problems += [
+            Problem(str(path), line, name, f"{row[name]!r} is neither yes nor no")
+            for name, answer in given.items()
+            if answer is None
+        ]
+        if key in marks:
+            problems.append(Problem(str(path), line, "round", "stands twice; expected each round once"))
+        marks[key] = {name: bool(answer) for name, answer in given.items()}
     return marks, problems
 
 

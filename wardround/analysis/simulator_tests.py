@@ -36,11 +36,6 @@ from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 
 
-def is_test_form(path: Path) -> bool:
-    """Whether a file holds AIE's simulator tests, by its first record."""
-    return "patient_test" in Source(path).first
-
-
 def cases_of(
     path: Path, tests: Sequence[SimulatorTest], known: Mapping[str, Case]
 ) -> tuple[dict[str, Case], list[Problem]]:
@@ -85,7 +80,7 @@ def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
 def lacking_dialogue(tests: Sequence[SimulatorTest]) -> int:
     """How many questions are put with less said before than their round says."""
     known = {test.id: len(test.history) for test in tests}
-    return sum(turn.isdigit() and int(turn) > known[patient] for patient, turn, _ in questions_of(tests))
+    return sum(int(turn) > known[patient] for patient, turn, _ in questions_of(tests))
 
 
 async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str) -> list[SimulatorTest]:
@@ -102,7 +97,7 @@ async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str)
         asked = test.patient_test[turn][kind]
         said = [
             Turn(speaker=speaker, text=text)
-            for exchange in test.history[: int(turn) if turn.isdigit() else None]
+            for exchange in test.history[: int(turn)]
             for speaker, text in (("doctor", exchange.doctor), ("patient", exchange.patient))
             if text
         ]

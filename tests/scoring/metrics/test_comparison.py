@@ -197,6 +197,8 @@ def test_peoples_scores_are_read_and_averaged_over_people(tmp_path: Path) -> Non
         ("case,clear\n1,nan\n", ("line 2", "clear")),
         ("id,clear\n1,2\n", ("line 1", "case")),
         ("", ("line 1", "case")),
+        ("case,clear\n1,0,5\n", ("line 2", "")),
+        ("case,clear\n,5\n", ("line 2", "case")),
     ],
 )
 def test_a_faulty_file_of_peoples_scores_is_named(tmp_path: Path, content: str, where: tuple[str, str]) -> None:

@@ -1,5 +1,6 @@
 """``wardround score aie-simulator``, and AIE's simulator metrics of what ``score simulator`` plays."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import anyio
 import typer
 
 from cases import Case, load_cases
+from cases.importers.source import Source
 from nodes.context import Context
 from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, replies, score_simulator
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
@@ -17,7 +19,6 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, estimates
 from wardround.analysis.simulator_tests import (
     cases_of,
-    is_test_form,
     lacking_dialogue,
     play_tests,
     questions_of,
@@ -25,6 +26,7 @@ from wardround.analysis.simulator_tests import (
     write_tests,
 )
 from wardround.analysis.simulators import Trial
+from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
@@ -91,10 +93,13 @@ def aie_simulator(
 
 
 def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
-    """What a path holds that a simulator can be tried on."""
+    """What a path holds that a simulator can be tried on; ends the command if it is a file that cannot be read."""
     if path.is_dir():
         return "runs"
-    return "tests" if is_test_form(path) else "items"
+    source = Source(path)
+    of_tests = "patient_test" in source.first
+    refuse_records(source.problems)
+    return "tests" if of_tests else "items"
 
 
 def played_tests(
@@ -102,6 +107,8 @@ def played_tests(
 ) -> Scores:
     """AIE's test files, played by a patient."""
     writable(options.out)
+    if options.replies is not None:
+        not_over(options.replies, *files, options.cases)
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
@@ -111,7 +118,8 @@ def played_tests(
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
-        refuse("the files have patients in common: name one, or files of different patients")
+        twice = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        refuse(f"patient {twice} stands twice in {', '.join(map(str, files))}; give each patient once")
     if not questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) that could be put")
     trial = Trial(cases, context)

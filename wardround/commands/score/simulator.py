@@ -144,7 +144,8 @@ def simulator(
             refuse("--judged and --page are for files of items; of runs, see `score replies` and `score medpmc`")
         return _played(files, kinds == {"tests"}, patient, context, mode, options)
     if by or leave_out or replies or out:
-        refuse("--by, --leave-out, -o and --out are for AIE's test files and for runs")
+        lacking = f"{files[0]}: has no patient_test; " if files else ""
+        refuse(f"{lacking}--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode.value)

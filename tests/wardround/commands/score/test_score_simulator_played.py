@@ -91,8 +91,19 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
         (None, ["--judged", "medpmc"], "--judged and --page are for files of items"),
         (None, ["--leave-out", "8"], "--leave-out 8: no such case"),
         (None, ["--leave-out", "7"], "no case is left"),
-        (None, ["FORM"], "patients in common"),
+        (None, ["FORM"], "patient 7 stands twice in"),
         (None, ["FORM", "-o", "x.json"], "-o: the replies to one of AIE's test files"),
+        (None, ["-o", "FORM"], "would be overwritten while it is read"),
+        *(
+            (
+                [{"id": 1, "raw_data": {"question": "x"}, "patient_test": {turn: {}}}],
+                [],
+                f"patient_test.{turn}: is no round",
+            )
+            for turn in ("x", "-1", "01", "²")
+        ),
+        ([{"id": 1}], ["-o", "x.json"], "Patient_Simulator_Test.json: has no patient_test; --by"),
+        ([], ["-o", "x.json"], "Patient_Simulator_Test.json: has no patient_test; --by"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(form: Path, content: Any, options: list[str], message: str) -> None:
