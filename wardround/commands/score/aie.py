@@ -35,6 +35,7 @@ from wardround.commands.score.transcripts import (
     correlated,
     counts,
     distinct,
+    must_be_played,
     names_of,
     read_files,
     without,
@@ -89,7 +90,8 @@ def aie(
     definition: Definition = mode.value
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        return _scored(_read(paths, leave_out, diagnose, notes), definition, language, asked=diagnose is not None)
+        files = _read(paths, leave_out, diagnose, notes, played=mcq is None)
+        return _scored(files, definition, language, asked=diagnose is not None)
 
     here = scored(transcripts)
     samples = here.samples
@@ -121,10 +123,16 @@ def aie(
 
 
 def _read(
-    paths: Sequence[Path], leave_out: Sequence[str] | None, diagnose: str | None, notes: list[str]
+    paths: Sequence[Path], leave_out: Sequence[str] | None, diagnose: str | None, notes: list[str], *, played: bool
 ) -> list[list[AieTranscript]]:
-    """The dialogues of each file or run, with the letter that a model chooses where one is to."""
+    """The dialogues of each file or run, with the letter that a model chooses where one is to.
+
+    The command ends where there is none and one must have been ``played``: only a choice from the record needs none.
+    """
     read = read_files(reading_runs(read_aie, "aie"), paths)
+    for path, records in zip(paths, read, strict=True):
+        if played:
+            must_be_played(path, records)
     files = without(read, leave_out, lambda one: one.case, by_either_name(read))
     return [diagnosed(records, diagnose, notes) for records in files] if diagnose else files
 

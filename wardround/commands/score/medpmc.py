@@ -35,6 +35,7 @@ from wardround.commands.score.transcripts import (
     cell,
     correlated,
     counts,
+    must_be_played,
     read_files,
 )
 from wardround.store.manifest import is_run
@@ -93,10 +94,7 @@ def medpmc(
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
         files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
         for path, cases in zip(paths, files, strict=True):
-            if cases and not any(case.history or case.report for case in cases):
-                refuse(
-                    f"{path}: no case was played, none has history or diagnosis_self; `cases import medpmc` reads cases"
-                )
+            must_be_played(path, cases)
         return Scored(
             files, [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
         )

@@ -40,6 +40,7 @@ from wardround.commands.score.transcripts import (
     by_either_name,
     cell,
     distinct,
+    must_be_played,
     names_of,
     p_cell,
     pairing,
@@ -185,8 +186,12 @@ def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[
             given.append((path, name))
     if len(given) < 2:
         refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
+    if twice := [path for path, count in Counter(path.resolve() for path, _ in given).items() if count > 1]:
+        refuse(f"{twice[0]}: is named twice; a doctor is held against another")
     names = distinct([name for _, name in given])
     read = read_files(reading_runs(read_aie, "aie"), [path for path, _ in given])
+    for (path, _), records in zip(given, read, strict=True):
+        must_be_played(path, records)
     return names, without(read, leave_out, lambda one: one.case, by_either_name(read))
 
 

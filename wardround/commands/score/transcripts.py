@@ -154,6 +154,12 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     return [reading.records for reading in readings]
 
 
+def must_be_played(path: Path, cases: Sequence[Any]) -> None:
+    """End the command if nobody has played any of a file's cases."""
+    if cases and not any(case.history or getattr(case, "report", "") for case in cases):
+        refuse(f"{path}: no case was played, none has a history; `wardround cases import` reads cases")
+
+
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
     """How many cases were played, and in words how many dialogues, where these are more."""
     cases = len({one.case.partition(EPOCH)[0] for one in dialogues})

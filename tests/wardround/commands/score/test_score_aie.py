@@ -292,11 +292,22 @@ def test_two_doctors_are_compared_in_both_orders(tmp_path: Path, view: str) -> N
     result = run("aie-pairwise", *files, "--view", view, "--json", out)
     assert result.exit_code == 0, result.output
     assert scores(out)["suite"] == "aie-pairwise" and scores(out)["metrics"]["total"]["mean"] == 100
-    same = run("aie-pairwise", files[0], files[0], "--json", out)
+    same = run("aie-pairwise", files[0], write(tmp_path / "copy.json", good), "--json", out)
     assert same.exit_code == 0 and scores(out)["metrics"]["total"] == {"mean": None, "se": None, "ci95": None, "n": 0}
     assert run("aie-pairwise", *files, "--judge", "gpt").exit_code == 2
-    write(files[1], [aie_data("x", id=9)])
+    write(files[1], [aie_data("x", turn("O", "Hello"), id=9)])
     assert "no case in common" in run("aie-pairwise", *files).stderr
+
+
+def test_a_doctor_is_not_held_against_itself_nor_is_a_case_scored_that_nobody_played(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.json", ENGLISH)
+    told = run("aie-pairwise", file, tmp_path / "." / "t.json")
+    assert told.exit_code == 2 and "t.json: is named twice" in told.stderr
+    cases = write(tmp_path / "cases.json", [{**each, "history": []} for each in ENGLISH])
+    for command in (("aie", cases), ("aie-pairwise", file, cases), ("aie", cases, "--diagnose", "openai:x@http://no")):
+        told = run(*command)
+        assert told.exit_code == 2 and "cases.json: no case was played" in told.stderr
+    assert run("aie", cases, "--mcq", "offline").exit_code == 0
 
 
 @pytest.fixture
