@@ -19,7 +19,7 @@ SEED = 20_240_607
 Ends = tuple[float, float]  # the least and the most that a score can be
 Interval = Literal["wilson", "bca", "t", "percentile", "matched"]
 INTERVALS: Mapping[Interval, str] = {
-    "wilson": "Wilson's where all scores are right or wrong",
+    "wilson": "Wilson's where all scores are right or wrong, or the same",
     "bca": "bootstrap (BCa) over cases",
     "t": "Student's t over cases",
     "percentile": "percentile bootstrap over cases",

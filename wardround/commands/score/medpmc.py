@@ -17,8 +17,8 @@ from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import PERCENT, Definition, Sample, estimates, mean
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, by_case, estimates, mean
+from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
@@ -119,10 +119,14 @@ def medpmc(
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
-    metrics = estimates(
-        samples, clustered=definition == "sound", ends=PERCENT, neither=[*suite.neither, *judged_columns]
-    )
-    tables.insert(0, _averages(metrics, definition))
+    clustered = definition == "sound"
+    columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged_columns])
+    averages = {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
+    metrics = {
+        name: {**columns, **averages}[name] for name in [*suite.titles, *columns] if name in {*columns, *averages}
+    }
+    if mode is Mode.PAPER:
+        tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, here.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
@@ -177,23 +181,29 @@ def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> Iterator[Extr
     yield ExtraTable(f"Each judge's means{agreed[0]}", ["", *seats, *agreed[1]], rows)
 
 
-def _averages(metrics: Mapping[str, Estimate], definition: Definition) -> ExtraTable:
-    """The row as the paper prints it, with its two averages; paper mode cuts to two decimals, as it does."""
-    row: dict[str, float | None] = {}
-    for name, (_, columns) in AVERAGES.items():
-        row |= {column: metrics[column].mean for column in columns}
-        known = [found for column in columns if (found := metrics[column].mean) is not None]
-        row[name] = mean(known) if len(known) == len(columns) else None
-    row |= {name: metrics[name].mean for name in ("Lens", "Turns")}
-    title = "As printed, cut to two decimals" if definition == "paper" else "With averages"
-    return ExtraTable(title, list(row), [[_printed(value, definition) for value in row.values()]])
+def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:
+    """The mean of the columns' means; unscored where one of them is."""
+    if not all(samples[name] for name in columns):
+        return Estimate(n=0)
+    values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may stand several times
+    for name in columns:
+        for case, found in by_case(samples[name]).items():
+            for place, value in enumerate(found):
+                values.setdefault((case, place), {})[name] = value
+    rows = {name: [row.get(name) for row in values.values()] for name in columns}
+    cases = [case.partition(EPOCH)[0] for case, _ in values] if clustered else None
+    return estimate_columns(rows, cases, dict.fromkeys(columns, PERCENT)).average
 
 
-def _printed(value: float | None, definition: Definition) -> str:
-    if value is None:
-        return "-"
+def _as_printed(metrics: Mapping[str, Estimate]) -> ExtraTable:
+    """The row of Tables 8 and 9, which are cut to two decimals."""
+    shown = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
+    return ExtraTable("As printed, cut to two decimals", shown, [[_cut(metrics[name].mean) for name in shown]])
+
+
+def _cut(value: float | None) -> str:
     # The hundredth that the binary number falls short of by rounding alone is not cut off.
-    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}" if definition == "paper" else f"{value:.2f}"
+    return "-" if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraTable]:
@@ -213,5 +223,5 @@ def _unscored(
     why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures may not be shown"] * bool(withheld)
     if why:
         yield f"MMA and image: nothing of {' and '.join(why)}, of {len(cases)}; an average takes all of its columns."
-    if empty := [name for name, one in metrics.items() if one.mean is None and name not in {"MMA", *judged}]:
+    if empty := [name for name, one in metrics.items() if one.mean is None and name not in {"MMA", *AVERAGES, *judged}]:
         yield f"{', '.join(empty)}: unscored, as there is no text on one side or no consultation."

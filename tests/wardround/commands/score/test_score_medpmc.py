@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from scoring.metrics import recall
 from scoring.metrics.samples import MissingBackendError
 from tests.scoring.transcripts_of_ours import MEDPMC_HISTORY, medpmc_data, write
 from wardround.commands.score import score_app
-from wardround.commands.score.medpmc import _printed
+from wardround.commands.score.medpmc import _cut
 
 
 @pytest.fixture
@@ -30,19 +31,22 @@ def test_the_columns_are_written_with_their_estimates(file: Path, tmp_path: Path
     assert result.exit_code == 0, result.output
     written = json.loads(out.read_text("utf-8"))
     assert (written["suite"], written["mode"], written["n"]) == ("medpmc", mode, 2)
-    assert tuple(written["metrics"]) == (*METRICS, *(["support"] if mode == "sound" else []))
+    averages = {"MMA": ["Avg. (gathering)"], "Treatment": ["Avg. (decision)"]}
+    columns = [each for name in METRICS for each in (name, *averages.get(name, []))]
+    assert [*written["metrics"]] == [*columns, *(["support"] if mode == "sound" else [])]
+    means = {name: found["mean"] for name, found in written["metrics"].items()}
+    assert means["Avg. (gathering)"] == pytest.approx(fmean(means[name] for name in METRICS[:3]))
+    assert means["Avg. (decision)"] == pytest.approx((means["Diagnosis"] + means["Treatment"]) / 2)
     assert written["metrics"]["Turns"]["mean"] == 2.5 and written["metrics"]["Lens"]["n"] == 1
     assert "Information gathered by round" in result.stdout
     assert ("cut to two decimals" in result.stdout) == (mode == "paper")
 
 
 @pytest.mark.parametrize(
-    ("value", "cut", "rounded"),
-    [(12.999, "12.99", "13.00"), (0.29, "0.29", "0.29"), (1.005, "1.00", "1.00"), (100.0, "100.00", "100.00")],
+    ("value", "cut"), [(12.999, "12.99"), (0.29, "0.29"), (1.005, "1.00"), (100.0, "100.00"), (None, "-")]
 )
-def test_published_numbers_are_cut_and_ours_are_rounded(value: float, cut: str, rounded: str) -> None:
-    assert (_printed(value, "paper"), _printed(value, "sound")) == (cut, rounded)
-    assert _printed(None, "paper") == "-"
+def test_published_numbers_are_cut(value: float | None, cut: str) -> None:
+    assert _cut(value) == cut
 
 
 def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Path) -> None:
@@ -69,6 +73,9 @@ def test_what_has_no_value_says_why_and_each_file_has_its_own_rounds(tmp_path: P
     assert "nothing of 1 without a picture and 1 whose pictures may not be shown, of 3" in told
     rounds = told.partition("by round (ROUGE-1), shown.json")[2].partition("by round (ROUGE-1), hidden.json")
     assert "0.500 │" in rounds[0] and "- │" in rounds[2] and "alpha" not in told
+    assert run(tmp_path / "hidden.json", "--json", tmp_path / "out.json").exit_code == 0
+    hidden = json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]
+    assert hidden["MMA"]["n"] == hidden["Avg. (gathering)"]["n"] == 0 and hidden["Avg. (decision)"]["mean"] is not None
     empty = run(write(tmp_path / "empty.json", [medpmc_data()])).stdout
     assert "Info, Lens: unscored, as there is no text on one side or no consultation" in " ".join(empty.split())
 
