@@ -28,7 +28,7 @@ FLOORS: dict[Floor, str] = {
 }
 DialogueFloor = Literal["constant dialogue", "shuffled dialogues", "record told"]
 DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
-    "constant dialogue": "every case has the offline baseline's dialogue, and report, about one case",
+    "constant dialogue": "every case but that one has the offline baseline's dialogue, and report, about one case",
     "shuffled dialogues": "every case has the offline baseline's dialogue, and report, about another case",
     "record told": "in the offline baseline's dialogue the patient tells the whole record; the report is the key's",
 }
@@ -81,7 +81,10 @@ def dialogues_of_floors(
     }
     if all(len(places) > 1 for places in by_language.values()):
         found = {
-            "constant dialogue": [baseline[by_language[case.language][0]] for case in cases],
+            "constant dialogue": [
+                baseline[by_language[case.language][place == by_language[case.language][0]]]
+                for place, case in enumerate(cases)
+            ],
             "shuffled dialogues": [baseline[after[place]] for place in range(len(cases))],
             **found,
         }
