@@ -68,7 +68,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         for doctor, metrics in found.items():
             one, p = metrics.get(metric, Estimate(n=0)), differs.get((doctor, metric))
             parts = {"mean": one.mean, "se": one.se, "n": one.n, "p": p}
-            row |= {doctor: _cell(one.mean, one.se) + stars(p), **{f"{doctor} {part}": parts[part] for part in parts}}
+            row |= {doctor: _cell(one.mean, one.se, stars(p)), **{f"{doctor} {part}": parts[part] for part in parts}}
         for name, (mean, se) in zip(printed["doctors"], printed[table][metric], strict=True):
             row |= {f"[{name}]": _cell(mean, se), f"[{name}] mean": mean, f"[{name}] se": se}
         rows.append(row)
@@ -193,7 +193,7 @@ def language_of_all(doctors: Doctors) -> Language:
     return data_set_language(one for transcripts in doctors.values() for one in transcripts)
 
 
-def _cell(mean: float | None, se: float | None) -> str:
+def _cell(mean: float | None, se: float | None, marked: str = "") -> str | None:
     if mean is None:
-        return "-"
-    return f"{mean:.2f}" if se is None else f"{mean:.2f} ± {se:.2f}"
+        return None
+    return (f"{mean:.2f}" if se is None else f"{mean:.2f} ± {se:.2f}") + marked

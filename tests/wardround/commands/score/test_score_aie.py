@@ -272,6 +272,7 @@ def test_a_doctor_that_differs_from_the_first_is_marked(tmp_path: Path) -> None:
     rows = {row["metric"]: row for row in csv.DictReader((tmp_path / "out" / "aie-table-3.csv").open())}
     assert rows["AVG_TURN"]["b"] == "5.00 ± 0.00**" and rows["AVG_TURN"]["a"] == "2.00 ± 0.00"
     assert rows["COVERAGE"]["b"].endswith("0.00") and rows["AVG_TURN"]["b n"] == "12"
+    assert rows["ADVICE_ACC"]["a"] == "" and "ADVICE_ACC" in told.stdout, "an empty cell where there is nothing"
 
 
 def test_cases_are_left_out_of_the_doctors_metrics(tmp_path: Path) -> None:
