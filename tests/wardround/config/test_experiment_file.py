@@ -283,6 +283,14 @@ def test_a_judge_of_default_is_every_judge_and_nobody_else(file: Path) -> None:
     assert models["default"] == "offline" and "patient" not in models
 
 
+def test_a_judge_that_is_named_among_the_models_goes_before_the_model_of_all_judges(file: Path) -> None:
+    named = "[models]\ndiagnosis_judge = 'openai:k'\n[judges]\ndefault = 'openai:m'"
+    models = read(file, named).context.models
+    assert models["diagnosis_judge"] == "openai:k" and models["claim_judge"] == "openai:m"
+    models = read(file, f"{named}\ndiagnosis_judge = 'offline'").context.models
+    assert models["diagnosis_judge"] == "offline", "the section of judges goes before"
+
+
 def test_who_judges_interviews_is_no_doctors_model(file: Path) -> None:
     cast = "graph = 'reconstruction'\nmodels.default = 'openai:d'\njudges.default = 'openai:j'"
     models = read(file, cast).context.models
