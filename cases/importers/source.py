@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
+from cases.text.sentences import entries
 
 _KINDS = {  # of files that are no UTF-8 text, by how they begin
     b"\x1f\x8b": "compressed by gzip: unpack it first",
@@ -175,9 +176,17 @@ class Record:
         return {"file": (folder / file).resolve().relative_to(folder).as_posix(), "item": item}
 
     def case(self, case_id: str, data: dict[str, Any]) -> Case | None:
-        """The finished case under an id of its own, or None and the problems if anything in it is wrong."""
+        """The finished case under an id of its own, or None and the problems if anything in it is wrong.
+
+        Diagnoses that stand in one text as a numbered list are parted.
+        """
         if not self.sound:
             return None
+        key = data.get("key", {})
+        names = [
+            name for text in key.get("diagnosis", ()) for name in (entries(text) if isinstance(text, str) else [text])
+        ]
+        data = {**data, "key": {**key, "diagnosis": names}}
         unique, count = case_id, 1
         while unique in self.source.ids:
             count += 1

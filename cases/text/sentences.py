@@ -14,6 +14,12 @@ _ABBREVIATION = re.compile(
 )
 # Ends a sentence unless it goes on with a small letter: "at 5 p.m. He", but "S. aureus", "2. asthma".
 _OFTEN_WITHIN = re.compile(r"(?:\b[A-Z]|\.[A-Za-z]|\d)$")
+# What numbers an entry of a list (its closing sign tells the style): not the decimal "1.5", nor the 2 of "stage 2.".
+_ENTRY = re.compile(
+    rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．:：]|\.(?!\d))\s*"
+    r"|(?P<circled>[①-⑳])\s*"
+)
+_COUNTED = re.compile(r"(?:stage|grade|type|class|phase|level|degree|nos?\.?|number|第)\s*$", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"\b[Nn]o$")
 _CLAUSE_END = re.compile(
     rf"[;；，：]|[,:](?=\s|$|[{HAN}])|(?=\b(?:but|however|although|though)\b)|(?=但是?|不过|然而)", re.IGNORECASE
@@ -34,6 +40,25 @@ def sentences(text: str) -> list[str]:
 def first_sentence(text: str) -> str:
     """The first sentence of a text; empty if it has none."""
     return next(iter(sentences(text)), "")
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a list that is numbered from 1 on, without their numbers; any other text as it is, by itself.
+
+    The numbers stand in one style, each once and in order ("1. A；2. B", "(1) A (2) B", "①A②B"): where one is missing
+    or stands twice, nobody can tell what belongs together, and nothing is parted.
+    """
+    marks = [mark for mark in _ENTRY.finditer(text) if not _COUNTED.search(text[: mark.start()])]
+    if not marks or text[: marks[0].start()].strip():
+        return [text]
+    style = marks[0]["open"], marks[0]["close"]
+    marks = [mark for mark in marks if (mark["open"], mark["close"]) == style]
+    numbers = [int(mark["number"] or ord(mark["circled"]) - ord("①") + 1) for mark in marks]
+    parts = [
+        text[mark.end() : after].strip(" \t\r\n,，;；。.、:：")
+        for mark, after in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=True)
+    ]
+    return parts if numbers == [*range(1, len(marks) + 1)] and all(parts) else [text]
 
 
 def pieces(text: str) -> list[str]:

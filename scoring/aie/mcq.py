@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, create_model
 
 from cases.strict import Strict
+from cases.text.sentences import entries
 from cases.text.words import language_of
 from cases.vocabulary import Language, given
 from llm import ModelSettings, Role, ask
@@ -114,7 +115,8 @@ def interactive_diagnosis(question: Question, diagnoses: Sequence[str]) -> Sampl
     Higher is better; no agreement with any option, and no diagnosis at all, is wrong. Ours, after AIE, equation 13,
     whose interactive doctor answers with the letter.
     """
-    letter = nearest_option(diagnoses[0], question.view.options) if diagnoses else None
+    principal = {letter: entries(text)[0] for letter, text in question.view.options.items()}
+    letter = nearest_option(diagnoses[0], principal) if diagnoses else None
     return Sample(question.case, 100.0 * (letter == question.right))
 
 

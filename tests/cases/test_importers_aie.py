@@ -49,6 +49,12 @@ def case_of(tmp_path: Path, record: Any) -> Case:
     return result.cases[0]
 
 
+def test_a_right_option_that_is_a_list_has_its_names_in_the_key(tmp_path: Path) -> None:
+    raw = {**HOSPITAL["raw_data"], "options": {"A": "胃炎", "B": "1. 急性胰腺炎；2. 胆囊结石"}, "answer": ""}
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": raw})
+    assert case.key.diagnosis == ["急性胰腺炎", "胆囊结石"] and case.key.options["B"].startswith("1. ")
+
+
 def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_path: Path) -> None:
     case = case_of(tmp_path, HOSPITAL)
     assert (case.id, case.language, case.patient.age_years, case.patient.sex) == ("hospitalcases-3", "zh", 45, "male")

@@ -41,6 +41,13 @@ def imported(tmp_path: Path, *records: Any, pictures: int = 3) -> ImportResult:
     return import_cases("medpmc", path)
 
 
+def test_diagnoses_in_one_numbered_text_are_several(tmp_path: Path) -> None:
+    texts = {"1. Embolism, 2. Atrial fibrillation": ["Embolism", "Atrial fibrillation"], "1. A; 3. B": ["1. A; 3. B"]}
+    for number, (text, names) in enumerate(texts.items()):
+        [case] = imported(tmp_path, {**CASE, "id": number, "Text": {**CASE["Text"], "Diagnosis": text}}).cases
+        assert case.key.diagnosis == names
+
+
 def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path) -> None:
     result = imported(tmp_path, CASE)
     assert not result.problems

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from cases import Case
 from cases.strict import Strict
 from cases.text.record_sentences import record_sentences
+from cases.text.sentences import entries
 from cases.validation import in_a_line
 from cases.vocabulary import label
 from llm import AnswerError, ModelSettings
@@ -163,7 +164,8 @@ async def _options_of(
 def own_options(case: Case) -> KeptOptions | None:
     """The options of the case itself, where the right one is its diagnosis."""
     right = case.key.options.get(case.key.option, "")
-    if not (right and case.key.diagnosis and name_agreement(right, case.key.diagnosis[0]) == SAME):
+    principal = entries(right)[0]  # an option may be a numbered list, of which the key has the names
+    if not (right and case.key.diagnosis and name_agreement(principal, case.key.diagnosis[0]) == SAME):
         return None
     return KeptOptions(case_id=case.id, options=case.key.options, right=case.key.option, writer=case.provenance.source)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.text.sentences import clauses, first_sentence, pieces, sentences
+from cases.text.sentences import clauses, entries, first_sentence, pieces, sentences
 
 TEXTS = st.lists(
     st.sampled_from(["Dr", "No", "e.g", "E", "p.m", "mm", "5", "12", "肺", "清", " ", "\n", "\u2028"])
@@ -33,6 +33,45 @@ def test_sentences_end_at_their_stops_and_lines_but_not_within_numbers_and_abbre
 ) -> None:
     assert sentences(text) == expected
     assert first_sentence(text) == (expected or [""])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. Perforation, 2. Stones, liver cyst, 3. Peritonitis", ["Perforation", "Stones, liver cyst", "Peritonitis"]),
+        ("1. 急性胆囊炎；2. 胆囊结石。", ["急性胆囊炎", "胆囊结石"]),
+        ("1、2型糖尿病肾病2、高血压3级", ["2型糖尿病肾病", "高血压3级"]),
+        ("1、第2、3肋骨骨折；2、气胸", ["第2、3肋骨骨折", "气胸"]),
+        (
+            "1. Diabetes type 2. 2. Fracture of L1. 3. Cyst, 3.5 cm",
+            ["Diabetes type 2", "Fracture of L1", "Cyst, 3.5 cm"],
+        ),
+        ("(1) Gout (2) Flu", ["Gout", "Flu"]),
+        ("①甲②乙", ["甲", "乙"]),
+        ("1. 肺癌（1）腺癌（2）转移；2. 贫血", ["肺癌（1）腺癌（2）转移", "贫血"]),
+        ("1. Gout", ["Gout"]),
+    ],
+)
+def test_a_list_that_is_numbered_in_order_is_parted(text: str, expected: list[str]) -> None:
+    assert entries(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. A; 3. B",
+        "1. A; 2. B; 2. C",
+        "2. Gout",
+        "Both 1. A 2. B",
+        "1.5 cm cyst",
+        "1型糖尿病",
+        "1、左侧2、3、4肋骨骨折",
+        "1.",
+        "",
+    ],
+)
+def test_a_list_of_which_nobody_can_tell_the_parts_stays_one_text(text: str) -> None:
+    assert entries(text) == [text]
 
 
 @given(TEXTS | st.text(max_size=60))

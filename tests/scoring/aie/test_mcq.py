@@ -112,6 +112,8 @@ def test_only_the_first_interactive_diagnosis_counts_and_none_is_wrong() -> None
         interactive_diagnosis(question(), names).value for names in (["Pneumonia"], ["Gout", "Pneumonia"], ["Flu"], [])
     ]
     assert values == [100, 0, 0, 0]
+    listed = Question("1", "en", McqView("x", {"A": "1. Gout; 2. Flu", "B": "1. Flu; 2. Gout"}), "A")
+    assert interactive_diagnosis(listed, ["Gout"]).value == 100, "of an option that is a list, the principal one"
 
 
 def test_the_right_letter_is_spread_over_all_positions_by_the_cases_id_alone() -> None:

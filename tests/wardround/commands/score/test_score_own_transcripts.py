@@ -90,6 +90,8 @@ def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its
     key = case.key.model_copy(update={"question": "What is it?", "options": options, "option": "C"})
     own = own_options(case.model_copy(update={"key": key}))
     assert own and (own.options, own.right) == (options, "C")
+    listed = key.model_copy(update={"options": {**options, "C": f"1. {case.key.diagnosis[0]}; 2. Hernia"}})
+    assert own_options(case.model_copy(update={"key": listed})), "a list whose first is the principal diagnosis"
     treated = key.model_copy(update={"options": {"A": "Aspirin", "B": "Surgery"}, "option": "B"})
     assert own_options(case.model_copy(update={"key": treated})) is None, "asks for no diagnosis"
     assert own_options(case) is None
