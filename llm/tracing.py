@@ -50,8 +50,8 @@ def switch_on() -> None:
 
 
 def tracers() -> list[BaseCallbackHandler]:
-    """What a run's graph is invoked with: nothing, unless tracing is switched on."""
-    return list(_posting)
+    """What a run's graph is invoked with: who posts nothing, unless tracing is switched on."""
+    return list(_posting or UNTRACED)
 
 
 def untraced() -> RunnableConfig | None:
