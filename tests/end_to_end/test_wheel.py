@@ -115,19 +115,20 @@ def test_the_wheel_holds_every_file_of_our_rooms_and_says_that_they_are_typed(wh
     assert {f"{room}/py.typed" for room in FLOOR} <= packed
 
 
-def test_the_main_job_runs_beside_modules_of_others(installed: Environment, elsewhere: Path) -> None:
-    told = installed.run(installed.programs / "wardround", "run", "--limit", 2, cwd=elsewhere)
-    assert "2 cases attempted: 2 scored, 0 failed." in told.stdout
-
-
-def test_the_example_of_the_readme_runs_beside_modules_of_others(installed: Environment, elsewhere: Path) -> None:
+def test_the_main_job_and_the_example_of_the_readme_run_beside_modules_of_others(
+    installed: Environment, elsewhere: Path
+) -> None:
+    """In one process, which imports for longer than it plays; the command itself starts the server, below."""
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     with FakeServer() as server:
         models = re.sub(r'"openai:[^"]*"', f'"openai:any@{server.base_url}"', example)
         *lines, last = models.rstrip().split("\n")
-        program = "\n".join([*lines, "import json, graphs", f"print(json.dumps([graphs.__file__, {last}]))"])
-        told = installed.run(installed.programs / "python", "-c", program, cwd=elsewhere).stdout
-    where, names, items, tokens = json.loads(told)
+        example = [*lines, "import json, graphs", f"print(json.dumps([graphs.__file__, {last}]))"]
+        program = "\n".join([*example, "from wardround.cli import main", "main()"])
+        told = installed.run(installed.programs / "python", "-c", program, "run", "--limit", 2, cwd=elsewhere).stdout
+    said, _, job = told.partition("\n")
+    assert "2 cases attempted: 2 scored, 0 failed." in job
+    where, names, items, tokens = json.loads(said)
     assert Path(where).is_relative_to(installed.folder)
     assert names and items and tokens > 0 and len(server.requests) > 20
 
