@@ -22,6 +22,8 @@ from wardround.cli import app
 
 OURS = phrases("en") | phrases("zh")
 EACH_COURSE = pytest.mark.parametrize("course", [*COURSES, *WRITING], ids=str)
+# Each graph with two or three of the patients, each strategy, each way of writing; offline each prompt is read, too.
+SOME = [*COURSES[::2], *(course for course in COURSES[1::2] if course.strategy != "group"), *WRITING]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def test_offline_every_word_of_the_play_is_of_the_folder(course: Course, case: C
 
 
 @pytest.mark.slow
-@EACH_COURSE
+@pytest.mark.parametrize("course", SOME, ids=str)
 @pytest.mark.usefixtures("_spoken")
 def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:
     with FakeServer() as server:
