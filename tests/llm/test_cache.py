@@ -4,7 +4,6 @@ import random
 import shutil
 import sqlite3
 import stat
-import subprocess
 import sys
 import tempfile
 import threading
@@ -25,6 +24,7 @@ from llm.journal import journal
 from llm.trace import read_calls
 from tests.llm.examinee import EXAMINEE, GOOD, OPINION, View, fail, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.processes import Forked
 
 REMEDY = "delete it with its -wal and -shm files"
 PICTURE = Path(__file__).parents[2] / "cases" / "builtin" / "images" / "surgery-01.png"
@@ -231,21 +231,17 @@ def test_a_damaged_file_gives_the_right_answer_or_none_or_an_error_and_never_a_w
 
 # Several at once
 
-WRITER = """
-import sys
-from llm.cache import CachedAnswer, open_cache
-cache = open_cache(sys.argv[1])
-for number in range(200):
-    cache.keep(f"{sys.argv[2]} {number}", "model", CachedAnswer('{"level": %d}' % number, number, 1))
-    cache.keep("shared", "model", CachedAnswer('{"level": 1}', 1, 1))
-"""
+
+def write_much() -> None:
+    file, name = sys.argv[1:]
+    for number in range(200):
+        open_cache(file).keep(f"{name} {number}", "model", CachedAnswer('{"level": %d}' % number, number, 1))
+        open_cache(file).keep("shared", "model", CachedAnswer('{"level": 1}', 1, 1))
 
 
 @pytest.mark.slow
 def test_several_processes_and_threads_share_one_file(file: Path) -> None:
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(file), name], cwd=PICTURE.parents[3]) for name in "ab"
-    ]
+    writers = [Forked([file, name], program=write_much) for name in "ab"]
 
     def write(name: str) -> None:
         for number in range(100):
@@ -256,28 +252,22 @@ def test_several_processes_and_threads_share_one_file(file: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert [writer.ended().returncode for writer in writers] == [0, 0]
     for name, count in {"a": 200, "b": 200, "c": 100, "d": 100}.items():
         kept = [open_cache(str(file)).find(f"{name} {number}") for number in range(count)]
         assert [found.input_tokens for found in kept if found] == list(range(count))
     assert open_cache(str(file)).find("shared") == CachedAnswer('{"level": 1}', 1, 1)
 
 
-OPENER = """
-import sys, time
-from llm.cache import CachedAnswer, open_cache
-while time.time() < float(sys.argv[2]):
-    pass
-open_cache(sys.argv[1]).keep(sys.argv[3], "model", CachedAnswer("{}", 1, 1))
-"""
+def begin_at_a_time() -> None:
+    file, start, name = sys.argv[1:]
+    time.sleep(max(0.0, float(start) - time.time()))
+    open_cache(file).keep(name, "model", CachedAnswer("{}", 1, 1))
 
 
 @pytest.mark.slow
 def test_several_processes_may_make_the_file_in_the_same_moment(file: Path) -> None:
-    start = str(time.time() + 3)
-    openers = [
-        subprocess.Popen([sys.executable, "-c", OPENER, str(file), start, name], cwd=PICTURE.parents[3])
-        for name in "abcd"
-    ]
-    assert [opener.wait(60) for opener in openers] == [0] * 4
+    start = time.time() + 1
+    openers = [Forked([file, start, name], program=begin_at_a_time) for name in "abcd"]
+    assert [opener.ended().returncode for opener in openers] == [0] * 4
     assert all(open_cache(str(file)).find(name) for name in "abcd")

@@ -13,9 +13,11 @@ import pytest
 
 from llm import AskError, ModelSpecError
 from llm.build import build_model
+from llm.egress import close_egress
 from llm.settings import ModelSettings
 from tests.llm.examinee import put
 from tests.support.fake_server import FakeServer
+from tests.support.processes import Forked
 from wardround.run import postgres
 
 ROOT = Path(__file__).parents[2]
@@ -82,16 +84,20 @@ async def test_a_redirect_within_the_host_is_followed() -> None:
         assert server.asked > 5
 
 
-def closed(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A program of its own, as nothing opens the machine again."""
-    code = f"from llm.egress import close_egress, EgressError\nclose_egress()\n{program}"
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}
-    )
+def closed(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """A program in a process of its own, as nothing opens the machine again."""
+    with Forked([program], {**os.environ, **environment}, ROOT, run_closed) as process:
+        return process.ended()
+
+
+def run_closed() -> None:
+    close_egress()
+    exec(sys.argv[1], {})
 
 
 ATTEMPTS = """
 import asyncio, socket, urllib.request, httpx, openai
+from llm.egress import EgressError
 def refused(attempt):
     try:
         attempt()
