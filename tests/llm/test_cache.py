@@ -235,7 +235,7 @@ def test_a_damaged_file_gives_the_right_answer_or_none_or_an_error_and_never_a_w
 def write_much() -> None:
     file, name = sys.argv[1:]
     for number in range(200):
-        open_cache(file).keep(f"{name} {number}", "model", CachedAnswer('{"level": %d}' % number, number, 1))
+        open_cache(file).keep(f"{name} {number}", "model", CachedAnswer(f'{{"level": {number}}}', number, 1))
         open_cache(file).keep("shared", "model", CachedAnswer('{"level": 1}', 1, 1))
 
 
