@@ -76,11 +76,11 @@ def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before:
     near = by_shelf[0] if len(by_shelf) == 1 else np.concatenate([*by_shelf, np.zeros(0, np.float32)])
     allowed = len(near) if before is None else int(np.count_nonzero(near > -inf))
     least = np.partition(near, -n)[-n] - _SAME if n < allowed else -2.0
-    found: list[Candidate] = []
-    for rows, own in zip(shelves, by_shelf, strict=True):
-        if chosen := (own >= least).nonzero()[0].tolist():
-            ids, told = [rows.ids[row] for row in chosen], [rows.told[row] for row in chosen]
-            found += candidates(query, ids, rows.vectors[chosen], told)
+    chosen = [(rows, (own >= least).nonzero()[0].tolist()) for rows, own in zip(shelves, by_shelf, strict=True)]
+    ids = [rows.ids[place] for rows, places in chosen for place in places]
+    told = [rows.told[place] for rows, places in chosen for place in places]
+    vectors = [rows.vectors[places] for rows, places in chosen if places]
+    found = candidates(query, ids, np.concatenate(vectors) if vectors else (), told)
     return Nearest(found, others=len(found) < allowed)
 
 

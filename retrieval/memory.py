@@ -81,6 +81,7 @@ class Memory:
         self._writer = writer
         self._write_lock = threading.RLock()
         self._closed = threading.Event()
+        self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages ask for the same
         self._shelves = Shelves(client, prefix, embedding, shared=shared)
         with self._naming("read"):
             foreign = self._shelves.embeddings() - {embedding}
@@ -166,7 +167,7 @@ class Memory:
         if isinstance(symptoms, str):
             if not symptoms.strip():
                 return []
-            symptoms = embed([symptoms], self.embedding)[0]
+            symptoms = self._embedded(symptoms)
         query = unit_rows(symptoms).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
@@ -264,20 +265,22 @@ def _best(
 ) -> list[Neighbour]:
     """The k most similar candidates in the language, ties by id, without those ``hidden`` and ``kin``."""
     neighbours: list[Neighbour] = []
+    is_kin = _kinship(kin) if kin else lambda told: False
     for candidate in sorted(chain.from_iterable(shelves), key=lambda found: (-found.similarity, found.case_id)):
         if len(neighbours) == k:
             break
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
             case = _read(candidate.told)
-            if language in (None, case.language) and (kin is None or not _is_kin(kin, candidate.told)):
+            if language in (None, case.language) and not is_kin(candidate.told):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
 
 
-@lru_cache(maxsize=1 << 14)
-def _is_kin(kin: Kin, told: str) -> bool:
-    return kin.includes(_read(told))
+@lru_cache(maxsize=64)  # of the cases that run side by side
+def _kinship(kin: Kin) -> Callable[[str], bool]:
+    """Whether a remembered case is of this kin, found out once."""
+    return lru_cache(maxsize=1024)(lambda told: kin.includes(_read(told)))
 
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases

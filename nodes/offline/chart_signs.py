@@ -64,8 +64,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     if case.age_years is not None and door.age_years is not None and _age(case.age_years) != _age(door.age_years):
         return True
     read_out = " ".join([*chart.results.values(), *chart.reports.values()])
-    named_sides, sides_found = _sides_in("; ".join(case.diagnosis[:1])), _sides_found(read_out)
-    if sides_found and named_sides and not named_sides & sides_found:
+    sides = _sides_in("; ".join(case.diagnosis[:1]))
+    if sides and (found := _sides_found(read_out)) and not sides & found:
         return True
     if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(read_out):
         return False  # whose words cannot be denied there; cutting them would load a dictionary

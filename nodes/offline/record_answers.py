@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
@@ -20,6 +21,7 @@ _AT_ONCE = 3  # sentences of what there is no end of
 _HISTORIES = ("past_history", "personal_history", "family_history")
 
 
+@lru_cache(maxsize=4096)  # each stage reads the dialogue
 def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
     for sentence in sentences(words):

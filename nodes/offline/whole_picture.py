@@ -6,7 +6,12 @@ departments, each by its whole picture, and at the first referral at the clinics
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain, islice
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import contradicts
@@ -42,24 +47,34 @@ def seen_whole(
     read = not unfit_languages(embedding, [language])
     shown = {each.case.id for each in recalled}
     further = [each for each in search(None, k=CANDIDATES) if each.case.id not in shown]
-    every = [*recalled, *further]
-    by_id = sorted(every, key=lambda each: each.case.id)  # at each stage alike: what is reckoned of all texts is kept
-    seen = {each.case.id: each for each in _compared(chart, by_id, read)}
-    more = [seen[each.case.id] for each in further]
-    more.sort(key=lambda each: (contradicts(each.case, chart), -((each.told or 0.0) + FOUND * each.found)))
+    by_id = sorted(
+        [*recalled, *further], key=lambda each: each.case.id
+    )  # alike at each stage: what texts share is kept
+    alike = dict(zip((each.case.id for each in by_id), _compared(chart, by_id, read), strict=True))
+
+    def seen(each: Neighbour, aside: Literal["", "case"] = "") -> Neighbour:
+        return Neighbour(each.case, each.similarity, *alike[each.case.id], aside)
+
+    def picture(each: Neighbour) -> float:
+        told, found = alike[each.case.id]
+        return told + FOUND * found
+
+    further.sort(key=picture, reverse=True)
+    fitting = (each for each in further if not contradicts(each.case, chart))
+    others = (each for each in further if contradicts(each.case, chart))  # looked for where too few fit
+    kept = islice(chain(fitting, others), KEPT)
     called = clinics(complaint, language, embedding, read) if complaint else ()
-    return [*(seen[each.case.id] for each in recalled), *(replace(each, aside="case") for each in more[:KEPT]), *called]
+    return [*map(seen, recalled), *(seen(each, "case") for each in kept), *called]
 
 
-def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[Neighbour]:
-    """The cases with how alike they are; in words by their letters too, and by these alone in an unread language."""
+def _compared(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[tuple[float, float]]:
+    """How alike is what is told and what was found; in words by their letters too, and by these alone if unread."""
     door, (talk, _) = chart.presentation, sorted_replies(chart)
     words = " ".join([door.chief_complaint, door.present_illness, *talk])
     told = likeness(words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
-    return [
-        Neighbour(each.case, each.similarity, (alike + each.similarity) / 2 if read else alike, found)
-        for each, alike, found in zip(neighbours, told, _alike_in_findings(neighbours, chart), strict=True)
-    ]
+    if read:
+        told = [(alike + each.similarity) / 2 for each, alike in zip(neighbours, told, strict=True)]
+    return list(zip(told, _alike_in_findings(neighbours, chart), strict=True))
 
 
 def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
@@ -108,13 +123,17 @@ def clinics(complaint: str, language: Language, embedding: str, read: bool) -> l
     """The clinics, as what else speaks for a department: how near the complaint is to what each is called."""
     names = clinic_names(language)
     if read:
-        vectors = embed([complaint, *names], embedding)
-        near = [float(each) for each in vectors[1:] @ vectors[0]]
+        near = (_embedded(tuple(names), embedding) @ embed([complaint], embedding)[0]).tolist()
     else:
         near = likeness(complaint, names)
     return [
         Neighbour(clinic, each, 0.0, CLINIC * each, "clinic") for clinic, each in zip(_clinics(), near, strict=True)
     ]
+
+
+@lru_cache(maxsize=8)
+def _embedded(names: tuple[str, ...], embedding: str) -> NDArray[np.float32]:
+    return embed(names, embedding)
 
 
 @cache

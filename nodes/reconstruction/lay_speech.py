@@ -1,6 +1,7 @@
 """The sentences of a chart as the patient, or the family, would say them; for the rules that work without a model."""
 
 import re
+from functools import lru_cache
 
 from cases.text.jargon import in_lay_words
 from nodes.reconstruction.grammar import PATTERNS, SPEECH, lowered, rewritings, rewritten, settled, with_marks
@@ -9,6 +10,7 @@ from nodes.reconstruction.voice import Voice
 _LONGEST_FRAGMENT = 14  # words; longer ones have a verb that we do not know
 
 
+@lru_cache(maxsize=4096)  # a story is told anew to each question that asks for all of it
 def spoken(sentence: str, section: str, voice: Voice) -> str:
     """A sentence of a note in the speaker's words; empty if it says nothing."""
     text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s*)", "", " ".join(sentence.split())).strip(' "“”')

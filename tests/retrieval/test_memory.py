@@ -46,6 +46,17 @@ def test_of_the_language_that_is_wanted_as_many_are_found_as_there_are(memory: M
     assert memory.recall("pain", None, k=3, language="fr") == []
 
 
+def test_a_description_is_embedded_once_however_often_it_is_asked_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("retrieval.memory.embed", lambda texts, model: asked.extend(texts) or cheap_embed(texts))
+    memory.add([verified("a", symptoms="pain")], np.eye(1, 16))
+    found = [each.recall("pain", name) for each in (memory, memory.for_run("own")) for name in ("Surgery", None)]
+    assert [ids(each) for each in found] == [["a"]] * 4
+    assert asked == ["pain"]
+
+
 def test_an_empty_memory_and_blank_symptoms_find_nothing(memory: Memory) -> None:
     assert memory.recall("pain", "Surgery") == []
     assert memory.recall("pain", None) == []

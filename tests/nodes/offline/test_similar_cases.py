@@ -7,7 +7,7 @@ import pytest
 
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, label
 from nodes.offline.votes import majority, orders, weights
-from nodes.offline.whole_picture import clinics, seen_whole, with_findings
+from nodes.offline.whole_picture import KEPT, clinics, seen_whole, with_findings
 from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
@@ -78,6 +78,18 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
     assert [each.aside for each in seen] == ["", "case"], "what prompts show comes first, each case once"
     assert majority(DIAGNOSIS, chart, seen, (), None).listed() == ["Ketoacidosis"]
     assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Social anxiety disorder"]
+
+
+def test_a_case_that_the_patient_contradicts_is_kept_only_where_too_few_others_are() -> None:
+    chart = chart_of(sex="male")
+    contradicted = Neighbour(case("Uterine leiomyoma", sex="female"), 0.9)
+
+    def kept(others: int) -> list[str]:
+        found = [contradicted, *(Neighbour(case(f"Gout {number}"), 0.1) for number in range(others))]
+        return [each.case.id for each in seen_whole(chart, [], lambda department, k: found, "all-MiniLM-L6-v2")]
+
+    assert kept(KEPT) == [f"Gout {number}" for number in range(KEPT)]
+    assert kept(KEPT - 1) == [*(f"Gout {number}" for number in range(KEPT - 1)), contradicted.case.id]
 
 
 def test_no_prompt_shows_what_only_rules_look_at() -> None:
