@@ -5,6 +5,7 @@ import contextvars
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from cases import Case, CaseFileError, load_cases
 from llm import ModelSettings
@@ -64,16 +65,16 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
     return dict(_computed[key]), ""
 
 
-def keep_floors(run: RecordedRun, floors: Floors) -> None:
-    """Keep the floors in the run's directory, where tables and the report find them.
+def write_floors(file: Path, floors: Floors) -> None:
+    """Write the floors; as ``FILE`` in a run's directory tables and the report find them.
 
     Raises:
         OSError: they cannot be written.
     """
-    kept = {
-        name: {score: one.model_dump(mode="json") for score, one in found.items()} for name, found in floors.items()
-    }
-    write_json(run.path / FILE, kept)
+    write_json(
+        file,
+        {name: {score: one.model_dump(mode="json") for score, one in each.items()} for name, each in floors.items()},
+    )
 
 
 def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:

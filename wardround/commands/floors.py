@@ -35,12 +35,11 @@ def floors(
     import tempfile
 
     from scoring.suite import SUITES
-    from wardround.analysis.floors import OFFLINE, floors_from_dialogues, floors_from_keys, keep_floors
+    from wardround.analysis.floors import FILE, OFFLINE, floors_from_dialogues, floors_from_keys, write_floors
     from wardround.config.experiment import ConfigurationError
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.manifest import is_run
-    from wardround.store.provenance import write_json
     from wardround.store.recorded_run import find_run, open_run
     from wardround.tables.scores import floors_table
     from wardround.tables.terminal import print_table
@@ -57,14 +56,9 @@ def floors(
         baseline = open_run(Path(folder, "run"))
         found |= floors_from_dialogues(experiment, cases, baseline)
         found[OFFLINE] = baseline.estimates
-    if json_file is not None:
-        scores_of = {
-            name: {score: one.model_dump(mode="json") for score, one in scores.items()}
-            for name, scores in found.items()
-        }
-        write_json(json_file, scores_of)
-    if run is not None:
-        keep_floors(run, found)
+    for file in (json_file, run.path / FILE if run is not None else None):
+        if file is not None:
+            write_floors(file, found)
     print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
         echo(f"Kept in {run.path}: its tables and its report show them.")
