@@ -218,15 +218,6 @@ class BrowserSeat(LoopbackServer):
 class _Handler(GuardedHandler):
     server: BrowserSeat
 
-    def do_GET(self) -> None:
-        """Show the page."""
-        if (path := self.asked_for()) is None:
-            return
-        if path:
-            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
-        else:
-            self._show()
-
     def do_POST(self) -> None:
         """Take what the person gives, and show the page anew."""
         body = self.posted("", "application/x-www-form-urlencoded", _LARGEST, "the page's form")
@@ -242,7 +233,7 @@ class _Handler(GuardedHandler):
             with self.server.busy:
                 self.server.take(given.pop("at", ""), given)
         except Refused as refused:
-            self._show(refused, given)
+            self.show(refused, given)
         except Exception as error:
             self._fail(error)
         else:
@@ -251,7 +242,8 @@ class _Handler(GuardedHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-    def _show(self, refused: Refused | None = None, given: Mapping[str, str] | None = None) -> None:
+    def show(self, refused: Refused | None = None, given: Mapping[str, str] | None = None) -> None:
+        """Show the page as the session stands."""
         if not self.server.busy.acquire(timeout=_PATIENCE if refused is None else -1):
             self.answer(HTTPStatus.OK, self.server.waiting(), "text/html", policy(served=True))
             return

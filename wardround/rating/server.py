@@ -134,14 +134,12 @@ class Rating(LoopbackServer):
 class _Handler(GuardedHandler):
     server: Rating
 
-    def do_GET(self) -> None:
+    def show(self) -> None:
         """Show a page."""
-        if (path := self.asked_for()) is None:
-            return
         nonce, asked = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
         rater = _name(asked.get("rater", [""])[0])[:80].strip()
         place = asked.get("item", [""])[0]
-        page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None) if path == "" else None
+        page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None)
         if page is None:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
         else:

@@ -80,6 +80,14 @@ class GuardedHandler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
+        """Show a page, if it is asked for by who may; there is one address, and what is asked of it is a query."""
+        path = self.asked_for()
+        if path:
+            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
+        elif path is not None:
+            self.show()
+
+    def show(self) -> None:
         """Show a page."""
         raise NotImplementedError
 

@@ -30,11 +30,9 @@ class Viewer(LoopbackServer):
 class _Handler(GuardedHandler):
     server: Viewer
 
-    def do_GET(self) -> None:
+    def show(self) -> None:
         """Show a page, or say that it is as it was."""
-        if (path := self.asked_for()) is None:
-            return
-        if path or len(self.path) > _LONGEST:
+        if len(self.path) > _LONGEST:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
             return
         query = {name: value for name, value in parse_qsl(urlsplit(self.path).query) if value}
