@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from wardround.store.provenance import write_whole
+from wardround.tables.figures import as_svg, panels_of
+
 
 class Step(NamedTuple):
     """One step of the training."""
@@ -35,19 +38,13 @@ def read_table(path: Path) -> list[Step]:
 
 def write_picture(path: Path, steps: Sequence[Step]) -> None:
     """Draw the loss over the steps, and its running mean where there are many."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context({"svg.hashsalt": "loss", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        axes = figure.subplots()
-        numbers, losses = [step.step for step in steps], [step.loss for step in steps]
-        axes.plot(numbers, losses, linewidth=1, color="#9ab", label="each step", marker="." if len(steps) < 50 else "")
-        width = max(1, len(steps) // 20)
-        if width > 1:
-            means = pd.Series(losses).rolling(width, min_periods=1).mean()
-            axes.plot(numbers, means, linewidth=2, color="#246", label=f"mean of the last {width}")
-            axes.legend(frameon=False)
-        axes.set(xlabel="step", ylabel="loss of the physician's words", xlim=(0, None))
-        axes.grid(alpha=0.3)
-        figure.savefig(path, format="svg", metadata={"Date": None})
+    figure, (panel,) = panels_of(1, 1, (7, 4))
+    numbers, losses = [step.step for step in steps], [step.loss for step in steps]
+    panel.plot(numbers, losses, linewidth=1, color="#9ab", label="each step", marker="." if len(steps) < 50 else "")
+    width = max(1, len(steps) // 20)
+    if width > 1:
+        means = pd.Series(losses).rolling(width, min_periods=1).mean()
+        panel.plot(numbers, means, linewidth=2, color="#246", label=f"mean of the last {width}")
+        panel.legend(frameon=False)
+    panel.set(xlabel="step", ylabel="loss of the physician's words", xlim=(0, None))
+    write_whole(path, as_svg(figure))
