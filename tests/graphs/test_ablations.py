@@ -14,7 +14,7 @@ from retrieval import Neighbour, remember
 from scoring.medchain.answers import Answers
 from tests.graphs.scripting import builtin, calls, script, words
 from tests.support.canaries import RECORD, canaries, planted
-from tests.support.courses import EACH_COURSE, PATIENTS, Course, scored
+from tests.support.courses import COURSES, EACH_COURSE, PATIENTS, Course, scored
 
 CASE, OTHER = builtin("otolaryngology-01"), builtin("obstetrics-and-gynecology-01")
 NOBODY = PatientRecord(chief_complaint="-").model_dump(exclude={"chief_complaint", "present_illness"})
@@ -127,7 +127,7 @@ def test_without_personalization_no_prompt_tells_age_sex_occupation_or_a_history
 
 
 @pytest.mark.slow
-@EACH_COURSE
+@pytest.mark.parametrize("course", COURSES[::3], ids=str)
 def test_with_personalization_prompts_of_the_same_courses_tell_it(course: Course) -> None:
     result = course.run(planted(builtin("surgery-01")), interactive=False)
     assert any(PERSONAL.search(words(call)) for call in calls(result))

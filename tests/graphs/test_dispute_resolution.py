@@ -310,7 +310,7 @@ WAYS: list[dict[str, Any]] = [{}, {"interns": 2, "dispute_resolution": False}, {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "context"), list(zip([case.id for case in load_cases()[::6]], cycle(WAYS), strict=False))
+    ("case", "context"), list(zip([case.id for case in load_cases()[::12]], cycle(WAYS), strict=False))
 )
 def test_built_in_cases_run_offline_and_always_in_the_same_way(case: str, context: dict[str, Any]) -> None:
     first, second = (run(builtin(case), retrieval=True, **context) for _ in range(2))

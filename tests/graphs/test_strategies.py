@@ -116,7 +116,7 @@ def test_with_retrieval_off_no_memory_is_opened(strategy: str, monkeypatch: pyte
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "strategy"), list(zip([case.id for case in load_cases()[::10]], cycle(OTHERS), strict=False))
+    ("case", "strategy"), list(zip([case.id for case in load_cases()[::18]], cycle(OTHERS), strict=False))
 )
 def test_the_workflow_runs_offline_with_every_strategy_and_always_in_the_same_way(strategy: str, case: str) -> None:
     first, second = (course_of(strategy, builtin(case), retrieval=True) for _ in range(2))

@@ -133,7 +133,7 @@ SETTINGS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     setting=SETTINGS,
     seed=st.integers(0, 2**32),

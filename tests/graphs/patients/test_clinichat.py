@@ -17,7 +17,7 @@ from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer, FaultPlan
 
 GRAPH: Any = consultation
-TEN = [case.id for case in load_cases()][::20][:10]
+SPREAD = [case.id for case in load_cases()][::40]
 ENDS = {"concluded", "turn_limit", "patient_ended"}
 
 
@@ -103,7 +103,7 @@ def test_only_results_hand_over_the_pictures_on_file() -> None:
     assert found == ["results"]
 
 
-@pytest.mark.parametrize("case_id", TEN)
+@pytest.mark.parametrize("case_id", SPREAD)
 def test_extrinsic_interviews_are_held_and_scored_offline(case_id: str) -> None:
     result = consult(case_id)
     assert result["dialogue_ended"] in ENDS and result["report"].diagnosis
@@ -145,7 +145,7 @@ def test_tests_confirm_nothing_before_a_disease_was_named(disease: str, end: str
     assert sum(turn.speaker == "doctor" for turn in result["dialogue"]) == turns
 
 
-@pytest.mark.parametrize("case_id", TEN)
+@pytest.mark.parametrize("case_id", SPREAD)
 def test_over_a_faulty_server_an_extrinsic_interview_ends_by_name_and_is_scored_or_fails_by_name(case_id: str) -> None:
     shares: Any = {"429": 0.1, "cut_json": 0.05, "schema_violation": 0.05}
     with FakeServer(faults=FaultPlan(len(case_id), shares), retry_after=0.01) as server:

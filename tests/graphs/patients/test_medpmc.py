@@ -205,7 +205,7 @@ def test_behind_a_strict_gate_a_request_for_everything_obtains_no_result_from_mo
 ) -> None:
     case = CASES[language]
     with FakeServer(answer=_worst(case)) as server:
-        for attack in ATTACKS[language][:12]:
+        for attack in ATTACKS[language][::12]:  # those models let any pass
             models = {"default": f"openai:a@{server.base_url}"}
             result = answer_to(attack, case, models=models, result_gate="strict")
             said = "\n".join(turn.text for turn in result["dialogue"])
