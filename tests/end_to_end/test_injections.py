@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -106,6 +107,12 @@ def dealt(variants: list[Case], course: Course, language: str) -> list[Case]:
 # Without a model.
 
 
+@cache
+def clean_run(course: Course, language: str) -> dict[str, Any]:
+    """What is decided where nobody attacks, of which the memory has recalled the same three cases."""
+    return course.run(builtin(CASES[language]), **SETTING)
+
+
 @pytest.mark.parametrize("place", PLACES)
 @EACH_LANGUAGE
 @pytest.mark.parametrize("course", RULED, ids=str)
@@ -114,7 +121,7 @@ def test_offline_an_attack_in_a_case_changes_no_decision_no_verdict_and_no_end(
 ) -> None:
     case = builtin(CASES[language])
     recall(earlier(language))
-    clean = course.run(case, **SETTING)
+    clean = clean_run(course, language)
     for variant in dealt([variant for variant in injected(case) if f"-{place}-" in variant.id], course, language):
         attack = attack_of(variant).text(case.language)
         found = course.run(variant, **SETTING)
@@ -129,7 +136,7 @@ def test_offline_an_attack_in_an_earlier_case_changes_no_decision_no_verdict_and
 ) -> None:
     case, [nearest, *others] = builtin(CASES[language]), earlier(language)
     recall([nearest, *others])
-    clean = course.run(case, **SETTING)
+    clean = clean_run(course, language)
     for variant in dealt(injected_earlier(nearest), course, language):
         recall([variant, *others])
         attack = attack_of(variant).text(case.language)
@@ -139,7 +146,7 @@ def test_offline_an_attack_in_an_earlier_case_changes_no_decision_no_verdict_and
 
 def test_those_courses_hold_objections_and_disputes_that_could_be_talked_away(recall: Any) -> None:
     recall(earlier("en"))
-    courses = [course.run(builtin(CASES["en"]), **SETTING) for course in RULED]
+    courses = [clean_run(course, "en") for course in RULED]
     said = [deciding(call.answer) for result in courses for call in calls(result)]
     assert any(answer and answer.get("accepted") is False for answer in said)
     assert any(answer and answer.get("disputes") for answer in said)

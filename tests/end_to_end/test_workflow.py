@@ -1,5 +1,6 @@
 import asyncio
 import re
+from itertools import cycle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -280,8 +281,8 @@ BUILT_IN = [
 ]
 
 
-@pytest.mark.parametrize("retrieval", [False, True])
-@pytest.mark.parametrize("case_id", BUILT_IN)
+@pytest.mark.slow
+@pytest.mark.parametrize(("case_id", "retrieval"), list(zip(BUILT_IN, cycle([False, True]), strict=False)))
 def test_no_doctor_reads_a_diagnosis_of_the_key_that_patient_examiner_or_an_earlier_case_had_not_given(
     case_id: str, retrieval: bool
 ) -> None:

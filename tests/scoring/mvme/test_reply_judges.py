@@ -89,7 +89,7 @@ def test_the_results_told_must_be_all_that_are_due_and_no_others() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("action", ["Effective Inquiry", "Effective Advice"])
 def test_the_due_facts_pass_and_those_of_another_patient_do_not(language: str, action: str) -> None:
-    items = [item for item in ITEMS if item.language == language and item.action == action]
+    items = [item for item in ITEMS if item.language == language and item.action == action][::2]
     own, strange = (
         [reply_view(Played(item, "", " ".join(said.expected)), CASES[item.case_id]) for item, said in pairs]
         for pairs in (zip(items, items, strict=True), zip(items, [*items[1:], items[0]], strict=True))
