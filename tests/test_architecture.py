@@ -38,6 +38,7 @@ def imports() -> dict[str, set[str]]:
     return {module: {name for name in imports_of(path) if name in FILES} for module, path in FILES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", FLOOR)
 def test_a_floor_imports_only_itself_and_floors_below_it(room: str) -> None:
     upward = {

@@ -68,6 +68,7 @@ def guessed(kept: str, learned_from: Sequence[Case], asked: Sequence[Case]) -> i
     return right
 
 
+@pytest.mark.slow
 def test_a_classifier_of_the_train_splits_words_names_at_most_a_third_of_the_test_split() -> None:
     learned, asked = ([case for case in CASES if (case.split == "test") == tested] for tested in (False, True))
     assert guessed(r"[a-z]+|[\u4e00-\u9fff]", learned, asked) <= len(asked) / 3

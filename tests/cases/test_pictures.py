@@ -122,6 +122,7 @@ def test_saved_elsewhere_cases_take_their_own_pictures_along_and_no_other_file(f
     assert load_cases(folder / "again.jsonl")[0].examinations.images[0].file == "images/ct.png"
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_of_a_case_whose_picture_is_refused(folder: Path) -> None:
     """Also from Python, where nobody has checked the case before."""
     (folder / "key.png").write_text(SECRET)

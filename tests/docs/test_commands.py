@@ -57,6 +57,7 @@ def reason_for(command: str) -> str | None:
     return next((why for sign, why in NOT_RUN.items() if re.search(sign, command)), None)
 
 
+@pytest.mark.slow
 @EACH_PAGE
 def test_every_command_of_a_page_names_commands_options_and_settings_that_there_are(page: Path) -> None:
     whole = get_command(app)

@@ -77,6 +77,7 @@ def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case,
         assert any(phrase in request.text for phrase in words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over_http", [False, True])
 @pytest.mark.usefixtures("_spoken")
 def test_those_who_judge_an_interview_are_asked_in_the_words_of_the_folder(over_http: bool, folder: Path) -> None:

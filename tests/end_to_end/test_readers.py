@@ -23,6 +23,7 @@ def test_the_fuzzers_start_from_what_is_read_well(name: str, tmp_path: Path) -> 
     assert not getattr(found, "errors", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))

@@ -1,7 +1,7 @@
 import asyncio
 import re
-from itertools import cycle
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +189,7 @@ def test_offline_nothing_of_the_answer_key_comes_up_in_any_call(
     assert not any(CANARY in call.model_dump_json() for call in calls(result))
 
 
+@pytest.mark.slow
 def test_offline_a_case_that_is_in_the_memory_itself_is_never_reminded_of_its_own_answers(
     memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,6 +310,7 @@ def test_the_id_of_a_case_which_may_tell_its_department_comes_up_in_no_prompt() 
 # prompts/test_fences.py; 9 on a server that lists its models in wardround/run/test_runner.py too.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", ["不正确", "正确", "Yes.", "incorrect", "I accept it: accepted = true"])
 def test_peers_1_a_verdict_in_free_words_is_an_error_and_never_taken_for_acceptance(reply: str) -> None:
     with (
@@ -319,6 +321,7 @@ def test_peers_1_a_verdict_in_free_words_is_an_error_and_never_taken_for_accepta
     assert caught.value.reason == "unparseable_answer"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["正确", "Yes, correct, accepted, agreed.", ""])
 def test_peers_1_an_objection_stays_an_objection_whatever_its_reason_says(reason: str) -> None:
     with FakeServer(answer=lambda request: {"accepted": False, "reason": reason}) as server:
@@ -388,6 +391,7 @@ def test_peers_4_every_final_answer_was_judged_by_later_physicians_or_is_marked_
     assert handed_on["treatment"]["items"] == result["treatment"].items
 
 
+@pytest.mark.slow
 def test_peers_7_an_ordered_picture_reaches_every_model_that_reports_on_it_and_no_other() -> None:
     def answer(request: ChatRequest) -> dict[str, Any] | None:
         orders = {"items": ["CT"]}

@@ -145,6 +145,7 @@ def check_impersonal(bare: Case) -> None:
     assert not PERSONAL.findall(texts) and not re.search(r"她|患儿|[男女](?!科)|\d岁", texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("course", [Course("clinical_workflow", patient) for patient in PATIENTS], ids=str)
 def test_what_the_doctors_decided_is_in_no_prompt_of_a_later_stage_without_sequence(
     course: Course, monkeypatch: pytest.MonkeyPatch

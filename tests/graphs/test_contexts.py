@@ -101,6 +101,7 @@ def courses() -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("graph", "settings"), courses(), ids=str)
 def test_every_role_that_is_asked_in_a_run_was_known_before_it(graph: str, settings: dict[str, Any]) -> None:
     context = CONTEXTS[graph].model_validate({"case_source": "builtin", **settings})

@@ -132,6 +132,7 @@ def test_without_a_strategy_the_group_decides() -> None:
     assert set(counted(result)) == {"general"}
 
 
+@pytest.mark.slow
 @EACH_STRATEGY
 def test_no_prompt_of_a_strategy_holds_anything_of_the_answer_key(
     strategy: str, monkeypatch: pytest.MonkeyPatch
@@ -257,6 +258,7 @@ class Proposals:
         return Proposal(decision=view.stage.decision(names=[name], basis=""), reasoning="")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(agree_in=st.integers(0, 5), bound=st.integers(0, 4))
 def test_a_moderated_group_ends_in_time_and_says_rightly_how(agree_in: int, bound: int) -> None:
@@ -498,6 +500,7 @@ def the_key_of(case: Any) -> Any:
 CASE, OTHER = builtin("surgery-07"), builtin("dermatology-and-venereology-01")
 
 
+@pytest.mark.slow
 @EACH_WAY
 def test_a_doctor_who_knows_the_key_scores_one_by_every_strategy_and_one_who_knows_anothers_what_that_is_worth(
     strategy: str, found: str, monkeypatch: pytest.MonkeyPatch

@@ -159,6 +159,7 @@ def test_whatever_is_answered_a_graph_ends_at_a_named_end_within_the_calls_that_
         assert 1 <= len(record.rounds) <= bound + 1 and record.visit <= setting["max_backtracks"]
 
 
+@pytest.mark.slow
 def test_those_whims_disagree_for_ever_so_that_only_the_counters_end_a_graph() -> None:
     whims = Whims(1, 0.0)
     setting = {"max_turns": 3, "max_feedback_rounds": 2, "max_backtracks": 1, "feedback": "downstream"}

@@ -32,6 +32,7 @@ def longer_than(most: int) -> Any:
     return refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])
 @pytest.mark.parametrize("known", [True, False])
 def test_recalled_cases_go_first_and_then_the_oldest_turns_be_the_length_known_or_found_out(

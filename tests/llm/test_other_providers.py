@@ -80,6 +80,7 @@ class Integration:
         self.async_client = client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [httpx, httpx2])
 async def test_a_client_of_either_http_library_takes_no_bomb(library: Any) -> None:
     with Anywhere((f"{JSON}\r\nContent-Encoding: gzip", gzip.compress(bytes(64 * 2**20)))) as server:

@@ -52,11 +52,13 @@ def test_merging_does_not_depend_on_which_branch_finished_first(left: Trace, rig
     assert merge_traces(left, right) == merge_traces(right, left)
 
 
+@pytest.mark.slow
 @given(TRACES, TRACES, TRACES)
 def test_merging_does_not_depend_on_the_grouping(one: Trace, two: Trace, three: Trace) -> None:
     assert merge_traces(merge_traces(one, two), three) == merge_traces(one, merge_traces(two, three))
 
 
+@pytest.mark.slow
 @given(TRACES, TRACES)
 def test_merging_again_changes_nothing_and_loses_no_call(left: Trace, right: Trace) -> None:
     merged = merge_traces(left, right)

@@ -73,6 +73,7 @@ async def test_an_answer_without_an_end_is_not_taken_and_not_asked_for_again() -
         assert server.sent < 3 * MOST and len(server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_an_answer_that_unpacks_without_end_is_not_unpacked(encoding: str) -> None:
     bomb = (gzip.compress if encoding == "gzip" else zlib.compress)(bytes(100 * 2**20))

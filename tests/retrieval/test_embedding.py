@@ -140,6 +140,7 @@ def test_a_damaged_shipped_file_answers_nothing(tmp_path: Path) -> None:
     assert ShippedVectors(tmp_path / "shipped.npz").get([b"digest"]) == {}
 
 
+@pytest.mark.slow
 def test_importing_the_package_and_using_cached_vectors_loads_neither_torch_nor_chroma(tmp_path: Path) -> None:
     row = embed(["a cached text"])[0]
     code = (

@@ -24,6 +24,7 @@ def test_no_two_cases_that_are_built_in_are_taken_for_kin() -> None:
     assert nearest < NEAR / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[::12], ids=lambda case: case.id)
 def test_variants_are_kin_by_their_parents_and_by_their_text(case: Case) -> None:
     for variant in [*injected(case), *injected_earlier(case)]:

@@ -68,6 +68,7 @@ def test_what_a_plug_in_keeps_in_a_state_comes_back_from_a_checkpoint_as_what_it
     assert serializer().loads_typed(serializer().dumps_typed({"urgency": urgency})) == {"urgency": urgency}
 
 
+@pytest.mark.slow
 def test_an_installed_module_is_loaded_by_its_name_and_the_manifest_tells_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +87,7 @@ def test_an_installed_module_is_loaded_by_its_name_and_the_manifest_tells_its_ve
     }
 
 
+@pytest.mark.slow
 def test_what_an_installation_brings_along_is_loaded_without_being_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_only_results_hand_over_the_pictures_on_file() -> None:
     assert found == ["results"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_id", SPREAD)
 def test_extrinsic_interviews_are_held_and_scored_offline(case_id: str) -> None:
     result = consult(case_id)

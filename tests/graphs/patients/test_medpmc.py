@@ -365,6 +365,7 @@ def test_drawn_personas_play_all_ten_with_ten_seeds_and_a_case_that_turns_on_a_s
         assert kept["presentation"].sex == "female"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profession", ["farmer", "student", "worker", "office_worker", "doctor"])
 @pytest.mark.parametrize("case", [EN, builtin("surgery-05")], ids=["man", "other"])
 def test_a_consultation_runs_with_every_persona(profession: str, case: Case) -> None:

@@ -68,6 +68,7 @@ def histories(case: Case) -> list[RecordSentence]:
     return record_sentences(case.patient, ExaminationRecord(), case.language)
 
 
+@pytest.mark.slow
 @LANGUAGES
 def test_no_stock_question_for_a_part_of_the_record_is_denied_or_has_another_part_told(language: Language) -> None:
     for question, due in DUE[language].items():

@@ -131,6 +131,7 @@ def test_what_a_treatment_has_done_is_told_when_it_is_advised() -> None:
     assert released_for(FACTS["en"], "You could take an antacid.", "advice", "en")[0].text.endswith("did not help.")
 
 
+@pytest.mark.slow
 @given(
     case=st.sampled_from([case for case in load_cases() if case.split == "test"]),
     words=st.lists(

@@ -171,6 +171,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(CASES, max_size=3), st.sampled_from(["rouge1", "rougeL"]), st.sampled_from(["sound", "paper"]))
 def test_no_text_raises_and_scores_lie_in_range_in_any_order_of_cases(

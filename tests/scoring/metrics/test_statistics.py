@@ -78,6 +78,7 @@ def epochs(generator: np.random.Generator) -> Drawn:
     return right.ravel().astype(float).tolist(), [case for case in range(10) for _ in range(5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "true"), [(overlaps, 0.3325), (near_the_top, 5 / 6), (right_or_wrong, 0.9), (epochs, 0.6)]
 )
@@ -93,6 +94,7 @@ def test_intervals_of_ten_cases_cover_the_truth(
     assert 0.90 <= covered / trials <= 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cases", "share"), [(2, 0.48), (3, 0.69), (4, 0.81)])
 def test_intervals_of_fewer_than_five_cases_cover_too_little_as_the_page_says(
     cases: int, share: float, monkeypatch: pytest.MonkeyPatch

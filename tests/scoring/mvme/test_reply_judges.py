@@ -102,6 +102,7 @@ def test_the_due_facts_pass_and_those_of_another_patient_do_not(language: str, a
     assert not any(judge_examination_offline(view).accurate for view in strange if orders_examination(view))
 
 
+@pytest.mark.slow
 def test_pairs_leave_out_first_words_demands_and_conclusions_and_orders_are_advice_to_be_examined() -> None:
     assert {item.action for item in ITEMS if not is_answered(item)} == {"Initialization", "Demand", "Conclusion"}
     orders = [item for item in ITEMS if orders_examination(reply_view(Played(item, "", ""), CASES[item.case_id]))]

@@ -43,20 +43,7 @@ def test_an_average_is_paired_over_the_columns_that_both_have(tmp_path: Path) ->
     assert found["average"].found.difference.mean == 0 and found["average"].found.permutation_p == 1
 
 
-def test_a_papers_average_has_no_difference_and_no_p_where_one_of_its_columns_has_no_value(tmp_path: Path) -> None:
-    whole: dict[str, float | None] = {**dict.fromkeys(SUITES["medpmc"].published, 50.0), "MMA": 20.0}
-    blind = {**whole, "MMA": None}
-    consultation: dict[str, Any] = {"graph": "consultation", "suite": "medpmc", "workflow": {"patient": "medpmc"}}
-    played = runs(tmp_path, consultation, none=dict.fromkeys(CASES, blind), shown=dict.fromkeys(CASES, whole))
-    (found,) = differences(played)
-    assert found["Avg. (gathering)"].found.difference.n == 0 and found["Avg. (gathering)"].p_holm is None
-    assert found["Avg. (decision)"].p_holm == 1
-    (partly,) = differences(
-        runs(tmp_path / "b", consultation, a=dict.fromkeys(CASES, whole), b={"c0": whole, "c1": blind})
-    )
-    assert partly["Avg. (gathering)"].found.difference.n == 2, "a case without a picture has its other columns"
-
-
+@pytest.mark.slow
 def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselves(tmp_path: Path) -> None:
     low: dict[str, float | None] = dict.fromkeys(COLUMNS, 0.25)
     better = {**low, COLUMNS[0]: 0.5}

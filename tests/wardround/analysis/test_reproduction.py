@@ -23,6 +23,7 @@ def written(file: Path, content: Any) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_files_of_aie_are_told_by_form_doctors_by_path_and_tables_by_their_cases(tmp_path: Path) -> None:
     written(tmp_path / "out" / "hospital" / "gpt4.json", CHINESE)
     written(tmp_path / "out" / "exam" / "qianwen_medqa.json", ENGLISH)

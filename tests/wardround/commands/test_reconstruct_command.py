@@ -59,6 +59,7 @@ def test_the_messages_are_what_trainers_read(source: Path, tmp_path: Path) -> No
         assert [message["role"] for message in messages] == ["user", "assistant"] * (len(messages) // 2)
 
 
+@pytest.mark.slow
 def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_runs(
     source: Path, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_r
         assert refused.exit_code == 2 and named in refused.stderr and out.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_cut_last_line_is_mended(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.jsonl"
     run(source, "-o", out)
@@ -101,6 +103,7 @@ def test_what_fails_a_gate_stands_apart_with_the_gate_and_is_not_tried_again(sou
     assert (tmp_path / "d.jsonl").read_text("utf-8") == ""
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_reached_fails_the_note_until_it_is_run_again(source: Path, tmp_path: Path) -> None:
     def answer(request: ChatRequest) -> Any:
         return {"exchanges": [{"physician": "What is it?", "patient": "I have had it for 3 weeks."}]}

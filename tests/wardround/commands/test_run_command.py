@@ -80,6 +80,7 @@ def test_running_again_goes_on_and_runs_nothing_again(tmp_path: Path) -> None:
     assert (tmp_path / "results.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_away_from_a_terminal_there_is_a_plain_line_a_case_on_the_error_stream(tmp_path: Path) -> None:
     told = wardround("--out", tmp_path, "--concurrency", 1, ids=IDS[:2])
     assert lines(told.stderr) == [f"{n}/2 {case_id} epoch 0: completed" for n, case_id in enumerate(IDS[:2], start=1)]

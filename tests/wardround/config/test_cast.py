@@ -56,6 +56,7 @@ def written(folder: Path, text: str, models: dict[str, str] | None = None, **ove
     return read_sweep(file, overrides, models)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(library_files()))
 def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(name: str) -> None:
     own = {} if name in NAMES_DOCTORS else {"default": DOCTOR}

@@ -55,6 +55,7 @@ def check(*cases: Any, **context: Any) -> None:
     check_own_prompts(builder.compile(), cases, Context(**context))
 
 
+@pytest.mark.slow
 def test_a_role_without_a_prompt_in_the_language_of_a_case_is_named_with_the_remedy(prompt: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"role 'shy_patient': there is no file prompts/en/mine/shy.md; write"):
         check(ENGLISH)

@@ -95,6 +95,7 @@ def test_a_judge_who_goes_by_length_is_seen_beside_people_who_do_not() -> None:
     assert agree["alpha"] < 0.5 and agree["items"] == 24
 
 
+@pytest.mark.slow
 def test_the_command_judges_runs_again_and_reads_what_people_judged(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one", grade=4.0)
     kept = Marks(run.path / FILE)

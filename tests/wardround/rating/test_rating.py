@@ -157,6 +157,7 @@ def test_several_people_judge_at_once_and_nothing_is_lost(tmp_path: Path) -> Non
     assert len(read_marks(tmp_path / FILE)) == 3 * 2 * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
@@ -220,6 +221,7 @@ def test_a_pair_is_judged_by_its_runs_wherever_they_stood(tmp_path: Path) -> Non
     assert {found.value for found in marks} == {-1} and {found.shown_first for found in marks} == {"one", "other"}
 
 
+@pytest.mark.slow
 def test_people_have_orders_of_their_own(tmp_path: Path) -> None:
     items = items_of([consulted(tmp_path / name) for name in ("a", "b", "c")], "mvme")
     orders = {rater: tuple(item.key for item in order_for(rater, items)) for rater in "ABCDEF"}
@@ -297,6 +299,7 @@ def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     assert "'=Ann: 4" in (tmp_path / "csv" / "disagreements.csv").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
     other = write_run(tmp_path / "other", [graded("surgery-01", 2.0, answers=next(iter(run.each_answered())).answers)])

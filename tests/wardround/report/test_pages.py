@@ -200,6 +200,7 @@ def test_a_large_run_is_cut_to_failed_and_first_cases_and_says_so(
     assert all(f"z{number}" in page for number in range(5))  # what failed is always listed
 
 
+@pytest.mark.slow
 def test_a_failed_case_shows_its_error_and_a_case_its_answer_beside_the_reference(tmp_path: Path) -> None:
     case = next(case for case in load_cases("builtin") if case.language == "en")
     report = {"symptoms": "", "examinations": "", "diagnosis": ["Odd disease"], "basis": "", "treatment": ""}
@@ -211,6 +212,7 @@ def test_a_failed_case_shows_its_error_and_a_case_its_answer_beside_the_referenc
     assert "no JSON found" in page and "Odd disease" in page and case.key.diagnosis[0] in page
 
 
+@pytest.mark.slow
 def test_a_run_in_which_cases_failed_shows_the_mean_that_counts_them_as_wrong_beside_the_scores(tmp_path: Path) -> None:
     lost = CaseResult(case_id="b", epoch=0, termination="unparseable_answer", error="no JSON found")
     page = page_of(write_run(tmp_path / "run", [graded("a", 4.0), lost], suite="mvme"))

@@ -86,6 +86,7 @@ def test_concurrency_changes_nothing_with_a_model_and_the_group_discussing(tmp_p
     assert all(result.tokens > 0 for result in results(tmp_path / "1"))
 
 
+@pytest.mark.slow
 def test_no_more_cases_are_under_way_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     under_way, most = 0, 0
     real = local.run_case
@@ -167,6 +168,7 @@ def test_growing_in_order_a_case_sees_earlier_cases_of_its_run_and_never_itself(
         assert all(IDS.index(case.id) < IDS.index(asking) for asking, _, case in pseudo)
 
 
+@pytest.mark.slow
 def test_a_variant_of_a_remembered_case_is_not_answered_from_it(
     tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
 ) -> None:
@@ -426,6 +428,7 @@ def test_a_case_id_that_is_not_there_is_refused_before_anything_is_written(tmp_p
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_run_may_start_inside_of_a_running_event_loop_and_beside_another(tmp_path: Path) -> None:
     async def both() -> None:
         experiments: list[tuple[Experiment, Path]] = [(short(limit=2), tmp_path / name) for name in ("a", "b")]

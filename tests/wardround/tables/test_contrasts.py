@@ -22,6 +22,7 @@ def test_an_ablation_says_of_each_mean_whether_it_moved_as_the_paper_expects(tmp
     assert re.match("As expected", table.notes[-1])
 
 
+@pytest.mark.slow
 def test_a_setting_of_which_the_paper_expects_nothing_has_no_such_column(tmp_path: Path) -> None:
     run(short(), tmp_path / "a")
     run(short(max_turns=1), tmp_path / "b")

@@ -463,6 +463,7 @@ def test_a_learning_curve_needs_an_average_and_a_case_for_each_block(tmp_path: P
         learning_curve.build(runs_of(tmp_path, one=[graded("a")]))
 
 
+@pytest.mark.slow
 def test_contrasts_pair_the_runs_that_differ_in_one_setting_over_the_cases_of_both(tmp_path: Path) -> None:
     """As a grid of ways of thinking by actor: each row beside the same row without."""
     made = []

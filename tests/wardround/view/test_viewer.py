@@ -144,6 +144,7 @@ def test_words_of_models_cases_and_addresses_stay_text(viewer: Viewer, query: st
     assert not any(name.startswith("on") or name == "style" for _, attributes in tags for name in attributes)
 
 
+@pytest.mark.slow
 def test_every_link_of_every_page_leads_to_a_page(viewer: Viewer) -> None:
     seen, left = set[str](), {""}
     while left:

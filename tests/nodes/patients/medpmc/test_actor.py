@@ -49,6 +49,7 @@ def test_offline_the_plain_words_are_kept_inside_the_manner_and_beside_it() -> N
     assert call.error is None and call.answer == {"text": turn.text}
 
 
+@pytest.mark.slow
 def test_a_rewriting_that_keeps_the_facts_is_said() -> None:
     turn, call, requests = said(lambda request: {"text": FAITHFUL})
     assert (turn.text, turn.plain, call.error, len(requests)) == (FAITHFUL, PLAIN, None, 1)

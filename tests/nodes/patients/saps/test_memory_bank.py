@@ -59,6 +59,7 @@ def test_the_rule_gives_the_numbers_of_the_sentences_that_answer() -> None:
     assert ["smoke" in FACTS[number - 1].text for number in numbers] == [True]
 
 
+@pytest.mark.slow
 @given(
     case=st.sampled_from([case for case in load_cases() if case.split == "test"]),
     words=WORDS,

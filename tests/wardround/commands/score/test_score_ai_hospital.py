@@ -46,6 +46,7 @@ def terms(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_grades_are_scored_and_written_at_full_precision(write: Any, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "scores.json"
     file = write(evaluation(1), evaluation(2, choice="A"), evaluation(3, choice=None))
@@ -85,6 +86,7 @@ def test_a_file_that_is_absent_or_empty_or_no_json_is_bad_input(suite: str, tmp_
         assert result.exit_code == 2 and file.name in result.stderr and "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_reports_without_grades_are_graded_only_when_asked(write: Any) -> None:
     plain = write({"patient_id": 1, "diagnosis": "#诊断结果#\n胃炎\n#诊断依据#\n无"}, name="onestep.jsonl")
     refused = run("mvme", plain)

@@ -18,6 +18,12 @@ from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import mcq, score_app
 
 
+@pytest.fixture(autouse=True)
+def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they give is tested with the metric, `tests/scoring/aie/test_tournament.py`."""
+    monkeypatch.setattr("scoring.aie.tournament._RESAMPLES", 10)
+
+
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(score_app, [str(argument) for argument in arguments], env={"COLUMNS": "300"})
 
@@ -51,6 +57,7 @@ def test_tables_of_actions_lengths_and_languages_are_printed(tmp_path: Path) -> 
     assert scores(out)["answered"]["DIAGNOSIS"]["share"] == 0.5 and scores(out)["metrics"]["DIAGNOSIS"]["n"] == 2
 
 
+@pytest.mark.slow
 def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_command_with_1(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     with FakeServer(answer=lambda request: "I would rather not say.") as server:

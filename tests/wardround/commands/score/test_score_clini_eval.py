@@ -31,6 +31,7 @@ def written(result: Result, file: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their_maximum(
     file: Path, tmp_path: Path
 ) -> None:

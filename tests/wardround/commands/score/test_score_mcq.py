@@ -138,6 +138,7 @@ def test_the_doctor_reads_the_whole_record_and_nothing_of_the_key(run: Path) -> 
         assert set(re.findall(r"\w{4,}", told)) - {"male", "female"} <= set(re.findall(r"\w{4,}", prompt))
 
 
+@pytest.mark.slow
 def test_what_a_model_fails_at_is_wrong_with_its_reason_beside_the_mean_of_what_was_answered(
     run: Path, tmp_path: Path
 ) -> None:

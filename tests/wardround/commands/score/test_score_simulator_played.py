@@ -118,6 +118,7 @@ def test_options_of_test_files_are_refused_for_our_own_items() -> None:
     assert told.exit_code == 2 and "are for AIE's test files and for runs" in told.stderr
 
 
+@pytest.mark.slow
 def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patient_gives_them(tmp_path: Path) -> None:
     case = next(case for case in load_cases() if case.id == "surgery-01")
     fever = "Have you had any fever?"
