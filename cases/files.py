@@ -204,11 +204,15 @@ def numbered_lines(text: str) -> list[tuple[str, str]]:
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:
-    """A validation error as problems, one a field."""
-    return [
-        Problem(str(path), record, ".".join(str(part) for part in detail["loc"]), detail["msg"])
-        for detail in faults(error)
+    """A validation error as problems, one a field; of several that a record lacks, as one of another kind does, one."""
+    found = [(".".join(map(str, detail["loc"])), detail) for detail in faults(error)]
+    lacking = [field for field, detail in found if detail["type"] == "missing"]
+    problems = [
+        Problem(str(path), record, field, detail["msg"])
+        for field, detail in found
+        if len(lacking) < 2 or field not in lacking
     ]
+    return [*([Problem(str(path), record, ", ".join(lacking), "Fields required")] if lacking[1:] else []), *problems]
 
 
 def _paths(source: str | Path) -> list[Path]:

@@ -77,10 +77,10 @@ def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
     ]
 
 
-def lacking_dialogue(tests: Sequence[SimulatorTest]) -> int:
-    """How many questions are put with less said before than their round says."""
+def lacking_dialogue(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
+    """The questions that are put with less said before than their round says."""
     known = {test.id: len(test.history) for test in tests}
-    return sum(int(turn) > known[patient] for patient, turn, _ in questions_of(tests))
+    return [place for place in questions_of(tests) if int(place[1]) > known[place[0]]]
 
 
 async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str) -> list[SimulatorTest]:

@@ -130,7 +130,11 @@ def played_tests(
         write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
     if lacking := lacking_dialogue(tests):
-        notes.append(f"{lacking} questions are put with less said before than their round says: `history` is shorter.")
+        patient_id, turn, _ = lacking[0]
+        notes.append(
+            f"{len(lacking)} questions are put with less said before than their round says, the first to patient "
+            f"{patient_id} in round {turn}: `history` is shorter, as where the authors' file has none."
+        )
     put = [one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question]
     if unchecked := sum(one.human_state is one.human_answer is None for one in put):
         notes.append(f"{unchecked} questions are a model's drafts that nobody has checked (`wardround cases confirm`).")

@@ -95,8 +95,11 @@ def test_another_run_is_compared(file: Path) -> None:
 
 
 def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
-    result = run(write(tmp_path / "t.json", [{"id": 1, "Text": {}}]))
+    text = {name: told for name, told in medpmc_data()["Text"].items() if name != "Diagnosis"}
+    result = run(write(tmp_path / "t.json", [medpmc_data(id=1) | {"Text": text}, {"id": 2, "Text": {}}]))
     assert result.exit_code == 2 and "entry 1, Text.Diagnosis: Field required" in result.stderr
+    assert result.stderr.count("entry 2") == 1, "all that it lacks, in one line"
+    assert "Text.Diagnosis, Text.Treatment: Fields required" in result.stderr
 
 
 def test_a_file_of_cases_that_nobody_played_is_refused_by_its_name(file: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_each_question_is_put_after_the_exchanges_of_its_round_and_the_replies_a
         assert test["patient_test"][turn]["A-B"]["prediction"] == "您能问得更具体吗？"
         assert test["patient_test"][turn]["A-B"]["state_prediction"] == "A-B"
         assert "prediction" not in test["patient_test"][turn]["C"]
-    assert "2 questions are put with less said before" in told.stdout
+    assert "2 questions are put with less said before" in told.stdout and "patient 7 in round 3" in told.stdout
     rows = list(csv.DictReader((out / "aie-figure-3a.csv").read_text("utf-8").splitlines()))
     ours = {row["round"]: row for row in rows if row["simulator"] == "saps"}
     assert list(ours) == ["all", "0", "1", "3", "a round"] and ours["0"]["GUIDANCE_mean"] == "100.0"
