@@ -7,7 +7,7 @@ from scoring.aie.simulator import LENGTH, rounds_of, score_simulator
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean
 from wardround.analysis.published import published
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, measured
 
 ALL, SLOPE = "all", "a round"
 _SLOPES = f"{SLOPE.capitalize()}: the slope of the line through the rounds' means."
@@ -37,12 +37,14 @@ def simulators_table(
     rows = [row for name, tests in played.items() for row in _rows(name, tests, definition)]
     theirs = list(_published_rows()) if beside else []
     notes = [
-        "Percent, but Length. ±: half the width of the 95 % interval.",
+        f"Percent, but Length. {SPREAD}.",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
         "-: nothing of the kind was asked there, or, for Tracking, tracked.",
     ]
     if beside:
-        notes.append("In brackets: as released by AIE's authors; their patients and questions, their definitions.")
+        notes.append(
+            "Simulators in brackets: as released by AIE's authors; their patients and questions, their definitions."
+        )
     columns = [
         Column("simulator", "Simulator", key=True),
         Column("round", "Round", key=True),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Source, Verdict, correlations, success, with_people
 from scoring.metrics.samples import PERCENT, estimates
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, measured
 
 Method = Literal["pearson", "spearman"]
 Columns = Mapping[str, Mapping[tuple[str, ...], float]]
@@ -28,7 +28,7 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
         *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
         Column("duels", "Pairs"),
     ]
-    notes = ["Wins, percent of the pairs that were decided; ties are left out. ±: half the width of the 95 % interval."]
+    notes = [f"Wins, percent of the pairs that were decided; ties are left out. {SPREAD}."]
     if "majority" in verdicts:
         notes.append("majority: one outcome a pair and case, what most people chose; a tie where nothing has the most.")
     return Table(f"aie-figure-4-{view}", f"Win rates, the {view}'s view (AIE, Figure 4)", columns, rows, notes)

@@ -1,6 +1,7 @@
 """``wardround score SUITE RUN``: a finished run, scored by any suite that fits it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
     ) -> Scores:
         found = scores_of_run(run, suite.name, mode, parse_models(models or []))
         note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode is Mode.PAPER else []
-        return Scores(suite.name, mode, found.n, found.metrics, found.tables, [*found.notes, *note])
+        return replace(found, notes=[*found.notes, *note])
 
     score.__doc__ = f"The scores of a run by {suite.name}, from its recorded answers; no doctor is asked again."
     return score
@@ -67,7 +68,9 @@ def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] |
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
-    return Scores(suite, mode, len(results), metrics, tables, notes)
+    cases = len({result.case_id for result in results})
+    more = [f"{len(results)} with their epochs"] if len(results) != cases else []
+    return Scores(suite, mode, cases, metrics, tables, notes, more=more)
 
 
 def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:

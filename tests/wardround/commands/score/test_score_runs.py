@@ -52,11 +52,14 @@ def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:
 def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suite: str) -> None:
     case = next(case for case in load_cases("builtin") if case.language == "en")
     dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    results = [graded(case.id, epoch=epoch, answers={"dialogue": dialogue}) for epoch in range(2)]
     run = write_run(
-        tmp_path / "run", [graded(case.id, answers={"dialogue": dialogue})], graph="consultation",
-        suite="mvme", data={"case_ids": [case.id]},
-    )  # fmt: skip
-    assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 1
+        tmp_path / "run", results, graph="consultation", suite="mvme", data={"case_ids": [case.id]}, epochs=2
+    )
+    assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 2
+    for options in ((), ("--recall", "rougeL")):  # alike, however the run is read
+        assert wardround("score", suite, run, *options, "--json", tmp_path / "s.json").exit_code == 0
+        assert json.loads((tmp_path / "s.json").read_text("utf-8"))["n"] == 1, "a case, in two epochs"
 
 
 @pytest.mark.slow
