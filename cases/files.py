@@ -134,9 +134,8 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
 
 def _is_foreign(problem: Problem) -> bool:
     """Whether nothing of a record is a case's: it is no object, or has no patient."""
-    return bool(problem.record) and (
-        not problem.field or (problem.field, problem.message) == ("patient", "Field required")
-    )
+    lacking = problem.field.split(", ") if problem.message in ("Field required", "Fields required") else []
+    return bool(problem.record) and (not problem.field or "patient" in lacking)
 
 
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:
