@@ -122,7 +122,11 @@ class LoadedModel:
         if source is None:  # one message alone is longer than what it was trained on, which is no reason to be silent
             source = source_tokens(self.tokenizer, conversation, limit)
         if source is None:
-            raise ValueError(f"the last message alone is longer than the {limit} tokens that {how.folder} can read")
+            raise ValueError(
+                f"the last message alone is longer than the {max(limit, 0)} tokens that {how.folder} has left to read: "
+                f"it reads and writes {self.positions} together, of which a reply may take {longest}; give the model a "
+                "smaller max_tokens, or take a base with more positions"
+            )
         return source.tokens
 
     def _replies(self, sources: Sequence[list[int]], how: HfChat) -> list[ChatResult]:

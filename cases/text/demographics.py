@@ -40,6 +40,8 @@ _AGES = [
     ),
     re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
 ]  # fmt: skip
+# The same without anything before it, of words that do nothing but describe the patient: "4天，女".
+_SPAN_ALONE = re.compile(r"\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,;、\s]|$)")
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _IN_WORDS = re.compile(
     r"\b(?:half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty(?:-[a-z]+)?)"
@@ -119,6 +121,8 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
             years += 0.5 if groups.get("half") else int(groups.get("months") or 0) / 12
             if years <= _OLDEST:
                 yield round(years, 3)
+    if brief and (span := _SPAN_ALONE.match(text)):
+        yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
         yield 0.0
     if brief and (bare := re.fullmatch(r"\D*(\d{1,3})\D*", text)) and int(bare[1]) <= _OLDEST:

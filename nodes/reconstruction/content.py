@@ -15,7 +15,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.demographics import demographics
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
-from cases.text.numbers import NUMBER_WORDS, known_numbers, stated_numbers
+from cases.text.numbers import NUMBER_WORDS, known_numbers, spoken_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of, stem, words
@@ -26,7 +26,7 @@ _LISTS = data_file("nodes.reconstruction", "content")["list"]
 COVERED = 0.1  # of the note's words, at least, if it has enough of them
 ENOUGH = 10
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
-SHORTEST, LONGEST, ROOM = 0.6, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
+SHORTEST, LONGEST, ROOM = 0.9, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
 LONGEST_REPLY, RECITED = 200, 60  # words; more at once is recited, from the second on if it is most of the note
 INVENTED = 3  # complaints that the note does not know; one is enough if it is added of itself
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
@@ -174,10 +174,11 @@ def other_side(told: Told) -> Iterator[Finding]:
 
 
 def other_number(told: Told) -> Iterator[Finding]:
-    """A number in digits, or one of what the note counts too, is not the note's."""
+    """A number in digits, or one of what the note counts too, is not the note's, or stands for one that is not said."""
     known, language = known_numbers(told.dialogue.note), told.language
     counted = set(_counted(told.dialogue.note, language))
     parts = {number % 10**digits for number in known for digits in (1, 2)}  # two thousand and four, spoken
+    unsaid = _unsaid(told, known) if language == "en" else set()
     for number, message in enumerate(told.dialogue.spoken, 1):
         own = " ".join(text for at, _, text in told.statements if at == number)
         if message.role == PHYSICIAN:
@@ -190,6 +191,27 @@ def other_number(told: Told) -> Iterator[Finding]:
             if value in known or (spoken and (value in parts or not _of_the_same(own, said, counted))):
                 continue
             yield f"{said!r} is not in the note", number
+        for said, readings in spoken_numbers(message.content) if unsaid else ():
+            in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
+            if in_place and not any(each <= known | parts | {0, 1} for each in readings):
+                yield (
+                    f"{said!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
+                    number,
+                )
+
+
+def _unsaid(told: Told, known: set[float]) -> set[float]:
+    """The numbers of the note that nobody says, in whatever writing; "one" is often none."""
+    text = " ".join(message.content for message in told.dialogue.spoken)
+    said = known_numbers(text)
+    for _, readings in spoken_numbers(text):
+        said |= next((each for each in readings if each <= known), readings[0])
+    parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
+    return {value for value in {*parts} & known if value > 1 and not said & {value, value % 100}}
+
+
+def _is_year(value: float) -> bool:
+    return 1900 <= value < 2100
 
 
 def invented(told: Told) -> Iterator[Finding]:
@@ -252,7 +274,7 @@ def roles_swapped(told: Told) -> Iterator[Finding]:
 def begun_again(told: Told) -> Iterator[Finding]:
     """Somebody greets in the middle: the parts are in another order, or two conversations are one."""
     for number, message in enumerate(told.dialogue.spoken, 1):
-        if number > _GREETINGS and _PATTERNS["greets"].search(message.content):
+        if _GREETINGS < number < len(told.dialogue.spoken) and _PATTERNS["greets"].search(message.content):
             yield "the conversation begins again", number
 
 
@@ -297,9 +319,8 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     supposed = [sentence for sentence in sentences(text) if _PATTERNS["supposes"].search(sentence)]
     if not supposed:
         return False
-    terms = list(word_list("medical_terms")["terms"])
-    names = set(terms[terms.index("hypertension") : terms.index("operation")])
-    meant = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))} & names
+    meant = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
+    meant &= illnesses(vague=True)
     found = (one for sentence in supposed for one in terms_in(sentence, rules_of(language)))
     return any(name in meant and not negated for name, negated in found)
 
@@ -325,6 +346,14 @@ def complaints() -> frozenset[str]:
     """The terms of complaints and diseases, but for those that every conversation brings up."""
     terms = list(word_list("medical_terms")["terms"])
     return frozenset(terms[: terms.index("operation")]) - set(_LISTS["vague"].split(", "))
+
+
+@cache
+def illnesses(*, vague: bool = False) -> frozenset[str]:
+    """The terms of diseases alone; those that every conversation brings up only if ``vague``."""
+    terms = list(word_list("medical_terms")["terms"])
+    found = frozenset(terms[terms.index("hypertension") : terms.index("operation")])
+    return found if vague else found & complaints()
 
 
 def content_words(text: str, language: Language) -> set[str]:

@@ -15,7 +15,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import answers, content, kinds, particulars, verbatim
+from nodes.reconstruction import answers, content, kinds, learned, particulars, verbatim
 from nodes.reconstruction.content import Finding, Rule, Told
 
 MOST_QUESTIONS = 2
@@ -175,7 +175,7 @@ def _of_the_note(rule: Rule) -> Rule:
     return gate
 
 
-_RULES = {**content.RULES, **particulars.RULES, **kinds.RULES, **answers.RULES, **verbatim.RULES}
+_RULES = {**content.RULES, **particulars.RULES, **kinds.RULES, **answers.RULES, **verbatim.RULES, **learned.RULES}
 GATES: dict[str, Rule] = {
     "not_empty": not_empty,
     "roles_alternate": roles_alternate,

@@ -23,7 +23,7 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
     if voice.language == "zh":
         return text.rstrip("。；;,，.") + "。"
     text = rewritten(text, "finish").strip(" ,;:")
-    text = _capitalised(text)
+    text = capitalised(text)
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
@@ -37,10 +37,10 @@ def told_to(sentence: str, voice: Voice) -> str:
         return text
     marked = with_marks(rewritten(text, "patient"), "", voice)
     text = rewritten(settled(marked, voice), "to_patient") if marked != text else text
-    return _capitalised(text)
+    return capitalised(text)
 
 
-def _capitalised(text: str) -> str:
+def capitalised(text: str) -> str:
     """With a capital, but for a first word that has its own further on, as pH has."""
     return text if re.match(r"[a-z]+[A-Z]", text) else text[:1].upper() + text[1:]
 
@@ -114,7 +114,7 @@ def _listed(items: str, voice: Voice) -> str:
     parts = [part for part in parts if part not in did]
     clauses = [_of_its_own(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
     there = [
-        lowered(part)
+        PATTERNS["one_of_many"].sub(r"a \1", lowered(part))
         for part in parts
         if not re.match(r"not?\b|denies|absence|without", part, re.IGNORECASE)
         and not PATTERNS["clause_of_list"].match(part)
@@ -176,6 +176,8 @@ def _whole(text: str, section: str) -> str:
     if section == "medications":
         fragment = ", ".join(map(lowered, re.split(r"; ", fragment)))
     if section == "chief_complaint":
+        if PATTERNS["goes_on"].fullmatch(fragment):
+            return f"@I has been {fragment}"
         fragment = PATTERNS["one_of_many"].sub(r"a \1", fragment)
     several = section == "family_history" and re.match(r"two|three|four|several|both|parents|siblings", fragment)
     if several or section not in SPEECH["fragment"]:

@@ -3,7 +3,6 @@
 Times, medicines, allergies, treatments, whose illness it is, and whether what is said answers what was asked.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, pairwise
 
@@ -16,15 +15,12 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, affirms, complaints, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, complaints, content_words, illnesses
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-_ASKED_OF_ALL = frozenset(data_file("nodes.reconstruction", "particulars")["asked_of_all"])
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
 ORDERED, SUPPORTED = 3, 1 / 3  # words of an order, at least, and their share that the note has
 AT_ONCE = 2  # complaints that the note does not know, in one reply
-OPENING = 3  # turns
-TELLS = 3  # words of an answer that tells something, at least
 TURNED = 2  # words that the note knows only denied, and a reply only affirmed
 
 
@@ -131,35 +127,29 @@ def all_at_once(told: Told) -> Iterator[Finding]:
             yield f"{', '.join(sorted(new))}: the note does not mention it", number
 
 
-def stands_alone(told: Told) -> Iterator[Finding]:
-    """An exchange with another patient: about the body, and no word of it is the note's or comes up elsewhere.
-
-    A denial may stand alone. People begin with how they are, whatever the note says, so the first exchange is free.
-    """
-    if told.language != "en":
-        return
-    spoken, every = told.dialogue.spoken, told.of_note[0]
-    known, turns = content_words(told.note, "en"), [content_words(message.content, "en") for message in spoken]
-    said_in = Counter(chain.from_iterable(turns))
-    for number, (before, message) in enumerate(pairwise(spoken), 2):
-        asked, answer = turns[number - 2 : number]
-        terms = {name for one in (before, message) for name, _ in terms_in(one.content, "en")} - _ASKED_OF_ALL
-        if (
-            number > OPENING
-            and (before.role, message.role) == (PHYSICIAN, PATIENT)
-            and "?" in before.content
-            and not denies(message.content)
-            and len(answer) >= TELLS
-            and terms - every == terms != set()
-            and not (asked | answer) & known
-            and all(said_in[word] <= (word in asked) + (word in answer) for word in asked | answer)
-        ):
-            yield f"{message.content!r}: neither the note nor anybody else speaks of it", number
+def other_illness(told: Told) -> Iterator[Finding]:
+    """The patient claims, or supposes, to have an illness of which the note knows nothing."""
+    known, every = content_words(told.note, told.language), told.of_note[0]
+    for number, role, sentence in told.statements:
+        if role != PATIENT or _PATTERNS["of_another"].search(sentence) or not _PATTERNS["claims"].search(sentence):
+            continue
+        text = _PATTERNS["no_doubt"].sub(" ", sentence)
+        named = {name for name, negated in terms_in(text, told.language) if not negated and name in illnesses()}
+        named |= {
+            found[0]
+            for found in _PATTERNS["illness"].finditer(text)
+            if not content_words(found[0], told.language) & known
+            and not {name for name, _ in terms_in(found[0], told.language)} & every
+            and not _PATTERNS["denies"].search(text[: found.start()])
+        }
+        if named - every:
+            yield f"{sentence!r}: the note knows nothing of {', '.join(sorted(named - every))}", number
 
 
 def turned_round(told: Told) -> Iterator[Finding]:
     """The patient affirms in the note's own words what it denies."""
-    read = {(one.word, one.negated) for sentence in sentences(told.note) for one in mentions(sentence)}
+    parts = [part for sentence in sentences(told.note) for part in _PATTERNS["says_too"].split(sentence)]
+    read = {(one.word, one.negated) for part in parts for one in mentions(part)}
     denied = {word for word, negated in read if negated and (word, False) not in read}
     for number, role, sentence in told.statements:
         if role == PATIENT and not _PATTERNS["denies"].search(sentence):
@@ -203,8 +193,8 @@ RULES: Mapping[str, Rule] = {
     "allergies_of_the_note": other_allergy,
     "treatment_of_the_note": other_treatment,
     "own_illness": of_a_relative,
+    "illness_of_the_note": other_illness,
     "one_history": all_at_once,
-    "connected_to_the_note": stands_alone,
     "denials_kept": turned_round,
     "address_of_the_note": other_address,
 }

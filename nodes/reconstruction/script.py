@@ -14,12 +14,14 @@ from cases.notes import Note
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
-from nodes.reconstruction.lay_speech import spoken, told_to
+from nodes.reconstruction.grammar import settled
+from nodes.reconstruction.lay_speech import capitalised, spoken, told_to
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
 from prompts import load_words, mark
 
 _LONGEST = 45  # words of a turn, about; the next sentence waits
+_NEARLY = 0.0006  # years by which a rounded age may be off
 
 # Which sections of a note each section of the interview tells; the physician tells those of the second table.
 _TOLD: Mapping[SectionName, tuple[str, ...]] = {
@@ -57,7 +59,7 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
             lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
             told = list(dict.fromkeys(filter(None, (spoken(line, part, voice) for line in lines))))
             if part == "person":
-                told = [*_age(roles, words), *told]
+                told = [*_age(roles, words, voice), *told]
             for number, reply in enumerate(_together(told, at_once, note.language)):
                 of_child = roles.speaker not in ("self", "relative")
                 ways = words["ask_of_child" if of_child and part in words["ask_of_child"] else "ask"][part]
@@ -65,13 +67,13 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
                 exchanges.append(Exchange(physician=asked, patient=reply))
         if exchanges:
             written.append(WrittenSection(section=name, exchanges=exchanges))
-    listen = cycle(_turned(words["listen"], note.id))
+    listen, further = (cycle(_turned(words[name], note.id)) for name in ("listen", "further"))
     for name, parts in _REPORTED.items():
         exchanges = []
         for part in parts:
             findings = filter(None, (told_to(line, voice) for line in sections.get(part, ())))
             for number, told_now in enumerate(_together(findings, at_once, note.language)):
-                lead = words["further"] if number else _one(words["tell"][part], note.id)
+                lead = next(further) if number else _one(words["tell"][part], note.id)
                 exchanges.append(
                     Exchange(physician=f"{lead}{mark('space', note.language)}{told_now}", patient=next(listen))
                 )
@@ -108,17 +110,14 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> di
     return {**sections, "chief_complaint": tuple(lines[:1]), "present_illness": tuple(lines[1:])}
 
 
-def _age(roles: RoleSetting, words: Mapping[str, Any]) -> list[str]:
-    years = roles.age_years
-    if years is None:
-        return []
-    if years < 2:
-        months = round(12 * years)
-        told = months > 1 and abs(12 * years - months) < 0.01 and roles.speaker != "self"
-        return [str(words["months_family"]).format(months)] if told else []
-    if years != int(years):
-        return []
-    return [str(words["age" if roles.speaker == "self" else "age_family"]).format(int(years))]
+def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str]:
+    """The age in the longest unit of which it is some: a child under two speaks through others."""
+    for unit, per_year in (("years", 1.0), ("months", 12.0), ("weeks", 365.25 / 7), ("days", 365.25)):
+        count = (roles.age_years or 0.0) * per_year
+        if round(count) > (unit != "days") and abs(count - round(count)) < _NEARLY * max(1, per_year):
+            said = words["age"].get(unit if roles.speaker != "self" else "self" if unit == "years" else "")
+            return [capitalised(settled(said.format(round(count)), voice))] if said else []
+    return []
 
 
 def _together(lines: Iterable[str], at_once: int, language: Language) -> Iterator[str]:

@@ -286,6 +286,10 @@ async def test_any_other_role_is_asked_for_json_in_text_at_once(base: Path) -> N
     assert chat_client(f"hf:{base}", settings(base)).own_forms == ("text",)
     said, call = await fail(settings(base, max_tokens=3), ModelError)
     assert "the last message alone is longer than the 509 tokens" in said and call.attempts == 1
+    said, _ = await fail(settings(base, max_tokens=600), ModelError)
+    assert (
+        "than the 0 tokens" in said and "512 together, of which a reply may take 600; give the model a smaller" in said
+    )
 
 
 # Code and pickles that a folder brings

@@ -14,6 +14,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
 @pytest.mark.parametrize(
     ("section", "chart", "voice", "said"),
     [
+        ("chief_complaint", "Crying at night", SON, "My son has been crying at night."),
+        ("chief_complaint", "Swelling of the knee", SON, "My son has swelling of the knee."),
         ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
@@ -69,7 +71,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("personal_history", "A widower, he lives alone and usually tends a garden.", HE,
          "A widower, I live alone and usually tend a garden."),
         ("present_illness", "Other symptoms: Rash on the arm; Lesion has grown; Not painful; History of asthma.", HE,
-         "I have also had rash on the arm and a history of asthma. The lesion has grown. Not painful."),
+         "I have also had a rash on the arm and a history of asthma. The lesion has grown. Not painful."),
         ("present_illness", "She mentions she recently moved.", SHE, "I recently moved."),
         ("present_illness", "He reports being treated for reflux 2 years ago.", HE,
          "I was treated for reflux 2 years ago."),

@@ -48,6 +48,8 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (9, "I take warfarin, forty milligrams.", "medicines_of_the_note"),
         (9, "I take lisinopril, 400 mg.", "numbers_of_the_note"),
         (11, "Yes, I am allergic to penicillin.", "allergies_of_the_note"),
+        (3, "I have had a cough for two days. It's sarcoidosis, I have no doubt about it.", "illness_of_the_note"),
+        (9, "I take lisinopril, fifty five milligrams.", "numbers_of_the_note"),
         (13, "I had gout.", "own_illness"),
         (3, "I have had a cough for two days. My knees are swollen, and I vomit after every meal.", "one_history"),
         (7, "I have had fever and night sweats.", "denials_kept"),
@@ -121,6 +123,34 @@ def test_a_recorded_allergy_is_not_denied() -> None:
     assert {problem.gate for problem in check_dialogue(dialogue(note))} >= {"allergies_of_the_note"}
     told = dialogue(note, turn_11="Yes, I am allergic to penicillin.", turn_15="None of it hurts; I am right-handed.")
     assert check_dialogue(told) == []
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "passes"),
+    [
+        ("Temperature 102.6.", "It was one oh two point six.", True),
+        ("Last seen in 1990.", "That was in nineteen ninety.", True),
+        ("Last seen on 05/07/2004.", "That was May seventh two thousand and four.", True),
+        ("Weighs 197 pounds.", "About one hundred ninety seven pounds.", True),
+        ("BP 145/90.", "It was one forty five over ninety.", True),
+        ("Ages 26 and 28.", "Twenty six and twenty eight.", True),
+        ("Ages 26 and 28.", "Twenty six and thirty one.", False),
+        ("BP 145/90.", "It was one sixty five over ninety.", False),
+        ("Last seen in 1990.", "That was in nineteen ninety three.", False),
+    ],
+)
+def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note: str, said: str, passes: bool) -> None:
+    messages = [Message(role=PATIENT, content="Hello."), Message(role=PHYSICIAN, content=said)]
+    problems = check_dialogue(Dialogue(id="a", note=note, messages=messages))
+    assert ("numbers_of_the_note" not in {problem.gate for problem in problems}) == passes
+
+
+def test_a_denial_ends_where_something_else_is_said() -> None:
+    note = NOTE.replace("She denies", "She denies any smoking and reports occasional alcohol. She denies")
+    told = dialogue(
+        note, turn_12="Do you drink alcohol?", turn_13="Yes, now and then. My mother had gout. I never smoked."
+    )
+    assert "denials_kept" not in {problem.gate for problem in check_dialogue(told)}
 
 
 def test_spans_of_time_agree_over_their_units() -> None:

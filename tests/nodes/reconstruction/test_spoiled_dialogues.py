@@ -1,6 +1,5 @@
 """What the gates catch, and whom they let through: dialogues spoiled by functions, and those that people had."""
 
-import csv
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import load_cases
-from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
-from cases.note_files import read_notes
+from cases.dialogues import PHYSICIAN, Dialogue
 from cases.notes import Note, note_of
 from nodes.reconstruction.filing import assemble
 from nodes.reconstruction.gates import check_dialogue
@@ -17,27 +15,15 @@ from nodes.reconstruction.role_setting import roles_of
 from nodes.reconstruction.script import script
 from tests.nodes.reconstruction.spoiling import SPOILED, Spoil
 from tests.nodes.reconstruction.spoiling_by_words import BY_WORDS
+from wardround.run.train_gates import mts_dialogues, number_of
 
 MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 SETTLED, HELD_OUT = 0, 1  # the rules were settled on the even half of MTS-Dialog
 
 
-def mts_dialogues(half: int) -> list[Dialogue]:
-    """The dialogues of MTS-Dialog; a person's lines that follow each other are one turn."""
-    found = []
-    with MTS.open(encoding="utf-8-sig", newline="") as file:
-        for note, row in zip(read_notes(MTS), csv.DictReader(file), strict=True):
-            messages: list[Message] = []
-            for line in row["dialogue"].splitlines():
-                who, _, text = line.partition(":")
-                role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
-                if text.strip() and messages and messages[-1].role == role:
-                    messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
-                elif text.strip():
-                    messages.append(Message(role=role, content=text.strip()))
-            if int(row["ID"]) % 2 == half:
-                found.append(Dialogue(id=note.id, messages=messages, note=note.text))
-    return found
+def of_half(half: int) -> list[Dialogue]:
+    """Every other dialogue of MTS-Dialog."""
+    return [dialogue for dialogue in mts_dialogues(MTS) if number_of(dialogue) % 2 == half]
 
 
 def caught(dialogues: list[Dialogue], kinds: Mapping[str, Spoil] = SPOILED) -> dict[str, tuple[int, int]]:
@@ -82,7 +68,7 @@ def test_of_the_kinds_written_later_those_that_the_page_calls_caught_are_caught(
 @pytest.mark.skipif(not MTS.is_file(), reason=f"no data set at {MTS}")
 @pytest.mark.parametrize("half", [SETTLED, HELD_OUT])
 def test_real_dialogues_pass_and_spoiled_ones_are_caught(half: int) -> None:
-    real = mts_dialogues(half)
+    real = of_half(half)
     sound = [dialogue for dialogue in real if not check_dialogue(dialogue)]
     assert len(sound) >= 0.95 * len(real)
     counts = caught(sound[::4])
@@ -97,6 +83,10 @@ def test_offline_a_family_is_asked_how_old_the_child_is_and_not_for_its_work_or_
     assert any("lives at home" in message.content for message in child.spoken)
     assert not any(word in asked for word in ("smok", "alcohol", "tobacco"))
     infant = written(Note(id="a", text="Patient: 10-month-old male.\nChief complaint: Vomiting."))
-    assert "The age is 10 months." in [message.content for message in infant.spoken]
+    assert "My son is 10 months old." in [message.content for message in infant.spoken]
+    ages = {"3-week-old": "3 weeks", "5-day-old": "5 days", "8-year-old": "8 years", "18-month-old": "18 months"}
+    for stated, told in ages.items():
+        young = written(Note(id="a", text=f"Patient: {stated} female.\nChief complaint: Vomiting."))
+        assert f"My daughter is {told} old." in [message.content for message in young.spoken]
     newborn = written(Note(id="a", text="患者：4天，女，新生儿。\n主诉：皮肤发黄。", language="zh"))
-    assert "孩子是新生儿。" in [message.content for message in newborn.spoken]
+    assert "出生4天。孩子是新生儿。" in [message.content for message in newborn.spoken]

@@ -1,0 +1,263 @@
+"""What rules of words cannot tell of a freely worded dialogue, by four small linear classifiers.
+
+Who says it, whether it answers, whether anybody but this exchange speaks of it, and whether it is said in interviews at
+all. They read multilingual embeddings and a few counts; the weights were learned from real English dialogues and their
+spoiled copies (`python -m wardround.run.train_gates`), and each refuses only what is stranger than all of those. So
+other languages are not read, nor what is all by rules, which is held to the note sentence by sentence (`verbatim`).
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from importlib.resources import files
+from itertools import pairwise
+from math import log
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.dialogues import PATIENT, PHYSICIAN, Message
+from cases.text.fact_preservation import terms_in
+from cases.text.jargon import in_lay_words
+from cases.text.sentences import sentences
+from cases.vocabulary import patterns
+from llm.specs import OFFLINE
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies
+from retrieval import MULTILINGUAL_MODEL, embed
+
+WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
+ALIKE = 0.85  # two exchanges are the same in other words
+GRAMS = 4096  # places for words and pairs of words, which are not kept themselves
+DOUBT = 0.3  # how much a turn must sound like the other speaker to speak for it at all
+TELLS, SHORTEST = 3, 3  # words of an answer, of a sentence, that can be weighed
+_PATTERNS = patterns("nodes.reconstruction", "learned")
+_SIGNS = ("of_oneself", "of_you", "begins_as_answer")
+_QUESTION_SIGNS = ("asks_openly", "asks_when")
+
+Rows = NDArray[np.float32]
+Weighed = tuple[float, str, int]  # how strange, what is wrong, and at which turn
+
+
+class Exchange(NamedTuple):
+    """A turn of the physician, the reply, and the number of the first of them."""
+
+    number: int
+    asked: str
+    answer: str
+
+
+def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
+    """The exchanges of a dialogue in which both say something."""
+    turns = [(number, spoken[number - 1], message) for number, message in enumerate(spoken) if number]
+    return [
+        Exchange(number, asked.content, answer.content)
+        for number, asked, answer in turns
+        if (asked.role, answer.role) == (PHYSICIAN, PATIENT) and asked.content.strip() and answer.content.strip()
+    ]
+
+
+def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
+    """Those exchanges in which the physician ends with a question, and the reply is more than a word."""
+    return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
+
+
+def speaker_rows(texts: Sequence[str]) -> Rows:
+    """Of each sentence what tells who says it (n, d)."""
+    signs = [
+        ["?" in text, *(_PATTERNS[name].search(text) is not None for name in _SIGNS), min(len(text.split()), 30) / 30]
+        for text in texts
+    ]
+    grams = np.zeros((len(texts), GRAMS), np.float32)
+    for row, text in zip(grams, texts, strict=True):
+        said = re.findall(r"\w+(?:'\w+)?|[?!]", re.sub(r"\d+", "0", text.casefold()))
+        for gram in (*said, *map(" ".join, pairwise(said))):
+            row[zlib.crc32(gram.encode()) % GRAMS] = 1
+    grams /= np.linalg.norm(grams, axis=1, keepdims=True).clip(1)
+    return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), grams])
+
+
+def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
+    """Of each question with an answer what tells whether they belong together (n, d)."""
+    question, answer = _embedded(asked), _embedded(answers)
+    signs = []
+    for one, other in zip(asked, answers, strict=True):
+        openly, when = (_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS)
+        no, yes, time = denies(other), affirms(other), _PATTERNS["tells_when"].search(other) is not None
+        signs.append([no, yes, openly, when, time, log(1 + len(other.split())), "?" in one])
+        signs[-1] += [no and openly, yes and openly, time and when]
+    both = question * answer
+    likeness = both.sum(axis=1, keepdims=True)
+    return np.hstack([4 * both, abs(question - answer), answer, question, likeness, np.array(signs, np.float32)])
+
+
+def strange_rows(told: Told) -> Rows:
+    """Of each exchange what connects it with the note and with the rest of the dialogue (n, 17)."""
+    spoken, found = told.dialogue.spoken, exchanges(told.dialogue.spoken)
+    if not found:
+        return np.zeros((0, 17), np.float32)
+    note = _embedded(_lines(told))
+    whole, turns = _embedded([told.dialogue.note[:2000]])[0], _embedded([one.content or "." for one in spoken])
+    pairs = _embedded([f"{one.asked} {one.answer}" for one in found])
+    known, terms = content_words(told.note, "en"), told.of_note[0]
+    said = [content_words(one.content, "en") for one in spoken]
+    rows = []
+    for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
+        here = (one.number - 1, one.number)
+        beside = np.delete(np.arange(len(spoken)), here)
+        others = np.delete(pairs, place, axis=0) @ pair
+        own = said[here[0]] | said[here[1]]
+        elsewhere = set[str]().union(*(said[at] for at in beside))
+        named = {name for text in one[1:] for name, _ in terms_in(text, "en")}
+        new, old, first = min(len(named - terms), 2), min(len(named & terms), 2), one.number <= 2
+        told_alone = not own & known and not denies(one.answer) and len(one.answer.split()) >= TELLS and not first
+        answer = turns[one.number]
+        rows.append(
+            [
+                (note @ pair).max(),
+                (note @ answer).max(),
+                pair @ whole,
+                max(others.max(initial=0.4), (turns[beside] @ pair).max(initial=0.4)),
+                others.mean() if len(others) else 0.3,
+                turns[one.number - 1] @ answer,
+                min(len(own - known - elsewhere), 8),
+                min(len(own & known), 3),
+                min(len(own & elsewhere), 3),
+                new,
+                old,
+                denies(one.answer),
+                first,
+                log(1 + len(one.answer.split())),
+                told_alone,
+                told_alone and new and not old,
+                told_alone and not own & elsewhere,
+            ]
+        )
+    return np.array(rows, np.float32)
+
+
+def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """The run of turns that sounds most as if the other of the two said it."""
+    cut = [
+        [one for one in sentences(message.content) if len(one.split()) > 1] or [message.content or "."]
+        for message in told.dialogue.spoken
+    ]
+    scores = iter(_scores(speaker_rows([one for texts in cut for one in texts]), weights))
+    begun, total, most, found = 1, 0.0, 0.0, (1, 1)
+    for number, (message, texts) in enumerate(zip(told.dialogue.spoken, cut, strict=True), 1):
+        like_patient = sum(next(scores) for _ in texts) / len(texts) ** 0.5
+        total += (like_patient if message.role == PHYSICIAN else -like_patient) - DOUBT
+        if total <= 0:
+            begun, total = number + 1, 0.0
+        elif total > most:
+            most, found = total, (begun, number)
+    if most:
+        first, last = (told.dialogue.spoken[at - 1].content for at in found)
+        yield most, f"from {first!r} to {last!r} (turn {found[1]}) it sounds as if the other said it", found[0]
+
+
+def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """The two answers of which each fits the other's question best."""
+    found = asked_and_answered(told.dialogue.spoken)
+    if len(found) < 2:
+        return
+    asked = [sentences(one.asked)[-1] for one in found for _ in found]
+    score = np.array(_scores(fit_rows(asked, [one.answer for _ in found for one in found]), weights))
+    score = score.reshape(len(found), -1)
+    own = score.diagonal()
+    gain = np.triu(score + score.T - own - own[:, None], 1)
+    one, other = (found[at] for at in np.unravel_index(gain.argmax(), gain.shape))
+    message = f"{one.answer!r} fits turn {other.number} better, {other.asked!r}, and its answer this one"
+    yield float(gain.max()), message, one.number
+
+
+def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """How strange each exchange is to the note and to all the rest."""
+    found, lines = exchanges(told.dialogue.spoken), _lines(told)
+    for one, score in zip(found, _scores(strange_rows(told), weights), strict=True):
+        nearest = lines[int((_embedded(lines) @ _embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
+        yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing nearer than {nearest!r}", one.number
+
+
+def unheard_of(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """How unlike what is said in interviews each sentence is of which no word is the note's."""
+    known = content_words(told.note, "en")
+    said = [
+        (number, sentence)
+        for number, message in enumerate(told.dialogue.spoken, 1)
+        for sentence in sentences(message.content)
+        if len(sentence.split()) >= SHORTEST and not content_words(sentence, "en") & known
+    ]
+    scores = _scores(_embedded([sentence for _, sentence in said]), weights) if said else []
+    for (number, sentence), score in zip(said, scores, strict=True):
+        yield score, f"{sentence!r} is nothing that is said in an interview", number
+
+
+def asked_again(told: Told) -> Iterator[Finding]:
+    """An exchange comes twice, in whatever words."""
+    found = exchanges(told.dialogue.spoken)
+    rows = _embedded([f"{one.asked} {one.answer}" for one in found]) if found else np.zeros((0, 1), np.float32)
+    for place, (one, row) in enumerate(zip(found, rows, strict=True)):
+        alike = rows[:place] @ row
+        if alike.max(initial=0) >= ALIKE:
+            earlier = found[int(alike.argmax())]
+            yield f"{one.asked!r}: asked and answered as in turn {earlier.number}, {earlier.asked!r}", one.number
+
+
+def _lines(told: Told) -> list[str]:
+    """The note's sentences, and again in everyday words."""
+    own = sentences(told.dialogue.note) or ["."]
+    return [*own, *(in_lay_words(text, told.dialogue.language) for text in own)]
+
+
+def _embedded(texts: Sequence[str]) -> Rows:
+    return embed([text if text.strip() else "." for text in texts], MULTILINGUAL_MODEL)
+
+
+def _scores(rows: Rows, weights: Rows) -> list[float]:
+    """How likely each row is what a head looks for, as a logarithm of odds (n,)."""
+    return [round(float(score), 3) for score in rows @ weights[:-1] + weights[-1]]
+
+
+@cache
+def _weights() -> Mapping[str, Rows]:
+    """Of each head the weights (d + 1,), the constant last, and beyond which score it refuses."""
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored.files if name != "fingerprint"}
+
+
+def _learned(head: str) -> Rule:
+    """The gate of a head: what it weighs beyond its limit."""
+
+    @wraps(HEADS[head])
+    def gate(told: Told) -> Iterator[Finding]:
+        weighed = HEADS[head](told, _weights()[head])
+        return ((message, turn) for score, message, turn in weighed if score > _weights()[f"{head}_limit"])
+
+    return gate
+
+
+def _of_free_words(rule: Rule) -> Rule:
+    @wraps(rule)
+    def gate(told: Told) -> Iterator[Finding]:
+        free = told.dialogue.language == "en" and told.dialogue.models != [OFFLINE]
+        return rule(told) if free else iter(())
+
+    return gate
+
+
+HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
+    "speaker": said_by_the_other,
+    "fits": answers_exchanged,
+    "strange": of_nobody_else,
+    "unheard": unheard_of,
+}
+RULES: Mapping[str, Rule] = {
+    "speaks_for_oneself": _of_free_words(_learned("speaker")),
+    "answers_in_place": _of_free_words(_learned("fits")),
+    "connected_to_the_note": _of_free_words(_learned("strange")),
+    "said_in_interviews": _of_free_words(_learned("unheard")),
+    "not_asked_again": _of_free_words(asked_again),
+}

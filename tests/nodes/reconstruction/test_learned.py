@@ -1,0 +1,66 @@
+"""What the small classifiers refuse in freely worded dialogues, and let pass."""
+
+from typing import Any
+
+import pytest
+
+from cases.dialogues import Dialogue, Message
+from llm.specs import OFFLINE
+from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.learned import RULES
+
+NOTE = (
+    "A 58-year-old woman has had pain in the left hip for six weeks, worse on stairs. She takes ibuprofen; it helps. "
+    "Her mother had osteoarthritis. She works as a cook and does not smoke."
+)
+SPOKEN = (
+    "Good morning, doctor.",
+    "Good morning. What brings you in?",
+    "My left hip has been hurting, mostly when I climb the stairs.",
+    "How long has this been going on?",
+    "About six weeks now.",
+    "Are you taking anything for the pain?",
+    "Just ibuprofen, and it does help me.",
+    "Does anybody in your family have trouble with their joints?",
+    "My mom had arthritis in her knees.",
+    "What do you do for a living?",
+    "I am a cook, so I stand all day.",
+)
+
+
+def refusals(messages: dict[int, str] | None = None, between: tuple[str, str] | None = None, **more: Any) -> list[str]:
+    said = [(messages or {}).get(turn, text) for turn, text in enumerate(SPOKEN, 1)]
+    said[9:9] = between or ()
+    roles: Any = ("user", "assistant")
+    spoken = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
+    dialogue = Dialogue(**{"id": "d", "messages": spoken, "note": NOTE, **more})
+    return [str(problem) for problem in check_dialogue(dialogue) if problem.gate in RULES]
+
+
+def test_what_people_say_of_the_note_passes() -> None:
+    assert refusals() == []
+
+
+def test_an_exchange_that_comes_again_in_other_words_is_named_with_the_first() -> None:
+    (refused,) = refusals(between=("And for how long has this been going on?", "It's about six weeks now."))
+    assert refused.startswith("not_asked_again") and "as in turn 4" in refused and "(turn 10)" in refused
+
+
+def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
+    (refused,) = refusals(between=("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night."))
+    assert refused.startswith("connected_to_the_note (turn 10)") and "nothing nearer than" in refused
+
+
+def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
+    refused = refusals({5: SPOKEN[10], 11: SPOKEN[4]})
+    assert any(one.startswith("answers_in_place") and "What do you do for a living?" in one for one in refused)
+
+
+def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> None:
+    swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
+    assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
+
+
+@pytest.mark.parametrize("more", [{"language": "zh"}, {"models": [OFFLINE]}])
+def test_other_languages_and_what_is_all_by_rules_are_not_read(more: dict[str, Any]) -> None:
+    assert refusals(between=("And for how long has this been going on?", "It's about six weeks now."), **more) == []

@@ -1,0 +1,261 @@
+"""Train what the gates hear in freely worded dialogues: ``python -m wardround.run.train_gates FILE``.
+
+Learned from real dialogues of MTS-Dialog (CC BY 4.0, Ben Abacha et al., EACL 2023; FILE is MTS-Dialog-TestSet-1.csv),
+from copies of them spoiled here, and from `nodes/reconstruction/strange.toml`. Of the dialogues no word is kept, only
+weights. Those of ``KEPT_APART`` are neither learned from nor looked at here. What a head refuses is stranger than
+nearly all that it hears in real dialogues that it has not learned from, each fifth in turn.
+"""
+
+import argparse
+import csv
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.note_files import read_notes
+from cases.text.sentences import sentences
+from cases.vocabulary import data_file
+from nodes.reconstruction.content import Told, content_words
+from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.learned import (
+    HEADS,
+    RULES,
+    WEIGHTS,
+    Exchange,
+    Rows,
+    asked_and_answered,
+    exchanges,
+    fit_rows,
+    speaker_rows,
+    strange_rows,
+)
+from retrieval import MULTILINGUAL_MODEL, embed
+
+# The numbers of the dialogues by which the gates are judged.
+KEPT_APART = frozenset(
+    (
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        12,
+        13,
+        16,
+        18,
+        30,
+        33,
+        34,
+        40,
+        48,
+        58,
+        60,
+        65,
+        68,
+        70,
+        75,
+        79,
+        81,
+        82,
+        86,
+        88,
+        90,
+        91,
+        103,
+        108,
+        109,
+        110,
+        113,
+        119,
+        121,
+        122,
+        123,
+        128,
+        131,
+        137,
+        143,
+        145,
+        153,
+        157,
+        161,
+        162,
+        166,
+        171,
+        172,
+        174,
+        175,
+        179,
+        183,
+        185,
+        187,
+        188,
+        193,
+        196,
+        198,
+        199,
+    )
+)
+FOLDS, COPIES = 5, 3
+_STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unheard": 3.0}
+_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unheard": 0}  # real dialogues, in the folds
+_SPARE = 0.1  # of a score: beyond the strangest that passes
+
+
+Labelled = tuple[Rows, list[bool]]
+
+
+def mts_dialogues(path: Path) -> list[Dialogue]:
+    """The dialogues of MTS-Dialog; a person's lines that follow each other are one turn."""
+    found = []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for note, row in zip(read_notes(path), csv.DictReader(file), strict=True):
+            messages: list[Message] = []
+            for line in row["dialogue"].splitlines():
+                who, _, text = line.partition(":")
+                role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
+                if text.strip() and messages and messages[-1].role == role:
+                    messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
+                elif text.strip():
+                    messages.append(Message(role=role, content=text.strip()))
+            found.append(Dialogue(id=note.id, messages=messages, note=note.text))
+    return found
+
+
+def number_of(dialogue: Dialogue) -> int:
+    """The number in the data set."""
+    return int(dialogue.id.rpartition("-")[2])
+
+
+def speakers(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every sentence, and whether the patient says it."""
+    said = _said(dialogues)
+    return speaker_rows([text for text, _ in said]), [patient for _, patient in said]
+
+
+def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every answer after its question, and others after it, of the same dialogue and of all."""
+    rng, kept = random.Random(0), [asked_and_answered(dialogue.spoken) for dialogue in dialogues]
+    every = [one.answer for own in kept for one in own]
+    pairs: list[tuple[str, str, bool]] = []
+    for own in kept:
+        for one in own:
+            question = sentences(one.asked)[-1]
+            pairs.append((question, one.answer, True))
+            for _ in range(4):
+                near = len(own) > 1 and rng.random() < 0.5
+                other = rng.choice([each.answer for each in own if each != one]) if near else rng.choice(every)
+                pairs.append((question, other, other == one.answer))
+    return fit_rows([one for one, _, _ in pairs], [one for _, one, _ in pairs]), [fits for *_, fits in pairs]
+
+
+def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every exchange, and others that were put between: of another dialogue, or made up."""
+    rows = [strange_rows(Told(dialogue)) for dialogue in dialogues]
+    strange = [row for dialogue in dialogues for row in _put_between(dialogue, dialogues)]
+    real = np.vstack(rows)
+    return np.vstack([real, *strange]), [False] * len(real) + [True] * len(strange)
+
+
+def unheard(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every sentence, and those that nobody says in an interview."""
+    said = [sentence for sentence, _ in _said(dialogues)]
+    made_up = [
+        line for lines in data_file("nodes.reconstruction", "strange")["unheard"].values() for line in _lines(lines)
+    ]
+    return embed([*said, *made_up], MULTILINGUAL_MODEL), [False] * len(said) + [True] * len(made_up)
+
+
+def _said(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
+    return [
+        (sentence, message.role == PATIENT)
+        for dialogue in dialogues
+        for message in dialogue.spoken
+        for sentence in sentences(message.content)
+        if len(sentence.split()) > 2
+    ]
+
+
+def _put_between(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
+    made_up = [
+        Exchange(0, *line.split("|")) for line in _lines(data_file("nodes.reconstruction", "strange")["exchanges"])
+    ]
+    places = [at for at, message in enumerate(dialogue.messages) if at and message.role == PHYSICIAN]
+    rng = random.Random(dialogue.id)
+    foreign = [each for other in dialogues if other.id != dialogue.id for each in asked_and_answered(other.spoken)[1:]]
+    for source in [foreign, made_up] * COPIES if places else []:
+        one, at = rng.choice(source), rng.choice(places)
+        if not content_words(" ".join(one[1:]), "en") & content_words(dialogue.note, "en"):
+            between = [Message(role=PHYSICIAN, content=one.asked), Message(role=PATIENT, content=one.answer)]
+            messages = [*dialogue.messages[:at], *between, *dialogue.messages[at:]]
+            spoiled = dialogue.model_copy(update={"messages": messages})
+            numbers = [each.number for each in exchanges(spoiled.spoken)]
+            yield strange_rows(Told(spoiled))[numbers.index(at + 1)]
+
+
+def _made_up() -> Mapping[str, Any]:
+    return data_file("nodes.reconstruction", "strange")
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip().split("\n")
+
+
+_LEARNED: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
+    "speaker": speakers,
+    "fits": fitting,
+    "strange": strangers,
+    "unheard": unheard,
+}
+
+
+def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
+    """The weights of a head, the constant last, by a logistic regression."""
+    from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
+    from sklearn.preprocessing import StandardScaler
+
+    rows, labels = _LEARNED[head](dialogues)
+    scale = np.ones(rows.shape[1])
+    if head == "strange":
+        scale = StandardScaler().fit(rows).scale_
+    balance = "balanced" if head == "fits" else None
+    model = LogisticRegression(C=_STRENGTH[head], max_iter=1000, class_weight=balance).fit(rows / scale, labels)
+    return np.append(model.coef_[0] / scale, model.intercept_).astype(np.float32)
+
+
+def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
+    """The highest score that a head gives to anything in a dialogue."""
+    return max((score for score, _, _ in HEADS[head](Told(dialogue), weights)), default=-10.0)
+
+
+def _passes(dialogue: Dialogue) -> bool:
+    """Whether the gates that know words alone let a dialogue pass."""
+    return all(problem.gate in RULES for problem in check_dialogue(dialogue))
+
+
+def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
+    """The weights of all heads, in half precision, and the score beyond which each refuses."""
+    stored: dict[str, NDArray[np.generic]] = {}
+    for head, refused in _REFUSED.items():
+        scores: list[tuple[float, str]] = []
+        for fold in range(FOLDS):
+            rest = [each for place, each in enumerate(dialogues) if place % FOLDS != fold]
+            weights = fitted(head, rest)
+            scores += [(strangest(head, each, weights), each.id) for each in dialogues[fold::FOLDS] if _passes(each)]
+        stored[head] = fitted(head, dialogues).astype(np.float16)
+        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + _SPARE, np.float32)
+        print(f"{head}: refuses beyond {stored[f'{head}_limit']:.2f}; the strangest are {sorted(scores)[-5:]}")
+    return stored
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, help="MTS-Dialog-TestSet-1.csv")
+    real = mts_dialogues(parser.parse_args().path)
+    np.savez_compressed(WEIGHTS, **train([each for each in real if number_of(each) not in KEPT_APART]))  # type: ignore[arg-type]
+    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size // 1024} KB")
