@@ -135,6 +135,9 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
         told_to("2.  GENERAL:  She was tired, and her arm is sore.", SHE)
         == "General: You were tired, and your arm is sore."
     )
+    assert told_to("She also was up-to-date.", SHE) == "You also were up-to-date."
+    told = told_to("She had no fever, and otherwise has been doing well.", SHE)
+    assert told == "You had no fever, and otherwise have been doing well."
     assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
     assert told_to("pH 5.5, protein trace.", SHE) == "pH 5.5, protein trace."
 
