@@ -129,7 +129,8 @@ def with_people(
 ) -> "Iterator[tuple[str, float | None, tuple[float, float] | None, int]]":
     """Each judged and automatic column's mean correlation with people's columns, the highest first (AIE, figure 5b).
 
-    The interval (95 %, percentiles) is by resampling cases; n is the pairs and cases that people judged.
+    The interval (95 %, percentiles) is by resampling cases; n is the pairs and cases that people judged and the column
+    has a value of.
     """
     import numpy as np
     import pandas as pd
@@ -149,10 +150,11 @@ def with_people(
     resampled = pd.DataFrame(
         [resampled_means(frame.iloc[np.concatenate([cases[at] for at in places])]) for places in drawn]
     )
-    n = int(frame[people].notna().any(axis=1).sum())
+    judged = frame[people].notna().any(axis=1)
     for name in found.sort_values(ascending=False, na_position="last").index:
         known = resampled[name].dropna()
         interval = None
         if len(cases) > 2 and len(known) >= 0.9 * _RESAMPLES:
             interval = (float(known.quantile(0.025)), float(known.quantile(0.975)))
+        n = int((judged & frame[name].notna()).sum())
         yield str(name), None if pd.isna(found[name]) else float(found[name]), interval, n

@@ -80,6 +80,8 @@ def test_who_says_what_people_say_correlates_with_them_and_who_says_the_contrary
     assert [name for name, *_ in found] == ["same", "squared", "contrary", "constant"]
     values = {name: (None if mean is None else round(mean, 9), n) for name, mean, _, n in found}
     assert values == {"same": (1.0, 6), "squared": (1.0, 6), "contrary": (-1.0, 6), "constant": (None, 6)}
+    fewer = {**columns, "same": dict(list(columns["same"].items())[:4])}
+    assert {name: n for name, _, _, n in with_people(fewer, "spearman")}["same"] == 4, "of the pairs that it has"
     pearson = correlations(columns, "pearson")
     assert pearson.loc["people: doctor, total", "squared"] < 0.999
 
