@@ -37,70 +37,13 @@ from nodes.reconstruction.learned import (
 from retrieval import MULTILINGUAL_MODEL, embed
 
 # The numbers of the dialogues by which the gates are judged.
-KEPT_APART = frozenset(
-    (
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        12,
-        13,
-        16,
-        18,
-        30,
-        33,
-        34,
-        40,
-        48,
-        58,
-        60,
-        65,
-        68,
-        70,
-        75,
-        79,
-        81,
-        82,
-        86,
-        88,
-        90,
-        91,
-        103,
-        108,
-        109,
-        110,
-        113,
-        119,
-        121,
-        122,
-        123,
-        128,
-        131,
-        137,
-        143,
-        145,
-        153,
-        157,
-        161,
-        162,
-        166,
-        171,
-        172,
-        174,
-        175,
-        179,
-        183,
-        185,
-        187,
-        188,
-        193,
-        196,
-        198,
-        199,
-    )
-)
+# fmt: off
+KEPT_APART = frozenset((
+    1, 2, 3, 4, 5, 6, 12, 13, 16, 18, 30, 33, 34, 40, 48, 58, 60, 65, 68, 70, 75, 79, 81, 82, 86, 88, 90,
+    91, 103, 108, 109, 110, 113, 119, 121, 122, 123, 128, 131, 137, 143, 145, 153, 157, 161, 162, 166, 171,
+    172, 174, 175, 179, 183, 185, 187, 188, 193, 196, 198, 199,
+))
+# fmt: on
 FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unheard": 3.0}
 _REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unheard": 0}  # real dialogues, in the folds
