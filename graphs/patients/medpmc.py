@@ -12,6 +12,7 @@ from graphs.state_graph import StateGraph
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
+from nodes.offline.record_answers import Silence
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import report_results, search_files, take_order
 from nodes.patients.registration import patient
@@ -48,6 +49,7 @@ class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
 
     released: list[str]
     own_words: list[tuple[str, str]]
+    silence: Silence
     requirement: str
 
 

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from graphs.state_graph import StateGraph
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
+from nodes.offline.record_answers import Silence
 from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
@@ -24,6 +25,7 @@ class SapsState(PatientSideState, total=False):
     action: Action | None
     released: list[str]
     own_words: list[tuple[str, str]]
+    silence: Silence
     requirement: str
 
 

@@ -37,9 +37,7 @@ _MUCH_LIKELIER = 3  # than a question for the whole one for something must be, a
 _LIKELY = 0.4  # how likely what a question is about must be to be more than a guess
 _CLOSE = 0.5  # of the likeliest subject's share, and as likely another is one that a question may be about too
 _HEARD = 0.4  # how likely what it may be about must be, all in all, to be answered by it, unless it names that
-_NEAR = {"en": 0.35, "zh": 0.4}  # how alike a question and a sentence must be to be of the same thing
 _HEARD_ALL_THE_SAME = 0.6  # the same where it names something else
-_TELLS = 0.4  # how likely a recorded sentence must be to tell of something to be told for it
 _SILENT = 0.1  # how likely the likeliest is at most where the record is silent
 _SURE = 0.8  # how likely before it is denied, unless it names that
 _OTHER = 0.6  # how likely small talk must be to be heard as such
@@ -217,43 +215,32 @@ def is_surely_heard(words: str, language: Language) -> bool:
     )
 
 
-def telling(texts: Sequence[str], names: Sequence[str], language: Language) -> list[int]:
-    """The places of the recorded sentences that tell one of these.
-
-    Args:
-        texts: recorded sentences.
-        names: what is asked for, as `told.toml` names it.
-        language: of the sentences.
-    """
-    if not (texts and names):
-        return []
-    likely = _tells(tuple(texts), tuple(names), language)
-    return [at for at, share in enumerate(likely) if share >= _TELLS]
-
-
 def is_silent(texts: Sequence[str], names: Sequence[str], language: Language) -> bool:
-    """Whether no recorded sentence may well tell one of these."""
-    return not (texts and names) or float(_tells(tuple(texts), tuple(names), language).max()) < _SILENT
+    """Whether no recorded sentence may well tell one of these, as `told.toml` names them."""
+    if not (texts and names):
+        return True
+    return float(told_shares(texts, language)[:, [matters_told().index(name) for name in names]].max()) < _SILENT
 
 
-@lru_cache(maxsize=1024)
-def _tells(texts: tuple[str, ...], names: tuple[str, ...], language: Language) -> NDArray[np.float64]:
-    """How likely each recorded sentence is to tell one of these (n,)."""
-    labels, weights = _weights("told")
+def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]:
+    """How likely each recorded sentence is to tell each matter (n, matters)."""
+    weights = _weights("told")[1]
     scores = np.array([np.round(_recorded_row(text, language) @ weights, _DECIMALS) for text in texts])
-    likely: NDArray[np.float64] = 1 / (1 + np.exp(-scores[:, [labels.index(name) for name in names]]))
-    likeliest: NDArray[np.float64] = likely.max(axis=1)
-    return likeliest
+    likely: NDArray[np.float64] = 1 / (1 + np.exp(-scores))
+    return likely
 
 
-def nearest(texts: Sequence[str], words: str, language: Language) -> list[int]:
-    """The place of the text that is nearest in meaning to a question, if it is close to it."""
-    if not texts:
-        return []
-    told, asked = embed(texts, MULTILINGUAL_MODEL), embed([words], MULTILINGUAL_MODEL)[0]
-    likeness = np.round(told @ asked, _DECIMALS)
-    best = int(np.argmax(likeness))
-    return [best] if likeness[best] >= _NEAR[rules_of(language)] else []
+@lru_cache(maxsize=4096)
+def shares(words: str, language: Language) -> NDArray[np.float64]:
+    """How likely a question is about each subject (subjects,)."""
+    return shared(_scores("subject", words, language)[1].astype(np.float64))
+
+
+def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the scores of labels make of each, all together 1; of the last axis."""
+    likely = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares: NDArray[np.float64] = likely / likely.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _is_named(subject: str, words: str, language: Language) -> bool:

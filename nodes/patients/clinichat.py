@@ -90,8 +90,9 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
         )
     if wants_examination(view.question) or (asks and _asks_for_all(view.question)):
         told = view.filed if named_tests(view.question) else [f"{item}: {text}" for item, text in view.results.items()]
-        text = "\n".join([*told, words["results"]]) if told else words["other"]
-        return ClinichatReply(occasion="results", text=text)
+        if told or not asks:
+            unknown = load_words("consultation/words", view.language)["patient"]["untold"]
+            return ClinichatReply(occasion="results", text="\n".join([*told, words["results"]]) if told else unknown)
     return ClinichatReply(
         occasion="other", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
     )

@@ -8,7 +8,7 @@ rules that describe them, change (a test says when).
 
 from cases import load_cases
 from cases.case import ExaminationRecord
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from graphs import clinical_workflow
@@ -42,7 +42,7 @@ def tellable_sentences() -> list[str]:
         heard(fact.text)
         for case in load_cases()
         for fact in record_sentences(case.patient, ExaminationRecord(), case.language)
-        if fact.section in ("present_illness", "past_history", "personal_history")
+        if fact.section in HISTORIES
     ]
 
 

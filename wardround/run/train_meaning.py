@@ -1,24 +1,41 @@
 """Train what hears the meaning of a doctor's words without a model: ``python -m wardround.run.train_meaning``.
 
 Learned from the wordings of ``nodes/offline/wordings.toml``, for the subject the questions of ``questions.toml`` too,
-for the kind of action the development items of the tracker's test set, and for what recorded sentences tell from
-``told.toml``; run this again when one of them, or a list that the features read, changes (a test says when).
+for the kind of action the development items of the tracker's test set, for what recorded sentences tell from
+``told.toml``, and for which of them answers a question from ``asked_of_cases.toml`` too; run this again when one of
+them, or a list that the features read, changes (a test says when).
 """
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cases import load_cases
+from cases import Case, load_cases
+from cases.case import ExaminationRecord
 from cases.text.ordered_tests import ordered_tests
+from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, normalise
 from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
-from nodes.offline.meaning import KINDS, features, idioms, matters_told, questions, subjects, told_features, wordings
+from nodes.offline.meaning import (
+    KINDS,
+    features,
+    idioms,
+    kind_named,
+    matters_told,
+    questions,
+    shared,
+    subjects,
+    told_features,
+    wordings,
+)
+from nodes.offline.pairs import features as pair_features
 from prompts import mark
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -30,6 +47,9 @@ _SUBJECT = re.compile(
     r"|we should|let's|please|could you|would you mind|can you) ",
     re.IGNORECASE,
 )
+_FOLDS = 5  # a question's subject, and what a sentence tells, are judged by heads that have not learned from it
+_STEP = 7  # cases from one question's to the next one's
+_BY_SUBJECT = 0.03  # how much a question counts whose answers are only what tells of its subject
 _RARE = 4  # times as much as its absence counts that a recorded sentence tells something
 _FIELDS = {"C": "chief_complaint", "H": "present_illness", "P": "past_history", "S": "personal_history"}
 _OF_ACTIONS = {
@@ -106,24 +126,112 @@ def orders_to_learn(language: Language) -> list[tuple[str, str]]:
 def told_to_learn() -> dict[Language, list[tuple[str, frozenset[str]]]]:
     """Recorded sentences with what each tells: of the labelled cases, and further ones."""
     told = data_file("nodes.offline", "told")
-    names, cases = told["names"], {case.id: case for case in load_cases()}
     learned: dict[Language, list[tuple[str, frozenset[str]]]] = {language: [] for language in _LANGUAGES}
-    for case_id, labels in told["cases"].items():
-        case = cases[case_id]
-        for section, codes in re.findall(r"(\S)((?: (?![CHPS]\b)\S+)+)", labels):
-            texts = sentences(getattr(case.patient, _FIELDS[section]))
-            for text, code in zip(texts, codes.split(), strict=True):
-                learned[case.language].append((text, frozenset(names[each] for each in code.split("+") if each != "-")))
+    for case, labels in labelled_cases():
+        learned[case.language] += [(fact.text, names) for fact, names in labels.items()]
     for language in _LANGUAGES:
         for line in told["sentences"][language].splitlines():
             code, text = line.split(" | ")
-            learned[language].append((text, frozenset(names[each] for each in code.split("+") if each != "-")))
+            learned[language].append((text, _matters(code)))
     return learned
+
+
+def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]]]]:
+    """The cases of ``told.toml``, each with what its sentences tell."""
+    cases = {case.id: case for case in load_cases()}
+    for case_id, labels in data_file("nodes.offline", "told")["cases"].items():
+        told: dict[RecordSentence, frozenset[str]] = {}
+        for section, codes in re.findall(r"(\S)((?: (?![CHPS]\b)\S+)+)", labels):
+            texts = sentences(getattr(cases[case_id].patient, _FIELDS[section]))
+            for text, code in zip(texts, codes.split(), strict=True):
+                told[RecordSentence(_FIELDS[section], text)] = _matters(code)
+        yield cases[case_id], told
+
+
+def _matters(code: str) -> frozenset[str]:
+    names = data_file("nodes.offline", "told")["names"]
+    return frozenset(names[each] for each in code.split("+") if each != "-")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question before a case.
+
+    Attributes:
+        subject: its place among the questions of `subjects_to_learn`, of both languages, if it is one of them.
+        answers: whether each of the facts of the case answers it; None where that is left open.
+        weight: how much each counts.
+    """
+
+    words: str
+    case: Case
+    facts: tuple[RecordSentence, ...]
+    answers: tuple[bool | None, ...]
+    subject: int | None = None
+    weight: float = 1
+
+
+def answers_to_learn() -> Iterator[Asked]:
+    """Questions before cases: labelled ones, those of the tracker's test set, and those that tell of what they ask.
+
+    Of these, each before one of the labelled cases, every sentence is an answer that tells of their subject.
+    """
+    cases = {case.id: case for case in load_cases()}
+    facts = {name: tuple(_histories(case)) for name, case in cases.items()}
+    asked = data_file("nodes.offline", "asked_of_cases")
+    for line in (line for language in _LANGUAGES for line in asked["asked"][language].splitlines()):
+        words, pairs = line.split(" | ")
+        for key, due in (pair.split(":") for pair in pairs.split()):
+            case, places = cases[asked["cases"][key]], {*due.strip("-~").split(",")}
+            if due not in ("H*", "O"):
+                named = [place in places for place in _places(facts[case.id])]
+                answers = tuple(None if due[0] == "~" and each else each for each in named)
+                yield Asked(words, case, facts[case.id], answers)
+    for item in (item for path in shipped_files() for item in read_items(path).records):
+        if item.part == "development" and item.action in ("Effective Inquiry", "Ineffective Inquiry"):
+            answers = tuple(fact.text in item.expected for fact in facts[item.case_id])
+            if any(answers) or not item.expected:  # no result of an examination
+                yield Asked(item.doctor, cases[item.case_id], facts[item.case_id], answers)
+    labelled = list(labelled_cases())
+    of_both = [(pair, language) for language in _LANGUAGES for pair in subjects_to_learn(language)]
+    for place, ((words, name), language) in enumerate(of_both):
+        if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
+            own = [each for each in labelled if each[0].language == language]
+            case, told = own[place * _STEP % len(own)]
+            answers = tuple(_tells(fact, told.get(fact, frozenset()), name) for fact in facts[case.id])
+            yield Asked(words, case, facts[case.id], answers, place, _BY_SUBJECT)
+
+
+def _histories(case: Case) -> list[RecordSentence]:
+    facts = record_sentences(case.patient, ExaminationRecord(), case.language)
+    return [fact for fact in facts if fact.section in HISTORIES]
+
+
+def _tells(fact: RecordSentence, told: frozenset[str], subject: str) -> bool | None:
+    """Whether a fact tells of a subject; None where it may be among what else there was."""
+    if fact.section == "family_history":
+        return subject == "family"
+    about = subjects()[subject]
+    if about.rest and fact.section in about.sections and not told & {*about.tells}:
+        return None
+    return bool(told & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
+
+
+def _places(facts: Sequence[RecordSentence]) -> list[str]:
+    """The place of each sentence in its section, as ``asked_of_cases.toml`` has it."""
+    letters = {field: letter for letter, field in (*_FIELDS.items(), ("F", "family_history"))}
+    counted = Counter[str]()
+    places = []
+    for fact in facts:
+        counted[fact.section] += 1
+        places.append(f"{letters[fact.section]}{counted[fact.section]}")
+    return places
 
 
 def fingerprint() -> str:
     """SHA-256 of all that is learned from: the texts with their labels, and the lists that the signs are read from."""
     learned: list[object] = [[(text, sorted(told)) for text, told in each] for each in told_to_learn().values()]
+    learned += [(each.words, each.case.id, each.answers, each.weight) for each in answers_to_learn()]
     for language in _LANGUAGES:
         learned += [kinds_to_learn(language), subjects_to_learn(language), orders_to_learn(language)]
         learned += [orders_by_name_to_learn(language)]
@@ -144,14 +252,10 @@ def train() -> dict[str, NDArray[np.generic]]:
         named = [label for pairs in asked[task].values() for _, label in pairs]
         stored[f"{task}_labels"] = np.array(labels)
         stored[task] = _fitted(np.vstack(rows), named, labels, task == "subject").astype(np.float16)
-    told = told_to_learn()
-    recorded = np.vstack([told_features([text for text, _ in pairs], language) for language, pairs in told.items()])
-    tells = [names for pairs in told.values() for _, names in pairs]
+    told = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
     stored["told_labels"] = np.array(matters_told())
-    fitted = [
-        _fitted(recorded, [name in names for names in tells], [False, True], rare=True) for name in matters_told()
-    ]
-    stored["told"] = np.hstack(fitted).astype(np.float16)
+    stored["told"] = _told_head(told).astype(np.float16)
+    stored["answers"] = _answers_head(told, np.vstack(rows), named)
     pairs = [pair for language in _LANGUAGES for pair in orders_to_learn(language)]
     heard = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
     tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
@@ -165,6 +269,74 @@ def train() -> dict[str, NDArray[np.generic]]:
     named = [test for _, test in pairs if test != NO_ORDER]
     stored["test"] = _fitted(heard[np.array(of_orders)], named, tests, strength=30).astype(np.float16)
     return stored
+
+
+def _told_head(told: Sequence[tuple[Language, str, frozenset[str]]]) -> NDArray[np.float64]:
+    """The weights (d + 1, matters) of what recorded sentences tell."""
+    recorded = np.vstack([told_features([text], language) for language, text, _ in told])
+    return np.hstack(
+        [_fitted(recorded, [name in names for *_, names in told], [False, True], rare=True) for name in matters_told()]
+    )
+
+
+def _answers_head(
+    told: Sequence[tuple[Language, str, frozenset[str]]], rows: NDArray[np.float32], named: Sequence[str]
+) -> NDArray[np.float64]:
+    """The weights (d + 1,) of whether a sentence answers a question.
+
+    Args:
+        told: recorded sentences with what they tell.
+        rows: what is seen of the questions of `subjects_to_learn` (n, d).
+        named: what each of these is about.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    fold = {case.id: at % _FOLDS for at, (case, _) in enumerate(labelled_cases())}
+    held: dict[int | None, set[str]] = {
+        at: {fact.text for case, facts in labelled_cases() if fold[case.id] == at for fact in facts}
+        for at in range(_FOLDS)
+    }
+    of_told = {at: _told_head([each for each in told if each[1] not in held.get(at, ())]) for at in (*held, None)}
+    subject_folds = np.arange(len(rows)) % _FOLDS
+    labels = list(subjects())
+    of_subject: dict[int | None, NDArray[np.float64]] = {
+        at: _fitted(
+            rows[subject_folds != at],
+            [name for name, own in zip(named, subject_folds, strict=True) if own != at],
+            labels,
+            True,
+        )
+        for at in range(_FOLDS)
+    }
+    of_subject[None] = _fitted(rows, named, labels, True)
+    told_by_case: dict[str, NDArray[np.float64]] = {}
+    seen, answers, counts = [], [], []
+    for asked in answers_to_learn():
+        language = asked.case.language
+        if asked.case.id not in told_by_case:
+            of_facts = told_features([fact.text for fact in asked.facts], language)
+            told_by_case[asked.case.id] = 1 / (1 + np.exp(-_scored(of_facts, of_told[fold.get(asked.case.id)])))
+        if asked.subject is None:
+            about = _scored(features([asked.words], language), of_subject[None])[0]
+        else:
+            about = _scored(rows[asked.subject][None], of_subject[asked.subject % _FOLDS])[0]
+        of_pairs = pair_features(asked.words, asked.facts, language, shared(about), told_by_case[asked.case.id])
+        for row, answer in zip(of_pairs, asked.answers, strict=True):
+            if answer is not None:
+                seen.append(row)
+                answers.append(answer)
+                counts.append(asked.weight)
+    scale = StandardScaler().fit(np.array(seen))
+    model = LogisticRegression(C=1, max_iter=1000).fit(scale.transform(np.array(seen)), answers, sample_weight=counts)
+    weights = model.coef_[0] / scale.scale_
+    fitted: NDArray[np.float64] = np.append(weights, model.intercept_[0] - weights @ scale.mean_)
+    return fitted
+
+
+def _scored(rows: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = rows @ weights[:-1] + weights[-1]
+    return scores
 
 
 def _fitted(

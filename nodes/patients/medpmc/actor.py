@@ -46,11 +46,12 @@ class ActorView:
     persona: Persona
     language: Language
     most: int  # words, or characters of Chinese, that the rewriting may have
+    turn: int  # how often the patient has spoken before
 
 
 def with_manners(view: ActorView) -> Rewriting:
     """Offline: the plain words as they are, with the persona's manner around them."""
-    return Rewriting(text=view.persona.in_manner(view.plain, view.language))
+    return Rewriting(text=view.persona.in_manner(view.plain, view.language, view.turn))
 
 
 def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
@@ -96,6 +97,7 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
         persona=persona_of(presentation, context, state.get("profession")),
         language=language,
         most=most_words(plain, language, context.rewriting == "half_longer"),
+        turn=sum(turn.speaker == "patient" for turn in dialogue[:-1]),
     )
     try:
         said = (await ask_in_turn(actor, view, state, context)).text

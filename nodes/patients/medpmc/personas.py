@@ -11,6 +11,7 @@ from cases.vocabulary import Language, data_file
 from prompts import load_words, mark
 
 Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
+_TURNS = 3  # that have one manner
 PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
 
 
@@ -20,14 +21,21 @@ class Persona(Strict):
     sex: Sex | None
     profession: Profession
 
-    def in_manner(self, plain: str, language: Language) -> str:
-        """The plain words as they stand, with the persona's manner around them: nothing is lost or added.
+    def in_manner(self, plain: str, language: Language, turn: int = 0) -> str:
+        """The plain words as they stand, with the persona's manner around some of them: nothing is lost or added.
 
-        The same words always get the same manner; after a question nothing is said.
+        Nobody begins each answer alike: of three turns one has opening words, one closing ones, one neither, and the
+        next three have those of another of the persona's manners. After a question nothing is said.
+
+        Args:
+            plain: the plain words.
+            language: of the words.
+            turn: how often the patient has spoken before.
         """
         manners = load_words("medpmc/words", language)["manner"][self.profession][self.sex or "female"]
-        before, after = manners[len(plain) % len(manners)]
-        after = "" if plain.endswith(("?", "？")) else after
+        before, after = manners[turn // _TURNS % len(manners)]
+        before = before if turn % _TURNS == 0 else ""
+        after = after if turn % _TURNS == 1 and not plain.endswith(("?", "？")) else ""
         joint: str = mark("space", language)
         return joint.join(part for part in (before, plain, after) if part)
 

@@ -22,6 +22,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
 from nodes.offline.orders import open_results
+from nodes.offline.record_answers import denial
 from nodes.offline.relevance import released_for
 from nodes.patients.own_words import said_of
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
@@ -70,8 +71,9 @@ def open_to(action: Action, facts: Sequence[RecordSentence]) -> list[RecordSente
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take from memory what the action allows, and file it with the action in the trace.
 
-    An action for which nothing is found after all was not effective. Results that no rule finds named in the doctor's
-    words are told if the model chose them, and filed as such; with ``result_gate = "strict"`` they are never told.
+    An action for which nothing is found after all was not effective; whether it may be denied is known here, where the
+    record is. Results that no rule finds named in the doctor's words are told if the model chose them, and filed as
+    such; with ``result_gate = "strict"`` they are never told.
     """
     context, dialogue = runtime.context, state["dialogue"]
     language, action = state["presentation"].language, state["action"]
@@ -108,6 +110,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         "action": action,
         "released": released,
         "own_words": said_of(facts, state["patient_record"], language),
+        "silence": denial(dialogue[-1].text, language, everything) if action == INEFFECTIVE["inquiry"] else "untold",
         "requirement": requirement,
         "trace": file_event(event, context.trace_file),
     }

@@ -14,7 +14,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import denial, facts_for, told_now
+from nodes.offline.record_answers import Silence, facts_for, told_now
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
@@ -27,6 +27,7 @@ class GeneratorState(HeardState, total=False):
     action: Action | None
     released: list[str]
     own_words: list[tuple[str, str]]
+    silence: Silence
     requirement: str
 
 
@@ -42,6 +43,7 @@ class ReleasedView:
 
     Attributes:
         own_words: section and words of each of the released sentences, as the patient would say it.
+        silence: what may be said where nothing is told: no only if the record, which is not seen here, has nothing.
     """
 
     words: str
@@ -51,6 +53,7 @@ class ReleasedView:
     requirement: str
     own_words: list[tuple[str, str]]
     language: Language
+    silence: Silence
 
 
 def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
@@ -68,8 +71,8 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
     if not told:
         action = view.action or "Ineffective Inquiry"
         said = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
-        if action == "Ineffective Inquiry" and (phrase := denial(view.words, view.language)) != "nothing":
-            said = load_words("consultation/words", view.language)["patient"][phrase]
+        if action == "Ineffective Inquiry" and view.silence != "nothing":
+            said = load_words("consultation/words", view.language)["patient"][view.silence]
         return SimulatedReply(text=said)
     all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
     now = told_now(view.words, told, view.dialogue, view.language)
@@ -100,6 +103,7 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
             requirement=state["requirement"],
             own_words=state["own_words"],
             language=language,
+            silence=state["silence"],
         ),
         state,
         runtime.context,

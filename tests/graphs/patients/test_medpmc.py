@@ -60,7 +60,7 @@ def found(record: ExaminationRecord, said: str) -> list[str]:
         ("Please have some tests done.", "Ambiguous Advice", "Which examination"),
         ("What did the neck examination show?", "Effective Advice", "lymph node of 8 mm"),
         ("What is your blood pressure?", "Effective Advice", "124/78"),
-        ("Do you have high blood pressure?", "Effective Inquiry", "no chronic disease"),
+        ("Do you have any illnesses?", "Effective Inquiry", "no chronic disease"),
         ("May I know your age and gender?", "Effective Inquiry", "I am male."),
         ("What is your favourite film?", "Other Topic", "my illness"),
     ],
@@ -117,7 +117,7 @@ def test_what_is_to_be_done_on_the_spot_is_advice_since_there_is_no_demand() -> 
 
 def test_the_patient_speaks_in_the_personas_manner_and_the_technician_does_not() -> None:
     told = answer_to("Do you smoke?")["dialogue"][-1]
-    assert (told.speaker, told.plain in told.text, told.plain != told.text) == ("patient", True, True)
+    assert told.speaker == "patient" and told.plain in told.text
     assert (told.facts, told.plain) == (["He smokes five cigarettes a day."], "I smoke five cigarettes a day.")
     shown = answer_to("Please have a neck examination.")
     assert calls(shown, "actor") == []

@@ -10,6 +10,7 @@ from graphs.patients import saps
 from nodes.patients.own_words import in_own_words, voice_of
 from nodes.patients.saps.memory_bank import open_to
 from nodes.state.chart import Presentation, Turn
+from prompts import load_words
 from scoring.aie.simulator_set import read_items, shipped_files
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -282,3 +283,19 @@ def test_the_requirement_of_the_action_is_before_the_generator() -> None:
     result = answer_to("Please lie down.", CASES["en"])
     [call] = calls(result, "response_generator")
     assert filed(result)["requirement"] in words(call)
+
+
+@pytest.mark.parametrize(("language", "question"), [("en", "Have you vomited?"), ("zh", "吐过吗？")])
+def test_where_a_model_takes_what_is_recorded_for_unrecorded_the_generator_by_rule_does_not_deny_it(
+    language: str, question: str
+) -> None:
+    steps = {
+        "ActionKind": {"kind": "inquiry"},
+        "Specificity": {"specificity": "specific"},
+        "Coverage": {"coverage": "not_on_record"},
+    }
+    with FakeServer(answer=lambda request: steps[request.name]) as server:
+        models = {"state_tracker": f"openai:any@{server.base_url}"}
+        result = answer_to(question, CASES[language], models=models)
+    assert result["dialogue"][-2].action == "Ineffective Inquiry"
+    assert result["dialogue"][-1].text == load_words("consultation/words", language)["patient"]["untold"]

@@ -61,7 +61,7 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
 @pytest.mark.parametrize(
     ("language", "question", "reply"),
     [
-        ("en", "How many hours do you sleep?", "untold"),
+        ("en", "How often do you exercise?", "untold"),
         ("zh", "一晚上睡几个小时？", "untold"),
         ("en", "Did the parcel arrive?", "unclear"),
         ("zh", "快递到了没有？", "unclear"),

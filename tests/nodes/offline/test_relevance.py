@@ -1,5 +1,3 @@
-from unittest.mock import patch
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,8 +5,6 @@ from hypothesis import strategies as st
 from cases import load_cases
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from nodes.offline import relevance
-from nodes.offline.meaning import subjects
 from nodes.offline.orders import open_results, ordered_results, tried
 from nodes.offline.relevance import answering, released_for
 from tests.graphs.scripting import builtin
@@ -25,35 +21,33 @@ def texts(facts: list[RecordSentence]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("language", "question", "subject", "told"),
+    ("language", "question", "told"),
     [
-        ("en", "Do you drink alcohol?", "alcohol", RecordSentence("personal_history", "She does not smoke or drink.")),
-        ("en", "Do you drink?", "alcohol", RecordSentence("personal_history", "A small brandy is all that he drinks.")),
-        ("en", "What soothes it?", "modifiers", RecordSentence("present_illness", "Two tablets did not help.")),
-        ("en", "What is it like?", "character", RecordSentence("present_illness", "It throbs, and the arm aches.")),
-        ("en", "What did you take?", "treatment", RecordSentence("present_illness", "The gel was of no benefit.")),
-        ("zh", "怎么做会好一点？", "modifiers", RecordSentence("present_illness", "曾服谷维素2周，无效。")),
-        ("zh", "到现在怎么处理的？", "treatment", RecordSentence("present_illness", "含人参片一个月，不见好。")),
+        ("en", "Do you drink alcohol?", RecordSentence("personal_history", "She does not smoke or drink.")),
+        ("en", "Do you drink?", RecordSentence("personal_history", "A small brandy is all that he drinks.")),
+        ("en", "What soothes it?", RecordSentence("present_illness", "Two tablets did not help.")),
+        ("en", "What is it like?", RecordSentence("present_illness", "It throbs, and the arm aches.")),
+        ("en", "What did you take?", RecordSentence("present_illness", "The gel was of no benefit.")),
+        ("zh", "怎么做会好一点？", RecordSentence("present_illness", "曾服谷维素2周，无效。")),
+        ("zh", "到现在怎么处理的？", RecordSentence("present_illness", "含人参片一个月，不见好。")),
     ],
 )
 def test_of_a_subject_is_told_what_the_record_says_of_it_in_other_words(
-    language: Language, question: str, subject: str, told: RecordSentence
+    language: Language, question: str, told: RecordSentence
 ) -> None:
     beside = {
         "en": ["She drinks two cups of coffee a day.", "It began on a Sunday.", "She asks for the help of a nurse."],
         "zh": ["口味偏咸。", "周日开始。", "去年体检。"],
     }[language]
     facts = [*(RecordSentence(told.section, text) for text in beside), told]
-    with patch.object(relevance, "subjects_heard", return_value=(subject,)):
-        assert answering(facts, question, language) == [told]
+    assert answering(facts, question, language) == [told]
 
 
 def test_an_illness_is_told_as_one_where_its_medicine_stands_beside_it() -> None:
     facts = [
         RecordSentence("past_history", text) for text in ("She has migraine and takes 50 mg.", "She takes tablets.")
     ]
-    with patch.object(relevance, "subjects_heard", return_value=("past_illness",)):
-        assert answering(facts, "What illnesses have you had?", "en") == facts[:1]
+    assert answering(facts, "What illnesses have you had?", "en") == facts[:1]
 
 
 @pytest.mark.parametrize(
@@ -173,18 +167,16 @@ def test_what_a_treatment_has_done_is_told_when_it_is_advised() -> None:
         max_size=8,
     ),
     kind=st.sampled_from(["inquiry", "advice"]),
-    about=st.sampled_from([*subjects()]),
 )
 def test_whatever_is_said_only_facts_are_found_and_only_results_that_are_named(
-    case: object, words: list[str], kind: str, about: str
+    case: object, words: list[str], kind: str
 ) -> None:
     from cases import Case
 
     assert isinstance(case, Case)
     facts = record_sentences(case.patient, case.examinations, case.language)
     said = " ".join(words)
-    with patch.object(relevance, "subjects_heard", return_value=(about,)):  # however it is heard
-        found = released_for(facts, said, kind, case.language)
+    found = released_for(facts, said, kind, case.language)
     assert set(found) <= set(facts)
     if kind == "inquiry":
         assert {fact for fact in found if fact.is_result} <= set(open_results(facts, said, case.language))

@@ -46,6 +46,17 @@ def test_no_two_of_the_ten_speak_alike(language: Language) -> None:
 
 
 @pytest.mark.parametrize("persona", TEN, ids=str)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_opening_is_said_in_two_of_five_answers_in_a_row(persona: Persona, language: Language) -> None:
+    plain = {"en": "It hurts.", "zh": "疼。"}[language]
+    openings = [persona.in_manner(plain, language, turn).partition(plain)[0] for turn in range(9)]
+    said = [opening for opening in openings if opening]
+    assert len(said) == 3 and not any(
+        opening and opening in openings[at + 1 : at + 5] for at, opening in enumerate(openings)
+    )
+
+
+@pytest.mark.parametrize("persona", TEN, ids=str)
 def test_nothing_is_said_after_a_question(persona: Persona) -> None:
     assert persona.in_manner("Which one?", "en").endswith("Which one?")
     assert persona.in_manner("哪一项？", "zh").endswith("哪一项？")

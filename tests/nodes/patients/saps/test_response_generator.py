@@ -3,8 +3,10 @@ from typing import Any
 import pytest
 
 from cases.vocabulary import Language
+from nodes.offline.record_answers import Silence
 from nodes.patients.saps.response_generator import GeneratorState, ReleasedView, quote_what_is_released
 from nodes.patients.saps.state_tracker import Action
+from prompts import load_words
 from scoring.aie.simulator import Reply, focus, guidance, honest
 from scoring.aie.simulator_set import CODES
 
@@ -19,9 +21,11 @@ BEHAVIOUR: list[tuple[Action, Any]] = [
 ]
 
 
-def said(action: Action, language: Language, released: list[str], words: str = "?") -> str:
+def said(
+    action: Action, language: Language, released: list[str], words: str = "?", silence: Silence = "nothing"
+) -> str:
     own_words = [("present_illness", text) for text in released]
-    return quote_what_is_released(ReleasedView(words, [], action, released, "", own_words, language)).text
+    return quote_what_is_released(ReleasedView(words, [], action, released, "", own_words, language, silence)).text
 
 
 @LANGUAGES
@@ -43,18 +47,14 @@ def test_by_rule_the_patient_quotes_what_is_released_and_nothing_else(action: Ac
     assert said(action, language, ["One.", "Two."]) == f"One.{joint}Two."
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "reply"),
-    [
-        ("en", "Do you have asthma?", "No, I do not know of anything like that."),
-        ("en", "How many cigarettes do you smoke?", "I could not tell you anything about that."),
-        ("en", "Does it go gloop in there?", "I am not sure what you mean. Could you ask me that in another way?"),
-        ("zh", "您有哮喘吗？", "没有，这个我不清楚。"),
-        ("zh", "您一天抽多少烟？", "这个我说不上来。"),
-    ],
-)
-def test_no_answers_a_question_for_something_alone(language: Language, words: str, reply: str) -> None:
-    assert said("Ineffective Inquiry", language, [], words) == reply
+@LANGUAGES
+@pytest.mark.parametrize("silence", ["nothing", "untold", "unclear"])
+def test_no_is_said_only_where_the_memory_bank_found_that_nothing_is_recorded(
+    language: Language, silence: Silence
+) -> None:
+    no = load_words("saps/words", language)["ineffective_inquiry"]
+    reply = no if silence == "nothing" else load_words("consultation/words", language)["patient"][silence]
+    assert said("Ineffective Inquiry", language, [], "?", silence) == reply
 
 
 def test_the_generator_has_no_record_before_it() -> None:
