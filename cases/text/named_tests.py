@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from cases.text.examined_parts import examined_parts, parts_of_the_body
 from cases.text.words import language_of, rules_of
 from cases.vocabulary import (
     EXAMINATION_ITEMS,
@@ -17,28 +18,16 @@ from cases.vocabulary import (
     word_list,
 )
 
-# Words that say that a region is examined, and how far they reach.
-_EXAMINING = re.compile(
-    r"(?=(\b(?:examine|palpate|auscultate|inspect|listen|feel|look (?:at|in|into|inside|down)|press on"
-    r"|exam(?:ination)? of)\b[^,.;]{0,40}"
-    r"|\b(?:check|shine a light in(?:to)?) (?:[a-z]+ )?(?:pupils|eyes?|ears?|throat|tonsils|mouth|skin)\b"
-    r"|(?:检查|触诊|听诊|叩诊|[听看摸按查照敲][一个下听看摸按查照敲])[^,.;，。；、]{0,12}))"
-)
-_EXAMINED = re.compile(
-    r"[a-z ]{1,40}? (?:exam(?:ination)?s?|check(?:-?up)?|looked at|listened to|examined|checked)\b"  # "a skin exam"
-    r"|[^,.;，。；、\s]{1,10}?(?:查体|查个体|[查看摸听按瞧]一下|体检|体格检查|检查|听诊|触诊|叩诊|[让给]?我[看摸听按瞧](?:[看摸听按瞧]|一下)|[让给]我[看摸听按瞧])"
-)
 # Where a sample is named to be taken or looked at.
 _SAMPLED = (
-    r"\b(?:tests?|testing|check|analy[sz]e|send|collect|bring|give|leave|provide|sample of|look at)\b"
+    r"\b(?:tests?|testing|screen(?:ing)?|check|analy[sz]e|send|collect|bring|give|leave|provide|sample of|look at)\b"
     r"[^,.;]{{0,25}}?\b({words})(?![a-z])",
     r"\b({words}) (?:samples?|tests?|check|specimen)\b",
     r"(?:化验|检验|[验留送查采测取](?![心意神]))[^,.;，。；、?？]{{0,6}}?({words})",
-    r"({words})(?:去|也|都|做|一起)*(?:化验|检验|送检|样本|标本)",
+    r"({words})(?:去|也|都|做|一起|[和及与、](?:血液?|大便|粪便|小便|尿液?))*(?:化验|检验|送检|样本|标本|检查)",
 )
 # What follows in the clause where a report names its picture ("Angiography shows"): "reduced bone density" is none.
 _SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
-_JOINED = re.compile(r"\b(?:and|plus|then)\b|[和及与并再]")
 # Items under which many tests are filed together: what is not named in the text was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
@@ -75,7 +64,8 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
     folded = normalise(text)
     there = [name for name in _names() if name.spelling in folded]  # 850 patterns are compiled and tried for longer
     found = [(*match.span(), name) for name in there for match in spelled(name.spelling).finditer(folded)]
-    found += _regions_examined(folded, [(start, end) for start, end, _ in found])
+    by_hand = [(start, end, name.item in PHYSICAL_ITEMS.names and not name.apart) for start, end, name in found]
+    found += [(start, end, NamedTest(word, item)) for start, end, word, item in examined_parts(folded, by_hand)]
     found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
     longest = [
         (start, end, name)
@@ -142,41 +132,17 @@ def _tells_of(test: NamedTest, line: str) -> bool:
     return any(not any(a <= start and end <= b and (a, b) != (start, end) for a, b in others) for start, end in found)
 
 
-def _regions_examined(folded: str, tests: Sequence[tuple[int, int]]) -> list[tuple[int, int, NamedTest]]:
-    """Regions that a word of examining is about, unless it belongs to a test (an ultrasound of the belly)."""
-    return [
-        (begin + match.start(), begin + match.end(), region)
-        for begin, end in (*_after_a_verb(folded, tests), *_before_a_noun(folded, tests))
-        for region in _regions()
-        for match in spelled(region.spelling).finditer(folded[begin:end])
-    ]
-
-
-def _after_a_verb(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What verbs reach: up to the phrase of the next test ("examine the chest and get a CT of the head")."""
-    for clause in _EXAMINING.finditer(folded):  # each verb reaches as far as it would alone: "look at ... and feel ..."
-        begin, reach = clause.span(1)
-        if any(start <= begin <= end + 1 for start, end in tests):
-            continue
-        test = min((start for start, _ in tests if begin < start < reach), default=None)
-        joined = [match.start() for match in _JOINED.finditer(folded, begin, test or reach)]
-        if test is None or joined:
-            yield begin, joined[-1] if test is not None else reach
-
-
-def _before_a_noun(folded: str, tests: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What stands before "examination", from the last test on ("a CT and a skin examination")."""
-    for told in _EXAMINED.finditer(folded):
-        yield max([told.start(), *(end for start, end in tests if start < told.end())]), told.end()
-
-
 def labelled_test(text: str) -> list[NamedTest]:
     """The examination that a label stands for: an item's spelling, a region (`Chest`) alone, or all items by hand."""
     folded = normalise(text)
     if whole := whole_words().search(folded):
         return parts_of(whole_test(language_of(whole.group())))
     item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
-    return [NamedTest(folded, item)] if item else [name for name in _regions() if name.spelling == folded]
+    return (
+        [NamedTest(folded, item)]
+        if item
+        else [NamedTest(word, item) for word, item in parts_of_the_body() if word == folded]
+    )
 
 
 @cache
@@ -210,32 +176,27 @@ def test_called(test: str, language: Language) -> NamedTest:
 
 @cache
 def _by_spelling() -> dict[str, NamedTest]:
-    return {name.spelling: name for name in reversed((*_tests(), *_items(), whole_test("en"), whole_test("zh")))}
+    return {
+        name.spelling: name for name in reversed((*_tests(), *_items(), whole_test("en"), whole_test("zh"), *_listed()))
+    }
 
 
 @cache
 def _names() -> tuple[NamedTest, ...]:
-    regions = {name.spelling for name in _regions()}
-    names = {name.spelling: name for name in (*_items(), *_tests()) if name.spelling not in (*regions, *_TOO_WIDE)}
-    return tuple(names.values())
+    unsaid = {*_TOO_WIDE, *(word for word, _ in parts_of_the_body())}  # alone, a part of the body is no examination
+    items = [name for name in _items() if name.spelling not in unsaid]
+    return tuple({name.spelling: name for name in (*items, *_listed(), *_tests())}.values())
 
 
 @cache
 def _samples() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
     """What is sent to the laboratory, whatever it is called, beside a word that says that it is."""
-    whole = {name.spelling: name for name in _tests() if not name.spellings}
     return tuple(
-        (whole[entry["test"]], tuple(re.compile(frame.format(words=entry["words"])) for frame in _SAMPLED))
+        (
+            _by_spelling()[normalise(entry["test"])],
+            tuple(re.compile(frame.format(words=entry["words"])) for frame in _SAMPLED),
+        )
         for entry in word_list("tests")["sample"]
-    )
-
-
-@cache
-def _regions() -> tuple[NamedTest, ...]:
-    return tuple(
-        NamedTest(normalise(word), EXAMINATION_ITEMS.require(region["item"]))
-        for region in word_list("tests")["region"]
-        for word in region["words"]
     )
 
 
@@ -247,8 +208,37 @@ def _items() -> Iterator[NamedTest]:
 
 def _tests() -> Iterator[NamedTest]:
     for test in word_list("tests")["test"]:
-        names = [test["en"], test["zh"], *test.get("aliases", ())]
-        spellings = tuple(normalise(spelling) for spelling in (*names, *test.get("parts", ())))
+        further = _further().get(normalise(test["en"]), ((), ()))
+        names = [*map(normalise, (test["en"], test["zh"], *test.get("aliases", ()))), *further[0]]
+        told = [*map(normalise, test.get("parts", ())), *further[1]]
         for spelling in names:
-            item = EXAMINATION_ITEMS.require(test["item"])
-            yield NamedTest(normalise(spelling), item, () if test.get("whole") else spellings, "apart" in test)
+            spellings = () if test.get("whole") else (*names, *told)
+            yield NamedTest(spelling, EXAMINATION_ITEMS.require(test["item"]), spellings, "apart" in test)
+
+
+def _listed() -> Iterator[NamedTest]:
+    """The tests of the long list that are not of the other."""
+    known = {normalise(test["en"]) for test in word_list("tests")["test"]}
+    for listed in word_list("listed_tests")["listed"]:
+        for names, told in _lines(listed["names"]):
+            spellings = () if listed.get("whole") else (*names, *told)
+            for spelling in names if names[0] not in known else ():
+                yield NamedTest(spelling, EXAMINATION_ITEMS.require(listed["item"]), spellings, "apart" in listed)
+
+
+@cache
+def _further() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Further names of a test by its first, and what else its result may be told as."""
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for listed in word_list("listed_tests")["listed"]:
+        for names, told in _lines(listed["names"]):
+            before = found.get(names[0], ((), ()))
+            found[names[0]] = (*before[0], *names[1:]), (*before[1], *told)
+    return found
+
+
+def _lines(listed: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Of each line of the long list its names, and what follows the colon, folded."""
+    for line in listed.splitlines():
+        names, _, told = line.partition(" : ")
+        yield [normalise(name) for name in names.split(", ")], [normalise(name) for name in told.split(", ") if name]

@@ -110,7 +110,10 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
         mark = with_mark(words)[len(folded) :] if sentence.end() == len(folded) else ""
         if _patterns()["of_what_was"].search(sentence.group() + mark):
             continue
+        called = {name.item for start, _, name in named if sentence.start() <= start < sentence.end()}
         for test, kinds in _descriptions():
+            if not test.spellings and test.item in {*IMAGE_CLASSES} & called:
+                continue  # "an ultrasound scan of your belly" is called by its name
             others = [span for span, item in taken if item != test.item]
             if test.spellings:  # "a clotting and some blood work": its own name describes nothing more
                 others += [(start, end) for start, end, name in named if name.spellings == test.spellings]

@@ -17,7 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.text.named_tests import NamedTest, is_whole, parts_of, test_called
-from cases.text.ordered_tests import Placed, Span, denied, is_within, order_sentences, ordered_tests, phrases, with_mark
+from cases.text.ordered_tests import (
+    Placed,
+    Span,
+    denied,
+    is_within,
+    order_sentences,
+    ordered_tests,
+    phrases,
+    picture_of,
+    with_mark,
+)
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
 
@@ -26,7 +36,8 @@ NO_ORDER = "none"
 # How likely it must be that words are an order at all, for this test and no other, and so to count beside a named one.
 _AN_ORDER, _OF_A_TEST, _SURELY = 0.6, 0.4, 0.6
 _OF_THE_WHOLE_BODY = 0.75  # an order: what opens so much is to be surely one
-_NOT_AT_ALL = 0.1  # an order: what is less likely one orders nothing, though it names a test
+# An order: what is less likely one orders nothing, though it names a test; the same of what seems over or put off.
+_NOT_AT_ALL, _HARDLY = 0.15, 0.5
 _CLAUSE = re.compile("[^,;:]+")
 _SHORTEST = {True: 8, False: 3}  # characters of what is weighed, by whether it is Latin
 
@@ -91,19 +102,21 @@ def _only_named(words: str) -> Iterator[Span]:
             continue
         clauses = [match for match in _CLAUSE.finditer(asked, start, end) if is_within(match.span(), named)]
         parts = [*said.split(":"), *(clause.group() for clause in clauses)]
-        if not any(_share("named_order", [part.strip()])[0] >= _NOT_AT_ALL for part in parts if part.strip()):
+        least = _HARDLY if _patterns()["not_now"].search(said) else _NOT_AT_ALL
+        if not any(_share("named_order", [part.strip()])[0] >= least for part in parts if part.strip()):
             yield start, end
 
 
 def _is_bare(folded: str, sentence: Span, named: Sequence[Span]) -> bool:
-    """Whether a sentence has little beside the names of tests, as in "Please check a PSA"."""
-    beside = "".join(folded[at] for at in range(*sentence) if not is_within((at, at + 1), named))
+    """Whether a sentence has little beside the names of tests and what they are of: "Please get an MRI of the knee"."""
+    told = [(at, of.end()) for at, end in named for of in picture_of(folded[at:end]).finditer(folded, at)]
+    beside = "".join(folded[at] for at in range(*sentence) if not is_within((at, at + 1), [*named, *told]))
     return _patterns()["beside_names"].fullmatch(beside) is not None
 
 
 def heard_items(words: str) -> set[str]:
-    """The closed examination items that the ordered tests are filed under."""
-    return {test.item for *_, test in heard_tests(words)}
+    """The closed examination items that the ordered tests are; an ECG is no examination by hand of the chest."""
+    return {test.item for *_, test in heard_tests(words) if not (test.apart and test.item in PHYSICAL_ITEMS.names)}
 
 
 def is_order(words: str) -> bool:
@@ -118,7 +131,7 @@ def is_order(words: str) -> bool:
 
 def is_for_the_patient_to_do(words: str) -> bool:
     """Whether what is ordered is a thing that the patient does on the spot: no sample, and no act of the doctor's."""
-    own_act = _patterns()["doctors_own_act"].search(words) is not None
+    own_act = _patterns()["doctors_own_act"].search(words) or not _patterns()["patients_act"].search(words)
     return not own_act and all(is_by_hand(test) for *_, test in heard_tests(words))
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
+from cases.text.examined_parts import parts_of_the_body
 from cases.text.named_tests import NamedTest, named_tests, occurs, reported, told_of, whole_words
 from cases.text.ordered_tests import left_of, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
@@ -52,6 +53,10 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
         PHYSICAL_ITEMS.names if test.apart and by_hand else (test.item,)
     )  # an ECG stands where there is room for it
     filed = [fact for fact in results if fact.section in places]
+    if (by_hand or test.apart) and not any(_names(test, fact) for fact in filed):
+        elsewhere = [fact for fact in results if fact not in filed and _names(test, fact)]
+        if elsewhere:  # a rectal examination stands with the belly's or with the urogenital one
+            return elsewhere
     told = told_of(test, [fact.text for fact in filed])
     found = [fact for fact in filed if fact.text in told]
     if test.apart or not by_hand or not all(map(_is_apart, filed)):
@@ -63,12 +68,18 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
         and not any(named.apart for named in reported(fact.text))
         and (
             any(occurs(spelling, fact.text) for spelling in test.spellings)
-            or lexicon.physical_item(fact.text.partition(":")[0]) == test.item
+            or lexicon.physical_item(fact.text.rpartition(":")[0]) == test.item
             or any(named.item == test.item for named in named_tests(fact.text))
             or _seen_by_hand(language)[test.item].search(fact.text)
+            or any(item == test.item and occurs(word, fact.text) for word, item in parts_of_the_body())
         )
     ]
     return seen or found
+
+
+def _names(test: NamedTest, fact: RecordSentence) -> bool:
+    """Whether a result has one of the names of a test that has any."""
+    return any(told_of(test, [fact.text])) if test.apart else any(occurs(name, fact.text) for name in test.spellings)
 
 
 @cache

@@ -24,6 +24,12 @@ ORDERS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "orders.toml").r
 CASES = load_cases()
 NAMES = [name for test in word_list("tests")["test"] for name in (test["en"], test["zh"], *test.get("aliases", ()))]
 NAMES += [name for term in EXAMINATION_ITEMS.terms for name in term.names]
+NAMES += [
+    name
+    for listed in word_list("listed_tests")["listed"]
+    for line in listed["names"].splitlines()
+    for name in line.split(" : ")[0].split(", ")
+]
 BOTH = {
     "en": ("Please get a {} and a {}.", "{}, {}", "I suggest {} and {}."),
     "zh": ("请查{}和{}。", "{}、{}", "建议做{}，{}。"),
@@ -358,3 +364,64 @@ def test_a_test_that_is_filed_with_the_physical_examination_is_opened_by_its_nam
     language = language_of(words)
     facts = record_sentences(PatientRecord(chief_complaint="x"), ExaminationRecord(physical=physical), language)
     assert [fact.text for fact in open_results(facts, words, language)] == opened
+
+
+@pytest.mark.parametrize(
+    ("words", "items"),
+    [
+        (
+            "Let me look at your lips, your shins and that rash.",
+            {"Head, Eyes, Ears, Nose and Throat Examination", "Spine and Limb Examination", "Skin Examination"},
+        ),
+        ("I will feel your belly, then tap on your knee.", {"Abdominal Examination", "Spine and Limb Examination"}),
+        ("Let me look at the skin on your wrists.", {"Skin Examination"}),
+        ("I want to look at the sore in your mouth.", {"Head, Eyes, Ears, Nose and Throat Examination"}),
+        ("Let me tap on your back.", {"Chest Examination"}),
+        ("Get an ultrasound, to look at your kidneys and belly.", {"Ultrasound"}),
+        ("我摸摸脖子和腋窝，指甲也让我瞧瞧。", {"Neck Examination", "Chest Examination", "Skin Examination"}),
+        ("让我看看腿上的皮疹。", {"Skin Examination"}),
+        ("拍个胸片，看看肺。", {"X-ray"}),
+        ("我看一眼。", set()),
+    ],
+)
+def test_a_list_of_parts_shares_its_verb_and_of_a_thing_on_a_part_the_thing_is_examined(
+    words: str, items: set[str]
+) -> None:
+    assert {test.item for *_, test in ordered_tests(words)} == items
+
+
+@pytest.mark.parametrize(
+    ("words", "opened"),
+    [
+        ("Send haptoglobin and a cholinesterase.", ["Haptoglobin 0.1 g/L.", "Cholinesterase 780 U/L."]),
+        ("Screen her for hepatitis, please.", ["Hepatitis B negative."]),
+        ("Check a digoxin level.", []),
+        ("Get a dipstick.", ["Clear."]),
+    ],
+)
+def test_of_the_blood_that_is_opened_which_the_long_list_of_tests_names(words: str, opened: list[str]) -> None:
+    blood = "Haptoglobin 0.1 g/L. Cholinesterase 780 U/L. Hepatitis B negative."
+    record = ExaminationRecord.model_validate({"auxiliary": {"Blood Test": blood, "Urine Test": "Clear."}})
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, "en")
+    assert [fact.text for fact in open_results(facts, words, "en")] == opened
+
+
+def test_a_rectal_examination_is_told_where_it_is_filed() -> None:
+    by_hand = {"Abdominal Examination": "Soft.", "Urogenital System Examination": "Rectal examination: no mass."}
+    record = ExaminationRecord.model_validate({"physical": by_hand})
+    assert by_the_desk(record, "I need to do a rectal examination.", "en") == "Rectal examination: no mass."
+
+
+@pytest.mark.parametrize("words", ["Has he had hepatitis?", "有没有乙肝、流感？", "Do you take digoxin?"])
+def test_an_illness_or_a_medicine_is_no_test_by_its_name_alone(words: str) -> None:
+    assert ordered_tests(words) == ()
+
+
+@pytest.mark.parametrize("words", ["Based on your CT results, you need rest.", "根据胸部CT结果，您需要休息。"])
+def test_results_that_something_is_concluded_from_are_not_ordered(words: str) -> None:
+    assert ordered_tests(words) == ()
+
+
+def test_an_ecg_orders_no_examination_of_the_chest_where_items_are_ordered_as_wholes() -> None:
+    assert heard_items("Get an ECG and a chest film.") == {"X-ray"}
+    assert [test.spelling for test in named_tests("ECG")] == ["ecg"]
