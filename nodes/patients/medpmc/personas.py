@@ -11,7 +11,7 @@ from cases.vocabulary import Language, data_file
 from prompts import load_words, mark
 
 Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
-_TURNS = 3  # that have one manner
+_TURNS = 2  # that have one manner
 PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
 
 
@@ -22,10 +22,10 @@ class Persona(Strict):
     profession: Profession
 
     def in_manner(self, plain: str, language: Language, turn: int = 0) -> str:
-        """The plain words as they stand, with the persona's manner around some of them: nothing is lost or added.
+        """The plain words as they stand, with the persona's manner before or after them: nothing is lost or added.
 
-        Nobody begins each answer alike: of three turns one has opening words, one closing ones, one neither, and the
-        next three have those of another of the persona's manners. After a question nothing is said.
+        Nobody begins each answer alike: of two turns one has opening words, the other closing ones, and the next two
+        have those of another of the persona's manners. After a question nothing is said.
 
         Args:
             plain: the plain words.
@@ -34,8 +34,9 @@ class Persona(Strict):
         """
         manners = load_words("medpmc/words", language)["manner"][self.profession][self.sex or "female"]
         before, after = manners[turn // _TURNS % len(manners)]
-        before = before if turn % _TURNS == 0 else ""
-        after = after if turn % _TURNS == 1 and not plain.endswith(("?", "？")) else ""
+        is_first = turn % _TURNS == 0
+        before, after = (before, "") if is_first else ("", after)
+        after = "" if plain.endswith(("?", "？")) else after
         joint: str = mark("space", language)
         return joint.join(part for part in (before, plain, after) if part)
 
