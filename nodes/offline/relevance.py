@@ -9,7 +9,15 @@ from collections.abc import Collection, Sequence
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
-from nodes.offline.meaning import clauses, subjects, subjects_heard
+from nodes.offline.meaning import (
+    clauses,
+    is_rather_of_a_subject,
+    is_surely_heard,
+    kind_label,
+    subject_of,
+    subjects,
+    subjects_heard,
+)
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.pairs import likely
 from nodes.offline.topics import topic_of
@@ -38,14 +46,15 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     person = [fact for fact in facts if fact.section == "person"]
     said = clauses(words, language)
     asked = [clause for clause in said if _PATTERNS["asks_sex"].search(clause)]
-    parts = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
+    further = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
+    parts = [clause for clause in further if _asks(clause, language)]
     found = {fact for part in parts for fact in _to_one(told, part, language)}
-    if not (found or asked):
+    if not (found or asked) and _asks(words, language):
         found = {*_to_one(told, words, language)}  # its parts alone may say too little
     found |= {fact for fact in person if asked and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
     for about in {subjects()[name] for part in parts for name in subjects_heard(part, language)}:
-        if "person" in about.sections:
+        if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         if named & {*about.whole_with}:
             of_it = [fact for fact in told if fact.section in about.sections]
@@ -53,6 +62,13 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             found |= {*of_it} - other | {*_recorded(of_it, (*about.record, *about.whole_with), language)}
     beside = {fact for fact in found if fact.section != "chief_complaint"}
     return [fact for fact in facts if fact in (beside or found)]
+
+
+def _asks(words: str, language: Language) -> bool:
+    """Whether it asks or advises something in particular; of results nothing is said to who names none."""
+    is_of_results = subjects()[subject_of(words, language)].names == ("results",)
+    is_specific = kind_label(words, language) in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
+    return is_specific and not is_of_results
 
 
 def _to_one(told: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
