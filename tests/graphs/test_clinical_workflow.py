@@ -234,8 +234,8 @@ def test_no_doctors_node_receives_the_case_or_a_record_while_a_case_is_run(
 
 
 def test_offline_a_picture_is_not_reported_on_in_the_words_of_a_similar_case() -> None:
-    case = builtin("emergency-medicine-02")
-    assert [image.item for image in case.examinations.images] == ["CT"]
+    case = builtin("surgery-02")
+    assert [image.item for image in case.examinations.images] == ["X-ray"]
     result = run(case, retrieval=True, general_agents=3)
     assert set(result["reports"].values()) == {"No description can be given."}
 

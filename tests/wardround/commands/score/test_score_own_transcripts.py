@@ -1,6 +1,7 @@
 """Runs of ours wherever transcripts are read: paper mode, judges, recall, pairs, the chosen option, and as files."""
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,8 @@ def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alon
 def test_runs_are_judged_recalled_and_paired(run: Path, tmp_path: Path) -> None:
     found = metrics(tmp_path / "s.json", "score", "medpmc", run, "--judge", "offline", "--recall", "rougeL")
     assert found["Judge: inquiry"]["n"] == 1 and found["Diagnosis"]["n"] == 1
-    assert wardround("score", "aie-pairwise", run, run).exit_code == 0
+    other = shutil.copytree(run, tmp_path / "other")
+    assert wardround("score", "aie-pairwise", run, other).exit_code == 0
     (tmp_path / "sweep").mkdir()
     run.rename(tmp_path / "sweep" / "run")
     assert metrics(tmp_path / "s.json", "score", "medpmc", tmp_path / "sweep")["Diagnosis"]["n"] == 1
