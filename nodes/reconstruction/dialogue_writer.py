@@ -4,6 +4,7 @@ Each section is held against the gates; what they object to is put to the author
 The direct role-play of the comparison (Figure 10) has neither plan nor knowledge.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -140,7 +141,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
             raise
         return {"sections": written, "revisions": revisions + 1, "objections": []}
     written.append(WrittenSection(section=section.name, exchanges=answer.exchanges))
-    objections = _objections(state, written, context.language or note.language)
+    objections = await asyncio.to_thread(_objections, state, written, view.language)
     if objections and revisions < context.section_revisions:
         return {"sections": written, "revisions": revisions + 1, "objections": objections}
     return {"sections": written, "section": state["section"] + 1, "revisions": 0, "objections": []}
@@ -166,7 +167,7 @@ async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict
 
 
 def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
-    """What the gates find in the section written last."""
+    """What the gates find in the section written last; some of them embed what was said."""
     note = state["note"]
     dialogue = assemble(note, state["roles"], written, inferred_by(state["knowledge"]), language)
     earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
