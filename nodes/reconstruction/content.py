@@ -26,7 +26,8 @@ _LISTS = data_file("nodes.reconstruction", "content")["list"]
 COVERED = 0.1  # of the note's words, at least, if it has enough of them
 ENOUGH = 10
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
-SHORTEST, LONGEST, ROOM = 0.9, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
+SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
+PLAYED = 0.55  # the shortest of a role-play, which ends where its turns are used up
 LONGEST_REPLY, RECITED = 200, 60  # words; more at once is recited, from the second on if it is most of the note
 INVENTED = 3  # complaints that the note does not know; one is enough if it is added of itself
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
@@ -116,10 +117,11 @@ def missing(told: Told) -> Iterator[Finding]:
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
-    """The dialogue is shorter than the note, many times as long, or one reply recites it."""
+    """The dialogue is clearly shorter than the note, many times as long, or one reply recites it."""
     note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
     lengths = [_length(message.content) for message in told.dialogue.spoken]
-    if sum(lengths) < SHORTEST * note:
+    least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
+    if sum(lengths) < least * note:
         yield f"{sum(lengths)} words for a note of {note}", None
     if sum(lengths) > LONGEST * note + ROOM:
         yield f"{sum(lengths)} words for a note of {note}", None
@@ -165,11 +167,11 @@ def _denied_in_its_words(told: Told) -> Iterator[Finding]:
 
 def other_side(told: Told) -> Iterator[Finding]:
     """A side is stated where the note knows only the other."""
-    known = _sides(told.dialogue.note)
+    known = sides_in(told.dialogue.note)
     if known not in ({"left"}, {"right"}):
         return
     for number, _, sentence in told.statements:
-        if (said := _sides(sentence)) and not said & known:
+        if (said := sides_in(sentence)) and not said & known:
             yield f"the {said.pop()} side, where the note has the {next(iter(known))}", number
 
 
@@ -385,7 +387,8 @@ def _length(text: str) -> int:
     return len(re.findall(r"[\u4e00-\u9fff]{2}|[^\W\u4e00-\u9fff]+", text))
 
 
-def _sides(text: str) -> set[str]:
+def sides_in(text: str) -> set[str]:
+    """The sides of which a text says something."""
     return {side for mention in mentions(_PATTERNS["no_side"].sub(" ", text)) for side in mention.sides}
 
 

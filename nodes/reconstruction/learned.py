@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
+from cases.text.numbers import NUMBER_WORDS, known_numbers
 from cases.text.sentences import sentences
 from cases.vocabulary import patterns
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies, sides_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
@@ -196,14 +197,23 @@ def unheard_of(told: Told, weights: Rows) -> Iterator[Weighed]:
 
 
 def asked_again(told: Told) -> Iterator[Finding]:
-    """An exchange comes twice, in whatever words."""
+    """An exchange comes twice, in whatever words, and the second time brings nothing new."""
     found = exchanges(told.dialogue.spoken)
-    rows = _embedded([f"{one.asked} {one.answer}" for one in found]) if found else np.zeros((0, 1), np.float32)
+    texts = [f"{one.asked} {one.answer}" for one in found]
+    rows, matter = _embedded(texts) if found else np.zeros((0, 1), np.float32), [_matter(text) for text in texts]
     for place, (one, row) in enumerate(zip(found, rows, strict=True)):
-        alike = rows[:place] @ row
-        if alike.max(initial=0) >= ALIKE:
-            earlier = found[int(alike.argmax())]
+        alike = {at: rows[at] @ row for at in range(place) if matter[place] <= matter[at]}
+        if alike and max(alike.values()) >= ALIKE:
+            earlier = found[max(alike, key=alike.__getitem__)]
             yield f"{one.asked!r}: asked and answered as in turn {earlier.number}, {earlier.asked!r}", one.number
+
+
+def _matter(text: str) -> set[str | float]:
+    """What an exchange is about, in everyday words: where, on which side, when, how many."""
+    lay = in_lay_words(_PATTERNS["says_nothing"].sub(" ", text), "en")
+    apart = {found[0].casefold().split()[-1] for found in _PATTERNS["tells_apart"].finditer(lay)}
+    about = {word for word in content_words(lay, "en") if not word.isdigit() and word not in NUMBER_WORDS}
+    return {*about, *apart, *sides_in(lay), *known_numbers(lay)}
 
 
 def _lines(told: Told) -> list[str]:

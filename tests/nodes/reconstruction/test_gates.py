@@ -181,3 +181,13 @@ def test_what_the_note_records_by_whatever_word_is_not_denied(said: str, refused
         "Goodbye.",
     )
     assert (found(talk, note=note, diseases=[]) == ["agrees_with_the_note"]) == refused
+
+
+def test_a_dialogue_of_less_than_three_quarters_of_its_note_is_refused_but_a_role_play_may_run_out_of_turns() -> None:
+    note = (
+        "Her chest has hurt for 2 weeks. Temperature 37.2 °C. " + "Beside this the chest is sound and heals well. " * 6
+    )
+    assert "in_proportion" in found(GOOD, note=note)
+    assert "in_proportion" not in found(GOOD, note=note, strategy="interactive")
+    assert "in_proportion" in found(GOOD, note=2 * note, strategy="interactive")
+    assert "in_proportion" not in found(GOOD, note=note[:220])  # four words for five

@@ -28,7 +28,7 @@ SPOKEN = (
 )
 
 
-def refusals(messages: dict[int, str] | None = None, between: tuple[str, str] | None = None, **more: Any) -> list[str]:
+def refusals(messages: dict[int, str] | None = None, between: tuple[str, ...] | None = None, **more: Any) -> list[str]:
     said = [(messages or {}).get(turn, text) for turn, text in enumerate(SPOKEN, 1)]
     said[9:9] = between or ()
     roles: Any = ("user", "assistant")
@@ -44,6 +44,33 @@ def test_what_people_say_of_the_note_passes() -> None:
 def test_an_exchange_that_comes_again_in_other_words_is_named_with_the_first() -> None:
     (refused,) = refusals(between=("And for how long has this been going on?", "It's about six weeks now."))
     assert refused.startswith("not_asked_again") and "as in turn 4" in refused and "(turn 10)" in refused
+
+
+ASKED_TWICE = [
+    ("Any swelling in your hands?", "No, no swelling.", "Any swelling in your feet?", "No, no swelling.", False),
+    ("Any pain in your left knee?", "No, none.", "And any pain in your right knee?", "No, none.", False),
+    ("Does it hurt on your side?", "Yes, it does.", "Does it hurt on your back?", "Yes, it does.", False),
+    ("How was your hip on Monday?", "It was hurting.", "How was your hip on Tuesday?", "It was hurting.", False),
+    ("Did two tablets help you?", "Not much.", "Did three tablets help you?", "Not much.", False),
+    ("Does it hurt before you eat?", "Yes.", "Does it hurt after you eat?", "Yes.", False),
+    (
+        "Any swelling in your hands?",
+        "No, no swelling.",
+        "And any swelling in your hands?",
+        "No, never any swelling.",
+        True,
+    ),
+    ("Was your hypertension found last year?", "Yes.", "Was your high blood pressure found last year?", "Yes.", True),
+    ("Does your pain last for 2 hours?", "Yes.", "Does your pain last for two hours?", "Yes, as I said.", True),
+]
+
+
+@pytest.mark.parametrize(("asked", "answer", "then", "answered", "again"), ASKED_TWICE)
+def test_another_site_side_day_or_number_is_another_question_and_the_same_in_other_words_is_not(
+    asked: str, answer: str, then: str, answered: str, again: bool
+) -> None:
+    refused = refusals(between=(asked, answer, then, answered))
+    assert again == any(one.startswith("not_asked_again") for one in refused)
 
 
 def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
