@@ -73,7 +73,8 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     """
     if not is_surely_heard(question, language):
         return "unclear"
-    topic, about = topic_of(question, language), subjects()[subject_of(question, language)]
+    subject, topic = subject_of(question, language), topic_of(question, language)
+    about = subjects()[subject]
     own = [fact for fact in recorded if fact.section in HISTORIES]
     named = (*topic.matters, *topic.places)
     spoken_of = any(has(each, fact) for each in named for fact in own) or any(
@@ -82,7 +83,8 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     told = [fact.text for fact in own if fact.section != "family_history"]
     asks_how = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     may_be_told = not is_silent(told, about.tells, language) or likely(question, own, language).max(initial=0) >= _MAY
-    is_denied = named and not (spoken_of or may_be_told or about.story or about.given or asks_how)
+    is_open = not (about.tells or about.sections or subject == "complaint")  # whether it came before, what else there is
+    is_denied = named and not (spoken_of or may_be_told or is_open or about.story or about.given or asks_how)
     return "nothing" if is_denied else "untold"
 
 
