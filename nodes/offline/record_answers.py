@@ -83,7 +83,7 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     told = [fact.text for fact in own if fact.section != "family_history"]
     asks_how = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     may_be_told = not is_silent(told, about.tells, language) or likely(question, own, language).max(initial=0) >= _MAY
-    is_open = not (about.tells or about.sections or subject == "complaint")  # whether it came before, what else there is
+    is_open = not (about.tells or about.sections or subject == "complaint")  # whether it came before, what else is
     is_denied = named and not (spoken_of or may_be_told or is_open or about.story or about.given or asks_how)
     return "nothing" if is_denied else "untold"
 
