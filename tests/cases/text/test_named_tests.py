@@ -18,6 +18,7 @@ def items(text: str) -> list[str]:
         ("检查一下腹部。", ["Abdominal Examination"]),
         ("I want a skin exam", ["Skin Examination"]),
         ("An ECG and a lumbar puncture", ["Chest Examination", "Neurological Examination"]),
+        ("给您查个类风湿。", ["Blood Test"]),
     ],
 )
 def test_a_test_is_known_by_the_names_that_doctors_give_it(text: str, expected: list[str]) -> None:
@@ -35,6 +36,7 @@ def test_a_test_is_known_by_the_names_that_doctors_give_it(text: str, expected: 
         "The chest pain began yesterday.",
         "做个全面检查，所有化验结果都要。",
         "身体一般情况怎么样？",
+        "有类风湿性关节炎病史3年。",
     ],
 )
 def test_what_calls_no_examination_by_a_name_of_its_own_names_none(text: str) -> None:
