@@ -4,6 +4,7 @@ Long-term memory is the patient record and the examination record, sentence by s
 action requires of the patient; short-term memory, the dialogue.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +16,18 @@ from cases.case import ExaminationRecord
 from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from llm import Event, Role
+from llm import Event, ModelSettings, Role
+from llm.specs import OFFLINE, model_of
 from llm.trace import entry_id, file_event
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
 from nodes.offline.orders import open_results
-from nodes.offline.record_answers import denial
+from nodes.offline.record_answers import Silence, denial
 from nodes.offline.relevance import released_for
 from nodes.patients.own_words import said_of
+from nodes.patients.saps.response_generator import response_generator
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
 from nodes.state.patient_side import turn_number
 from prompts import load_prompt
@@ -67,6 +70,18 @@ def open_to(action: Action, facts: Sequence[RecordSentence]) -> list[RecordSente
     return [fact for fact in facts if fact.is_result or not advises or fact.section in _TREATMENT_SECTIONS]
 
 
+async def silence_for(
+    words: str, facts: Sequence[RecordSentence], language: Language, settings: ModelSettings
+) -> Silence:
+    """What the generator may say where it tells nothing, if it goes by rule: the record is known here, and not there.
+
+    It embeds what was said, and is not to hold up whoever else the loop serves.
+    """
+    if model_of(response_generator.name, response_generator.stage, settings.models) != OFFLINE:
+        return "untold"
+    return await asyncio.to_thread(denial, words, language, facts)
+
+
 @node
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take from memory what the action allows, and file it with the action in the trace.
@@ -92,7 +107,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         most = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
         facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
-    released = [fact.text for fact in facts]
+    released, is_denied = [fact.text for fact in facts], action == INEFFECTIVE["inquiry"]
     requirement = load_prompt("saps/requirements", context.language or language).render({"action": action})[1]
     event = Event(
         id=entry_id(context.scope, "saps", "released_memory", f"turn{turn_number(dialogue)}"),
@@ -110,7 +125,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         "action": action,
         "released": released,
         "own_words": said_of(facts, state["patient_record"], language),
-        "silence": denial(dialogue[-1].text, language, everything) if action == INEFFECTIVE["inquiry"] else "untold",
+        "silence": await silence_for(dialogue[-1].text, everything, language, context) if is_denied else "untold",
         "requirement": requirement,
         "trace": file_event(event, context.trace_file),
     }

@@ -8,8 +8,8 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.record_answers import denial
 from nodes.patients.own_words import said_of
+from nodes.patients.saps.memory_bank import silence_for
 from nodes.patients.saps.state_tracker import TrackerState
 from nodes.state.patient_side import HeardState, turn_number
 from prompts import load_prompt
@@ -33,6 +33,6 @@ async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[st
         "action": None,
         "released": [fact.text for fact in everything],
         "own_words": said_of(everything, state["patient_record"], language),
-        "silence": denial(state["dialogue"][-1].text, language, everything),
+        "silence": await silence_for(state["dialogue"][-1].text, everything, language, runtime.context),
         "requirement": requirement,
     }

@@ -1,3 +1,4 @@
+import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,19 @@ ITEMS = [item for file in shipped_files() for item in read_items(file).records i
 BEFORE = [Turn(speaker="doctor", text="Hello."), Turn(speaker="patient", text="I am ill.")]
 
 
-def answer_to(question: str, case: Case, before: list[Turn] = BEFORE, **context: Any) -> dict[str, Any]:
-    state = {
+def asked(question: str, case: Case, before: list[Turn] = BEFORE) -> dict[str, Any]:
+    return {
         "presentation": Presentation(language=case.language, chief_complaint=case.patient.chief_complaint),
         "patient_record": case.patient,
         "examination_record": case.examinations,
         "picture_folder": case.folder,
         "dialogue": [*before, Turn(speaker="doctor", text=question)],
     }
-    result: dict[str, Any] = GRAPH.invoke(state, context={"retrieval": False, "patient": "saps", **context})
+
+
+def answer_to(question: str, case: Case, before: list[Turn] = BEFORE, **context: Any) -> dict[str, Any]:
+    settings = {"retrieval": False, "patient": "saps", **context}
+    result: dict[str, Any] = GRAPH.invoke(asked(question, case, before), context=settings)
     return result
 
 
@@ -299,3 +304,24 @@ def test_where_a_model_takes_what_is_recorded_for_unrecorded_the_generator_by_ru
         result = answer_to(question, CASES[language], models=models)
     assert result["dialogue"][-2].action == "Ineffective Inquiry"
     assert result["dialogue"][-1].text == load_words("consultation/words", language)["patient"]["untold"]
+
+
+@pytest.mark.parametrize("tracker", [True, False])
+async def test_whether_no_may_be_said_is_looked_up_beside_the_loop_and_for_a_generator_by_rule_alone(
+    tracker: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[threading.Thread] = []
+
+    def denial(*_: Any) -> str:
+        looked.append(threading.current_thread())
+        return "nothing"
+
+    monkeypatch.setattr("nodes.patients.saps.memory_bank.denial", denial)
+    context = {"retrieval": False, "patient": "saps", "tracker": tracker}
+    result = await GRAPH.ainvoke(asked("Do you have a rash?", CASES["en"]), context=context)
+    assert result["dialogue"][-1].text == load_words("saps/words", "en")["ineffective_inquiry"]
+    assert len(looked) == 1 and looked[0] is not threading.current_thread()
+    with FakeServer() as server:
+        models = {"response_generator": f"openai:any@{server.base_url}"}
+        await GRAPH.ainvoke(asked("Do you have a rash?", CASES["en"]), context={**context, "models": models})
+    assert len(looked) == 1
