@@ -16,6 +16,7 @@ from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, ask
 from llm.errors import AnswerError
+from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import Exchange, FreeExchange, SectionDialogue, WholeDialogue, WrittenSection
@@ -141,7 +142,8 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
             raise
         return {"sections": written, "revisions": revisions + 1, "objections": []}
     written.append(WrittenSection(section=section.name, exchanges=answer.exchanges))
-    objections = await asyncio.to_thread(_objections, state, written, view.language)
+    by_rule = model_of(section_author.name, section_author.stage, context.models) == OFFLINE  # writes the same again
+    objections = [] if by_rule else await asyncio.to_thread(_objections, state, written, view.language)
     if objections and revisions < context.section_revisions:
         return {"sections": written, "revisions": revisions + 1, "objections": objections}
     return {"sections": written, "section": state["section"] + 1, "revisions": 0, "objections": []}
@@ -168,8 +170,7 @@ async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict
 
 def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
     """What the gates find in the section written last; some of them embed what was said."""
-    note = state["note"]
-    dialogue = assemble(note, state["roles"], written, inferred_by(state["knowledge"]), language)
+    dialogue = assemble(state["note"], state["roles"], written, inferred_by(state["knowledge"]), language)
     earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
     return [
         problem.message
