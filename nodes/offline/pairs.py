@@ -28,6 +28,11 @@ _DECIMALS = 3
 
 def likely(question: str, facts: Sequence[RecordSentence], language: Language) -> NDArray[np.float64]:
     """How likely each of the facts of the histories of a record is to answer a question (n,)."""
+    return _likely(question, tuple(facts), language)
+
+
+@lru_cache(maxsize=1024)  # the tracker asks, then the memory bank, then who denies
+def _likely(question: str, facts: tuple[RecordSentence, ...], language: Language) -> NDArray[np.float64]:
     if not facts:
         return np.zeros(0)
     told = told_shares([fact.text for fact in facts], language)

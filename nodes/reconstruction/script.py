@@ -114,7 +114,7 @@ def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str
     """The age in the longest unit of which it is some: a child under two speaks through others."""
     for unit, per_year in (("years", 1.0), ("months", 12.0), ("weeks", 365.25 / 7), ("days", 365.25)):
         count = (roles.age_years or 0.0) * per_year
-        if round(count) > (unit != "days") and abs(count - round(count)) < _NEARLY * max(1, per_year):
+        if round(count) > (unit != "days") and abs(count - round(count)) < _NEARLY * per_year:
             said = words["age"].get(unit if roles.speaker != "self" else "self" if unit == "years" else "")
             return [capitalised(settled(said.format(round(count)), voice))] if said else []
     return []

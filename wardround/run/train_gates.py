@@ -108,9 +108,7 @@ def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
 def unheard(dialogues: Sequence[Dialogue]) -> Labelled:
     """Every sentence, and those that nobody says in an interview."""
     said = [sentence for sentence, _ in _said(dialogues)]
-    made_up = [
-        line for lines in data_file("nodes.reconstruction", "strange")["unheard"].values() for line in _lines(lines)
-    ]
+    made_up = [line for lines in _made_up()["unheard"].values() for line in _lines(lines)]
     return embed([*said, *made_up], MULTILINGUAL_MODEL), [False] * len(said) + [True] * len(made_up)
 
 
@@ -125,9 +123,7 @@ def _said(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
 
 
 def _put_between(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
-    made_up = [
-        Exchange(0, *line.split("|")) for line in _lines(data_file("nodes.reconstruction", "strange")["exchanges"])
-    ]
+    made_up = [Exchange(0, *line.split("|")) for line in _lines(_made_up()["exchanges"])]
     places = [at for at, message in enumerate(dialogue.messages) if at and message.role == PHYSICIAN]
     rng = random.Random(dialogue.id)
     foreign = [each for other in dialogues if other.id != dialogue.id for each in asked_and_answered(other.spoken)[1:]]
