@@ -78,10 +78,11 @@ def aie(
         ),
     ] = None,
 ) -> Scores:
-    """The ten doctor metrics of AIE (percent, except turns and length); of a run, the diagnosis with --diagnose.
+    """The ten doctor metrics of AIE.
 
-    Also printed: action shares by turn, coverage and diagnosis by length of the dialogue, utterances by language. Of
-    several files, or the runs of a sweep, a column each as in the paper's tables.
+    In percent, except turns and length; of a run, the diagnosis with --diagnose. Also printed: action shares by turn,
+    coverage and diagnosis by length of the dialogue, utterances by language. Of several files, or the runs of a sweep,
+    a column each as in the paper's tables.
     """
     if each_round and not diagnose:
         refuse("--each-round: name a model that chooses with --diagnose")

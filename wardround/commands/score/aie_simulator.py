@@ -79,9 +79,10 @@ def aie_simulator(
     leave_out: LeaveOut = None,
     out: OutFolder = None,
 ) -> Scores:  # fmt: skip
-    """The patient simulator metrics of AIE (percent), of all files together and by simulator and round (Figure 3a).
+    """The patient simulator metrics of AIE.
 
-    Also printed: tracked actions against people's, and the correlation with people's replies.
+    In percent, of all files together and by simulator and round (Figure 3a). Also printed: tracked actions against
+    people's, and the correlation with people's replies.
     """
     tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
     for file, records in zip(files, tests, strict=True):

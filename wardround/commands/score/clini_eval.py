@@ -70,10 +70,11 @@ def clini_eval(
         typer.Option("--details", metavar="FILE", help="Write each dialogue's points, assessment and summary here."),
     ] = None,
 ) -> Scores:
-    """The 34 numbers of Clini-Eval and their sums (CliniChat, tables 2 to 4); of a run, no doctor is asked again.
+    """The 34 numbers of Clini-Eval (CliniChat, tables 2 to 4).
 
-    Sound: the judge is told the diseases that the file names. Paper: it infers the diagnosis from the note alone.
-    Offline, rules count the leaves that can be counted; the others, and with them the sums, are missing.
+    With their sums; of a run, no doctor is asked again. Sound: the judge is told the diseases that the file names.
+    Paper: it infers the diagnosis from the note alone. Offline, rules count the leaves that can be counted; the others,
+    and with them the sums, are missing.
     """
     if over is not None and Factor.STRATEGY not in (by or []):
         raise ConfigurationError(f"--over {over}: compares strategies; give --by strategy too")

@@ -37,7 +37,7 @@ def consensus(
     ] = None,
     mode: ModeOption = Mode.SOUND,
 ) -> Scores:
-    """The round in which discussions ended, and whether in agreement (AI Hospital, figure 4).
+    """When discussions ended, and how (AI Hospital, figure 4).
 
     Sound: the share of cases in consensus after each round, with those that gave up, or may have, apart. Paper: the
     share that ended after each round; the last one mixes both.

@@ -41,11 +41,11 @@ def icd10(
     judge: JudgeOption = "offline",
     mode: ModeOption = Mode.SOUND,
 ) -> Scores:
-    """Precision, recall and F1 of the diseases in a diagnosis, by three rules (AI Hospital, table 3).
+    """Diseases found, by three rules (AI Hospital, table 3).
 
-    R, P and F1 are those of the mode: sound compares the full code of the nearest term, paper whether the ten nearest
-    names overlap. All three rules stand beside them as R.published, R.code, R.category and so on, in percent. Sound: a
-    report without a diagnosis misses all that the reference names; paper: it is left out.
+    Recall, precision and F1: R, P and F1 are those of the mode: sound compares the full code of the nearest term, paper
+    whether the ten nearest names overlap. All three rules stand beside them as R.published, R.code, R.category and so
+    on, in percent. Sound: a report without a diagnosis misses all that the reference names; paper: it is left out.
     """
     cases = read_report_cases(source, reference)
     given = [case for case in cases if _has_diagnosis(case, mode)]

@@ -32,10 +32,11 @@ def mcq(
         typer.Option(metavar="ROLE=SPEC", help="The model of mcq_doctor or distractor_writer; repeatable."),
     ] = None,
 ) -> Scores:
-    """The multiple-choice format against the interactive one, on the cases of a finished run (percent).
+    """The multiple-choice format beside the interactive one.
 
-    A case's own options are put where the right one is its diagnosis. Any other case gets four distractors once, kept
-    in the run directory as options.jsonl; a question for anything else is put by `score aie RUN --mcq`.
+    In percent, on the cases of a finished run. A case's own options are put where the right one is its diagnosis. Any
+    other case gets four distractors once, kept in the run directory as options.jsonl; a question for anything else is
+    put by `score aie RUN --mcq`.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (

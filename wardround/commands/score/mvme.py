@@ -41,7 +41,7 @@ def mvme(
     judge: JudgeOption = "offline",
     mode: ModeOption = Mode.SOUND,
 ) -> Scores:
-    """Mean grade (1 to 4) of each part that was graded, with intervals (AI Hospital, table 2).
+    """Mean grades, 1 to 4, by part (AI Hospital, table 2).
 
     Sound: a missing or unclear option is left out. Paper: it counts 1. What is asked anew is asked
     of the model named with --judge, or of an offline rule that compares words.

@@ -96,9 +96,10 @@ def aie_pairwise(
         typer.Option("--out", metavar="DIR", help="Write win rates, correlations, figures here.", show_default=False),
     ] = None,
 ) -> Scores:  # fmt: skip
-    """AIE's pairwise comparison: how often each doctor wins, percent of what was decided (ties and failures aside).
+    """How often each doctor wins in AIE's pairwise comparison.
 
-    Of two doctors the scores are the first's. With --people also how far judge and metrics agree with them (Figure 5).
+    In percent of what was decided, ties and failures aside. Of two doctors the scores are the first's. With --people
+    also how far judge and metrics agree with them (Figure 5).
     """
     if judge == HUMAN:
         refuse("--judge: a person cannot be asked here; use `wardround rate RUN RUN --scale pairwise`, then --people")

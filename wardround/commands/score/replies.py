@@ -41,10 +41,10 @@ def replies(
         typer.Option(metavar="FILE.csv", help="Marked sheets of two annotators and of a third, who decides."),
     ] = None,
 ) -> Scores:
-    """Relevance, consistency and examination accuracy of the replies, with #QA and #Test, a row per run.
+    """The relevance, consistency and accuracy of replies.
 
-    Judged by models, by rules that compare words (for plumbing only), or by people: `--sheet` writes the four
-    questions of each round, and `--marks` reads two or three marked sheets.
+    With #QA and #Test, a row per run. Judged by models, by rules that compare words (for plumbing only), or by people:
+    `--sheet` writes the four questions of each round, and `--marks` reads two or three marked sheets.
     """
     found = find_runs(runs)
     drawn = {run.name: draw(run, sample, seed) for run in found}

@@ -38,7 +38,7 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
         note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode is Mode.PAPER else []
         return replace(found, notes=[*found.notes, *note])
 
-    score.__doc__ = f"The scores of a run by {suite.name}, from its recorded answers; no doctor is asked again."
+    score.__doc__ = f"A run scored by {suite.name}, from its record. No doctor is asked again."
     return score
 
 

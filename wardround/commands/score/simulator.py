@@ -126,10 +126,11 @@ def simulator(
     ] = None,
     out: OutFolder = None,
 ) -> Scores:
-    """A patient system on labelled doctors' words: action accuracy and AIE's six metrics (percent).
+    """A patient system on labelled doctors' words.
 
-    Also printed: the tracked actions against the labelled ones. With --judged, a paper's judgements of the replies.
-    AIE's test file is played question by question; of runs the recorded replies are scored, and of --patient its own.
+    Action accuracy and AIE's six metrics, in percent. Also printed: the tracked actions against the labelled ones. With
+    --judged, a paper's judgements of the replies. AIE's test file is played question by question; of runs the recorded
+    replies are scored, and of --patient its own.
     """  # fmt: skip
     judgement = JUDGEMENTS[judged]
     _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
