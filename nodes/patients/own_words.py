@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, whose
 from nodes.state.chart import Turn
 from prompts import load_words
 
+_OF_A_RECORD = patterns("nodes.patients", "patterns")["of_a_record"]
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child whose complaint is not told as "I"
 
 
@@ -38,8 +39,10 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
 
 
 def _said(fact: RecordSentence, voice: Voice) -> str:
-    if fact.is_result or fact.section == "chief_complaint":
+    if fact.is_result:
         return fact.text
+    if fact.section == "chief_complaint":
+        return (spoken(fact.text, "present_illness", voice) if _OF_A_RECORD.search(fact.text) else "") or fact.text
     if fact.section != "person":
         return spoken(fact.text, fact.section, voice) or fact.text
     about = load_words("consultation/words", voice.language)["person"]

@@ -1,0 +1,27 @@
+"""What patients say of their own record offline."""
+
+import pytest
+
+from cases.case import PatientRecord
+from cases.text.record_sentences import RecordSentence
+from cases.vocabulary import Language
+from nodes.patients.own_words import in_own_words, voice_of
+
+
+@pytest.mark.parametrize(
+    ("language", "recorded", "told"),
+    [
+        ("zh", "男，61岁，因反复咳嗽、咳痰3年，加重1周入院。", "是因为反复咳嗽、咳痰3年，加重1周来的。"),
+        ("zh", "患者女，45岁，发现颈部包块2月。", "我发现颈部包块2月。"),
+        ("zh", "以腹痛伴发热入院", "是因为腹痛伴发热来的。"),
+        ("en", "A 61-year-old man presents with chest pain for 3 days.", "I have come in with chest pain for 3 days."),
+        ("en", "The patient was admitted for chest pain.", "I was admitted for chest pain."),
+        ("en", "Chest pain for 3 days", "Chest pain for 3 days"),
+        ("en", "I saw blood on the patient chair.", "I saw blood on the patient chair."),
+    ],
+)
+def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
+    language: Language, recorded: str, told: str
+) -> None:
+    complaint = RecordSentence("chief_complaint", recorded)
+    assert in_own_words([complaint], voice_of(PatientRecord(chief_complaint=recorded), language)) == [told]
