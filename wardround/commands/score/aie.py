@@ -110,10 +110,14 @@ def aie(
         tables.append(coverage_and_diagnosis(of_doctors))
     if definition == "sound":
         tables.append(_partner(here.dialogues))
-    metrics = estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+    metrics, *parts = (
+        estimates(values, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+        for values in (samples, *of_doctors.values())
+    )
+    files = dict(zip(doctors, parts, strict=True)) if len(doctors) > 1 else {}
     n, more = counts(here.dialogues)
     failed = diagnose is not None and bool(unanswered(here.dialogues))
-    found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, more=more)
+    found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, files=files, more=more)
     if mcq:
         found = _beside_mcq(found, here, mcq)
     if out is not None:

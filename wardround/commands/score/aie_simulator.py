@@ -182,7 +182,11 @@ def _scores(
     if mode is Mode.SOUND:
         samples |= keyword_precision(tests)
         told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
-    metrics = estimates(samples, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,))
+    parts = [score_simulator(tests, mode.value) for tests in named.values()] if len(named) > 1 else []
+    metrics, *of_files = (
+        estimates(values, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,)) for values in (samples, *parts)
+    )
+    files = dict(zip(named, of_files, strict=False))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
         told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
     figure = simulators_table(named, mode.value, beside=beside)
@@ -190,7 +194,8 @@ def _scores(
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
     shown = figure if options.by else _over_rounds(figure)
-    return Scores(suite, mode, len({test.id for test in tests}), metrics, tables, told, failed, drawn=[shown, *tracked])
+    n = len({test.id for test in tests})
+    return Scores(suite, mode, n, metrics, tables, told, failed, drawn=[shown, *tracked], files=files)
 
 
 def _beside_people(

@@ -17,7 +17,7 @@ from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, by_case, estimates, mean
+from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, Samples, by_case, estimates, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
@@ -35,7 +35,9 @@ from wardround.commands.score.transcripts import (
     cell,
     correlated,
     counts,
+    distinct,
     must_be_played,
+    names_of,
     read_files,
 )
 from wardround.store.manifest import is_run
@@ -95,9 +97,13 @@ def medpmc(
         files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
         for path, cases in zip(paths, files, strict=True):
             must_be_played(path, cases)
-        return Scored(
-            files, [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
-        )
+        parts = [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
+        if mode is Mode.SOUND:
+            parts = [
+                {**part, SUPPORT: _samples((case, support(case)) for case in cases)}
+                for part, cases in zip(parts, files, strict=True)
+            ]
+        return Scored(files, parts)
 
     here = scored(transcripts)
     cases, samples = here.dialogues, here.samples
@@ -106,7 +112,6 @@ def medpmc(
     if against:
         tables.append(here.minus(scored(against), notes))
     if mode is Mode.SOUND:
-        samples[SUPPORT] = _samples((case, support(case)) for case in cases)
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
     failed = False
@@ -119,12 +124,11 @@ def medpmc(
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
-    clustered = definition == "sound"
-    columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged_columns])
-    averages = {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
-    metrics = {
-        name: {**columns, **averages}[name] for name in [*suite.titles, *columns] if name in {*columns, *averages}
-    }
+    metrics, *of_files = (
+        _columns(values, judged_columns, clustered=definition == "sound") for values in (samples, *here.parts)
+    )
+    names = distinct(names_of(transcripts))
+    files = dict(zip(names, of_files, strict=True)) if len(names) > 1 else {}
     if mode is Mode.PAPER:
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, here.files, strict=True)))
@@ -132,7 +136,14 @@ def medpmc(
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     n, more = counts(cases)
-    return Scores("medpmc", mode, n, metrics, tables, notes, failed, more=more)
+    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more)
+
+
+def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> dict[str, Estimate]:
+    """The columns in the order of the paper, the averages among them."""
+    columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged])
+    columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
+    return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
 
 
 def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:

@@ -63,6 +63,7 @@ class Scores:
             everything was.
         asked: how many values these metrics have, unanswered ones included.
         drawn: tables of the papers, which can also be written.
+        files: the same metrics of each file or run, if there are several.
         listed: whether the scores are printed one below the other; if not, what is drawn holds them, and comes first.
     """
 
@@ -76,6 +77,7 @@ class Scores:
     answered: Mapping[str, Estimate] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     drawn: Sequence[Table] = ()
+    files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     listed: bool = True
     more: Sequence[str] = ()
 
@@ -109,15 +111,18 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 def show(scores: Scores, json_file: Path | None = None) -> None:
     """Write the scores to ``json_file``, if one is named, and print them.
 
-    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; where
-    something was not answered, also ``answered``, with the mean over what was and its ``share``.
+    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; of
+    several files also ``files``, with the metrics of each; where something was not answered, also ``answered``, with
+    the mean over what was and its ``share``.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
-        found = {name: one.model_dump(mode="json") for name, one in scores.metrics.items()}
-        content = {"suite": scores.suite, "mode": scores.mode.value, "n": scores.n, "metrics": found}
+        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode.value, "n": scores.n}
+        content["metrics"] = _written(scores.metrics)
+        if scores.files:
+            content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
         if scores.answered:
             shares = {name: {"share": one.n / scores.asked[name]} for name, one in scores.answered.items()}
             content["answered"] = {
@@ -125,6 +130,10 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             }
         write_json(json_file, content)
     _print(scores)
+
+
+def _written(metrics: Mapping[str, Estimate]) -> dict[str, object]:
+    return {name: one.model_dump(mode="json") for name, one in metrics.items()}
 
 
 def refuse_records(problems: "Iterable[Problem]") -> None:

@@ -94,8 +94,10 @@ def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_s
 @pytest.mark.slow
 def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", CHINESE[:rows]) for name, rows in (("gpt4", 2), ("glm", 1))]
-    told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out")
+    told = run("aie", *files, "--mode", "paper", "--out", tmp_path / "out", "--json", tmp_path / "out.json")
     assert told.exit_code == 0, told.output
+    own = json.loads((tmp_path / "out.json").read_text("utf-8"))["files"]
+    assert {name: found["AVG_TURN"]["mean"] for name, found in own.items()} == {"gpt4": 4.0, "glm": 6.0}
     title, _, table = told.stdout.partition("AIE, Table 2)")
     assert "Doctors in dialogue" in title and "64.00 ± 6.86" in table, "GPT-4 of the paper"
     assert "Over cases: gpt4 2, glm 1." in " ".join(table.split())
@@ -229,8 +231,9 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_can_be_left_out(tmp_path: Path) -> None:
     files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
-    told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out")
+    told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out", "--json", tmp_path / "out.json")
     assert told.exit_code == 0, told.output
+    assert [*json.loads((tmp_path / "out.json").read_text("utf-8"))["files"]] == ["a", "b"]
     rows = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
     assert [line.split(",")[:2] for line in rows[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
     assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout and "mode, 1 case " in told.stdout

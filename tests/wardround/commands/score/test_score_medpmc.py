@@ -120,3 +120,16 @@ def test_the_window_of_a_reading_is_no_option_of_paper_mode(file: Path, tmp_path
         assert run(file, "--mma", window, "--json", tmp_path / "out.json").exit_code == 0
         found.append(json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]["MMA"]["mean"])
     assert found[1] < found[0], "the report is not read"
+
+
+def test_each_of_several_files_has_its_own_columns_in_the_json(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    other = write(tmp_path / "other.json", [medpmc_data(*MEDPMC_HISTORY, id=3)])
+    assert run(file, other, "--json", out).exit_code == 0
+    of_both = json.loads(out.read_text("utf-8"))["files"]
+    assert [*of_both] == ["t", "other"]
+    for each, name in ((file, "t"), (other, "other")):
+        assert run(each, "--json", out).exit_code == 0
+        alone = json.loads(out.read_text("utf-8"))
+        assert "files" not in alone
+        assert of_both[name] == alone["metrics"]
