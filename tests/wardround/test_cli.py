@@ -53,7 +53,9 @@ def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch: pytes
     assert terminal.buffer.getvalue() == b"37 \\xb0C \\u4e2d\n"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("group", [(), ("cases",), ("memory",), ("export",), ("experiments",), ("score",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "group", [(), ("cases",), ("memory",), ("export",), ("experiments",), ("score",)], ids=" ".join
+)
 def test_the_summary_of_each_command_fits_its_line(group: tuple[str, ...]) -> None:
     told = CliRunner().invoke(cli.app, [*group, "--help"], env={"COLUMNS": "80"}).stdout
     assert "..." not in told.partition("Commands:")[2]
