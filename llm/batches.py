@@ -11,6 +11,8 @@ import json
 import logging
 import os
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -28,7 +30,8 @@ _MOST = 256 * 2**20  # bytes of the answers of one batch
 _POLLS = (1.0, 1.5, 60.0)  # seconds until the first look, by how much longer each time, and the longest
 _AWAY = 1_800.0  # seconds for which a server may not answer, with a batch under way or to be sent
 _OVER = ("completed", "failed", "expired", "cancelled")
-_PASSING = (408, 429, 500, 502, 503, 504)
+_PASSING = (408, 409, 425, 429)  # and from 500 on
+_DOWNLOADS = 3  # of a file whose last line is cut off
 _OF_A_BODY = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 _PATH = "/chat/completions"
 
@@ -43,13 +46,14 @@ class BatchTransport(httpx2.AsyncBaseTransport):
     """An HTTP transport that answers requests for completions from batches, and lets others through.
 
     Args:
-        file: JSON lines of the batches sent, each with its requests; made if new. Of one run: what stands in it is
-            answered by the batch that it was sent with.
+        file: JSON lines of the files uploaded, each with its requests, and of the batches made of them; made if new.
+            Of one run: what stands in it is answered by the batch that it was sent with.
     """
 
     def __init__(self, file: str) -> None:
         self._file = Path(file).expanduser()
-        self._sent: dict[str, list[tuple[str, str]]] | None = None  # by request: its batches, the oldest first
+        self._sent: dict[str, list[tuple[str, str]]] | None = None  # by request: its files and places, the oldest first
+        self._made: dict[str, str] = {}  # the batch of a file
         self._waiting: list[tuple[str, bytes, asyncio.Future[httpx2.Response]]] = []
         self._answers: dict[str, asyncio.Task[dict[str, httpx2.Response]]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -71,10 +75,11 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         key = hashlib.sha256(base.encode() + body).hexdigest()[:32]
         if self._sent is None:
             self._sent = await asyncio.to_thread(self._noted)
-        if earlier := self._sent.get(key):
-            batch, place = earlier.pop(0)
-            if (known := (await self._answered(batch)).get(place)) is not None:
-                return known
+        while earlier := self._sent.get(key):
+            name, place = earlier.pop(0)
+            with suppress(_QueueFullError):
+                if (known := (await self._answered(name)).get(place)) is not None:
+                    return known
         future: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
         self._waiting.append((key, body, future))
         self._collect(0.0 if len(self._waiting) >= _LARGEST else _QUIET)
@@ -111,15 +116,14 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         try:
             places = [f"{number}-{key}" for number, (key, _, _) in enumerate(asked)]
             while True:
-                batch = await self._send(places, [body for _, body, _ in asked])
-                await asyncio.to_thread(self._note, batch, places)
+                name = await self._send(places, [body for _, body, _ in asked])
                 try:
-                    answers = await self._answered(batch)
+                    answers = await self._answered(name)
                     break
                 except _QueueFullError:
                     await asyncio.sleep(_POLLS[2])
                 finally:
-                    self._answers.pop(batch, None)
+                    self._answers.pop(name, None)
         except httpx2.HTTPStatusError as error:
             refused = (error.response.status_code, error.response.content)
             answers = {place: httpx2.Response(refused[0], content=refused[1]) for place in places}
@@ -133,47 +137,69 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 future.set_result(answers.get(place) or _refusal(500, "the batch ended without this answer"))
 
     async def _send(self, places: list[str], bodies: list[bytes]) -> str:
+        """The file of the questions, of which a batch was made; it is noted first, so that its batch can be found."""
         lines = [
             json.dumps({"custom_id": place, "method": "POST", "url": f"/v1{_PATH}", "body": json.loads(body)})
             for place, body in zip(places, bodies, strict=True)
         ]
         content = {"file": ("questions.jsonl", "\n".join(lines).encode() + b"\n", "application/jsonl")}
-        uploaded = await self._call("POST", "/files", data={"purpose": "batch"}, files=content)
-        wanted = {"input_file_id": uploaded["id"], "endpoint": f"/v1{_PATH}", "completion_window": "24h"}
-        made = await self._call("POST", "/batches", json=wanted)
+        name = str((await self._get("/files", "POST", data={"purpose": "batch"}, files=content))["id"])
+        await asyncio.to_thread(self._note, {"file": name, "requests": places})
+        wanted = {"input_file_id": name, "endpoint": f"/v1{_PATH}", "completion_window": "24h"}
+        made = await self._get("/batches", "POST", unless=partial(self._batch_of, name), json=wanted)
+        self._made[name] = str(made["id"])
+        await asyncio.to_thread(self._note, {"file": name, "batch": made["id"]})
         _log.info("batch %s: %d questions", made["id"], len(places))
-        return str(made["id"])
+        return name
 
-    async def _answered(self, batch: str) -> dict[str, httpx2.Response]:
-        """The answers of a batch by place, when it is over; whoever asks first waits for all."""
-        if batch not in self._answers:
-            self._answers[batch] = asyncio.create_task(self._wait_for(batch))
-        return await asyncio.shield(self._answers[batch])
-
-    async def _wait_for(self, batch: str) -> dict[str, httpx2.Response]:
-        pause, growth, longest = _POLLS
+    async def _batch_of(self, name: str) -> dict[str, Any] | None:
+        """The batch that was made of a file, though the reply that tells of it got lost; None if there is none."""
+        wanted: dict[str, Any] = {"limit": 100}
         while True:
             try:
-                state = await self._call("GET", f"/batches/{batch}")
-                if state["status"] in _OVER:
+                page = await self._get("/batches", params=wanted)
+            except httpx2.HTTPStatusError:  # a server that lists none
+                return None
+            listed = page.get("data") or []
+            if found := next((batch for batch in listed if batch.get("input_file_id") == name), None):
+                return dict(found)
+            if not listed or not page.get("has_more"):
+                return None
+            wanted["after"] = listed[-1]["id"]
+
+    async def _answered(self, name: str) -> dict[str, httpx2.Response]:
+        """The answers of a file's batch by place, when it is over; whoever asks first waits for all."""
+        if name not in self._answers:
+            self._answers[name] = asyncio.create_task(self._wait_for(name))
+        return await asyncio.shield(self._answers[name])
+
+    async def _wait_for(self, name: str) -> dict[str, httpx2.Response]:
+        pause, growth, longest = _POLLS
+        batch = self._made.get(name) or (await self._batch_of(name) or {}).get("id")
+        while batch:
+            try:
+                state = await self._get(f"/batches/{batch}")
+                if state.get("status") in _OVER:
                     return await self._read(state)
             except httpx2.HTTPStatusError as error:
                 if error.response.status_code == HTTPStatus.NOT_FOUND:
-                    return {}  # no longer kept: its questions are asked anew
+                    break  # no longer kept: its questions are asked anew
                 raise
             await asyncio.sleep(pause)
             pause = min(longest, pause * growth)
+        return {}
 
     async def _read(self, state: dict[str, Any]) -> dict[str, httpx2.Response]:
         answers = {}
-        for name in ("output_file_id", "error_file_id"):
-            if not state.get(name):
-                continue
-            for line in (await self._get(f"/files/{state[name]}/content")).splitlines():
-                answer = json.loads(line)
-                given = answer.get("response")
-                if given:
-                    answers[answer["custom_id"]] = httpx2.Response(given["status_code"], json=given["body"])
+        for name in ("error_file_id", "output_file_id"):
+            for answer in await self._lines(state[name]) if state.get(name) else ():
+                given = answer.get("response") or {}
+                if "status_code" in given and "body" in given:  # as ASCII: half a character has no other bytes
+                    content = json.dumps(given["body"]).encode()
+                    heads = {"content-type": "application/json"}
+                    answers[answer.get("custom_id")] = httpx2.Response(
+                        given["status_code"], headers=heads, content=content
+                    )
         if state["status"] == "failed":
             faults = (state.get("errors") or {}).get("data") or [{}]
             if faults[0].get("code") == "token_limit_exceeded":  # too much of the account's is under way
@@ -182,12 +208,34 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             raise httpx2.HTTPStatusError("refused", request=httpx2.Request("GET", self._base), response=refused)
         return answers
 
-    async def _call(self, method: str, path: str, **content: Any) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(await self._get(path, method, **content))
+    async def _lines(self, name: str) -> list[dict[str, Any]]:
+        """The lines of a file that can be read, which is got again where it seems cut off."""
+        found: list[dict[str, Any]] = []
+        for _ in range(_DOWNLOADS):
+            *lines, last = (await self._get(f"/files/{name}/content", read=str)).rstrip().split("\n")
+            found = [line for line in map(_object, lines) if line is not None]
+            if not last or (end := _object(last)) is not None:
+                return [*found, end] if last else found
         return found
 
-    async def _get(self, path: str, method: str = "GET", **content: Any) -> str:
-        """The body of a reply; a server that is away or overrun is waited for."""
+    async def _get(
+        self,
+        path: str,
+        method: str = "GET",
+        *,
+        read: Callable[[str], Any] = lambda text: _reply(text),
+        unless: Callable[[], Awaitable[Any]] | None = None,
+        **content: Any,
+    ) -> Any:
+        """What a reply holds; a server that is away, overrun or cut short is waited for.
+
+        Args:
+            path: behind the server's address.
+            method: of HTTP.
+            read: what is made of a reply's text; a ValueError if it is none.
+            unless: before the request is sent again, tells what it has come to, though its reply got lost.
+            content: of the request.
+        """
         assert self._client is not None
         pause, growth, longest = _POLLS
         waited = 0.0
@@ -195,14 +243,16 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             try:
                 response = await self._client.request(method, f"{self._base}{path}", **content)
                 response.raise_for_status()
-                return response.text
-            except (httpx2.TransportError, httpx2.HTTPStatusError) as error:
-                refused = isinstance(error, httpx2.HTTPStatusError) and error.response.status_code not in _PASSING
-                if refused or waited > _AWAY:
+                return read(response.text)
+            except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
+                status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else _PASSING[0]
+                if (status not in _PASSING and status < HTTPStatus.INTERNAL_SERVER_ERROR) or waited > _AWAY:
                     raise
             await asyncio.sleep(pause)
             waited += pause
             pause = min(longest, pause * growth)
+            if unless is not None and (found := await unless()):
+                return found
 
     def _noted(self) -> dict[str, list[tuple[str, str]]]:
         sent: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -212,16 +262,35 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                     noted = json.loads(line)
                 except ValueError:  # cut off by a kill
                     continue
-                for place in noted["requests"]:
-                    sent[place.partition("-")[2]].append((noted["batch"], place))
+                name = noted.get("file") or noted["batch"]  # older lines name the batch alone
+                if "batch" in noted:
+                    self._made[name] = noted["batch"]
+                for place in noted.get("requests", ()):
+                    sent[place.partition("-")[2]].append((name, place))
         return sent
 
-    def _note(self, batch: str, places: list[str]) -> None:
+    def _note(self, what: dict[str, Any]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as out:
-            out.write("\n" + json.dumps({"batch": batch, "requests": places}))  # a line that was cut off ends here
+            out.write("\n" + json.dumps(what))  # a line that was cut off ends here
             out.flush()
             os.fsync(out.fileno())
+
+
+def _reply(text: str) -> dict[str, Any]:
+    """What the interface says of a file, a batch or several; a ValueError if it is a page, or an error with a 200."""
+    found = _object(text)
+    if found is None or not ("id" in found or "data" in found):
+        raise ValueError(f"no reply of a batch interface: {text[:200]!r}")
+    return found
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The object of a line; None if it is none."""
+    with suppress(ValueError):
+        found = json.loads(line)
+        return found if isinstance(found, dict) else None
+    return None
 
 
 def _refusal(status: int, words: str) -> httpx2.Response:

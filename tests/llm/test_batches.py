@@ -18,7 +18,7 @@ from tests.support.fake_server import FakeServer, Fault
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_QUIET", 0.05)
+    monkeypatch.setattr(batches, "_QUIET", 0.3)
     monkeypatch.setattr(batches, "_POLLS", (0.01, 1.5, 0.05))
 
 
@@ -66,6 +66,23 @@ async def test_a_failed_line_and_one_that_the_batch_lost_go_with_a_further_batch
         assert len(server.batches.batches) == 2 and len(server.requests) == 4
 
 
+@pytest.mark.parametrize("text", ["half a character: \ud83d", "a line\u2028that goes on\x85here"])
+async def test_no_sign_in_an_answer_loses_the_batch_that_it_is_of(tmp_path: Path, text: str) -> None:
+    with FakeServer(answer=lambda request: text if "1" in request.text else "plain") as server:
+        server.batches.ascii = "\ud83d" in text
+        found = await several(settings(server, tmp_path / "b.jsonl"), 3)
+        assert found == ["plain", text.replace("\ud83d", "\ufffd"), "plain"]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 3
+
+
+@pytest.mark.parametrize("trouble", ["lost", "cut", "page"])
+async def test_replies_that_are_lost_cut_or_no_replies_send_no_question_twice(tmp_path: Path, trouble: str) -> None:
+    with FakeServer(answer=echo) as server:
+        setattr(server.batches, trouble, 1)
+        assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 3
+
+
 @pytest.mark.parametrize("trouble", ["full", "away"])
 async def test_a_full_queue_and_a_server_that_is_away_are_waited_for(tmp_path: Path, trouble: str) -> None:
     with FakeServer(answer=echo) as server:
@@ -84,23 +101,60 @@ async def test_large_questions_go_in_several_batches(tmp_path: Path, monkeypatch
         assert len(server.batches.batches) > 1
 
 
-async def test_a_killed_run_finds_its_batches_again_and_pays_nothing_twice(tmp_path: Path) -> None:
+def noted_by(file: Path) -> list[dict[str, Any]]:
+    lines = file.read_text("utf-8").split("\n") if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+async def killed_while_it_waits(server: FakeServer, context: ModelSettings, file: Path, asked: int, sent: int) -> None:
+    """Ask, and break off when so many batches were sent and noted, of which the last is not over."""
+    begun = asyncio.create_task(several(context, asked))
+    async with asyncio.timeout(10):
+        while sum("batch" in one for one in noted_by(file)) < sent:
+            server.batches.polls = 1 if len(server.batches.batches) < sent else 10**6
+            await asyncio.sleep(0)
+    begun.cancel()
+    server.batches.polls = 1
+
+
+def anew(context: ModelSettings) -> ModelSettings:
+    return context.model_copy(update={"timeout": 60.0})  # the same, in a client of its own
+
+
+@pytest.mark.parametrize("kept", ["all", "not the batch's name", "as older versions noted it"])
+async def test_a_killed_run_finds_its_batches_again_and_pays_nothing_twice(tmp_path: Path, kept: str) -> None:
     file = tmp_path / "b.jsonl"
     with FakeServer(answer=echo) as server:
-        server.batches.polls = 10**6
-        begun = asyncio.create_task(several(settings(server, file), 5))
-        async with asyncio.timeout(10):
-            while not file.exists() or not file.read_text("utf-8").endswith("]}"):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        begun.cancel()
-        server.batches.polls = 1
+        context = settings(server, file)
+        await killed_while_it_waits(server, context, file, asked=5, sent=1)
+        before, made = noted_by(file)
+        if kept != "all":
+            older = {"batch": made["batch"], "requests": before["requests"]}
+            file.write_text(json.dumps(before if kept.startswith("not") else older), "utf-8")
         file.write_text(file.read_text("utf-8") + '\n{"batch": "cut o', "utf-8")
-        again = settings(server, file).model_copy(update={"timeout": 60.0})  # the same, in a client of its own
-        assert await several(again, 6) == [f"answer to question {number}" for number in range(6)]
+        assert await several(anew(context), 6) == [f"answer to question {number}" for number in range(6)]
         assert len(server.batches.batches) == 2  # the second for the sixth
         assert len(server.requests) == 6
-    noted = [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.endswith("]}")]
-    assert [len(one["requests"]) for one in noted] == [5, 1]
+    assert [len(one["requests"]) for one in noted_by(file) if "requests" in one] == [5, 1]
+
+
+async def test_a_question_whose_first_batch_lost_it_is_answered_by_its_second_after_a_kill(tmp_path: Path) -> None:
+    file = tmp_path / "b.jsonl"
+    with FakeServer(answer=echo, faults=["disconnect"]) as server:
+        context = settings(server, file)
+        await killed_while_it_waits(server, context, file, asked=3, sent=2)
+        assert await several(anew(context), 3) == [f"answer to question {number}" for number in range(3)]
+        assert len(server.batches.batches) == 2 and len(server.requests) == 4
+
+
+async def test_a_resumed_run_passes_over_batches_for_which_there_was_no_room(tmp_path: Path) -> None:
+    file = tmp_path / "b.jsonl"
+    with FakeServer(answer=echo) as server:
+        server.batches.full = 10**6
+        await killed_while_it_waits(server, settings(server, file), file, asked=2, sent=8)  # more than its attempts
+        server.batches.full = 0
+        assert await several(anew(settings(server, file)), 2) == ["answer to question 0", "answer to question 1"]
+        assert len(server.requests) == 2
 
 
 async def test_a_batch_that_the_server_refuses_fails_with_its_reason(tmp_path: Path) -> None:

@@ -19,6 +19,10 @@ class FakeBatches:
         status: how batches end.
         full: batches that are refused as there are too many.
         away: requests that find the server away.
+        lost: batches that are made, and the reply that tells of it is lost.
+        cut: downloads of answers that end within their last line.
+        page: looks that get a page with a 200.
+        ascii: whether lines escape what is no ASCII.
         batches: by id, the state of each.
     """
 
@@ -27,6 +31,10 @@ class FakeBatches:
     status: str = "completed"
     full: int = 0
     away: int = 0
+    lost: int = 0
+    cut: int = 0
+    page: int = 0
+    ascii: bool = True
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     _files: dict[str, str] = field(default_factory=dict)
 
@@ -36,7 +44,10 @@ class FakeBatches:
         if self.away:
             self.away -= 1
             return 503, {"error": {"message": "away"}}
-        match method, path.removeprefix("/v1/").split("/"):
+        if self.page and method == "GET":
+            self.page -= 1
+            return 200, "<html>"
+        match method, path.partition("?")[0].removeprefix("/v1/").split("/"):
             case "POST", ["files"]:
                 lines = [line for line in body.decode().splitlines() if line.startswith('{"custom_id"')]
                 name = f"file-{len(self._files)}"
@@ -45,20 +56,25 @@ class FakeBatches:
             case "POST", ["batches"]:
                 name = f"batch_{len(self.batches)}"
                 self.batches[name] = {"id": name, "status": "validating", "looks": 0, **json.loads(body)}
-                return 200, self.batches[name]
+                self.lost -= (lost := self.lost > 0)
+                return (503, {"error": {"message": "lost"}}) if lost else (200, self.batches[name])
+            case "GET", ["batches"]:
+                return 200, {"data": [*self.batches.values()][::-1], "has_more": False}
             case "GET", ["batches", name] if name in self.batches:
                 return 200, self._looked_at(self.batches[name])
             case "GET", ["files", name, "content"] if name in self._files:
-                return 200, self._files[name]
+                self.cut -= (cut := self.cut > 0)
+                return 200, self._files[name][: -9 if cut else None]
         return 404, {"error": {"message": f"no {path}"}}
 
     def _looked_at(self, batch: dict[str, Any]) -> dict[str, Any]:
         batch["looks"] += 1
-        if batch["looks"] < self.polls or batch["status"] == self.status:
+        if batch["looks"] < self.polls or batch["status"] in (self.status, "failed"):
             return batch
         if self.full:
             self.full -= 1
-            return batch | {"status": "failed", "errors": {"data": [{"code": "token_limit_exceeded"}]}}
+            batch |= {"status": "failed", "errors": {"data": [{"code": "token_limit_exceeded"}]}}
+            return batch
         batch["status"] = self.status
         if self.status == "failed":
             return batch | {"errors": {"data": [{"message": "line 1: no such endpoint"}]}}
@@ -67,7 +83,8 @@ class FakeBatches:
             asked = json.loads(line)
             if (given := self.answer(asked["body"])) is not None:
                 response = {"status_code": given[0], "body": given[1]}
-                answered.append(json.dumps({"custom_id": asked["custom_id"], "response": response, "error": None}))
+                line = {"custom_id": asked["custom_id"], "response": response, "error": None}
+                answered.append(json.dumps(line, ensure_ascii=self.ascii))
         batch["output_file_id"] = f"{batch['input_file_id']}-answers"
         self._files[batch["output_file_id"]] = "\n".join(answered)
         return batch
