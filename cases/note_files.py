@@ -1,6 +1,7 @@
 """Reading notes wherever they stand: texts, tables, JSON, foreign cases, our own cases."""
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -117,7 +118,7 @@ def _own(source: Source) -> list[Case]:
 def _rows(source: Source) -> Iterator[Record]:
     text = source.read(source.path)
     if text is not None:
-        for number, row in enumerate(csv.DictReader(text.splitlines(keepends=True)), 1):
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
             yield Record(source, f"row {number}", number, row)
 
 

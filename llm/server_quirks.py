@@ -6,6 +6,7 @@ or content type. docs/models.md tells the manners.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from llm.replies import find_json
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _THOUGHTS = ("reasoning_content", "reasoning")
+_LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; text in it may hold what splitlines() takes for others
 _FAILED = 500  # the status of an error that comes with a 200 and names none
 
 
@@ -45,7 +47,7 @@ def _is_stream(text: str) -> bool:
 def _events(text: str) -> Iterator[dict[str, Any]]:
     """The events of a stream, if it comes to its end."""
     ended = False
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):
         data = line.removeprefix("data:").strip()
         if not line.startswith("data:") or not data:
             continue

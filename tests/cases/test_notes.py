@@ -94,6 +94,8 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
     table = tmp_path / "mts.csv"
     table.write_text('ID,section_header,section_text,dialogue\n4,ALLERGY,"None, or\nso.",Doctor: Hi\n', "utf-8")
     assert [(note.id, note.text) for note in read_notes(table)] == [("mts-4", "Allergies: None, or\nso.")]
+    table.write_text("ID,section_header,section_text\n4,ALLERGY,None\u2028or\x0cso.\r\n5,CC,Cough.\n", "utf-8")
+    assert [note.text for note in read_notes(table)] == ["Allergies: None\u2028or\x0cso.", "Chief complaint: Cough."]
     mts = {"ID": 4, "section_header": "CC", "section_text": "Cough.", "dialogue": ""}
     for name, value in (("list.json", [mts]), ("data.json", {"data": [mts]})):
         (tmp_path / name).write_text(json.dumps(value), "utf-8")

@@ -127,6 +127,14 @@ def test_a_stream_is_put_together_thoughts_and_tools_apart() -> None:
     assert choice["message"]["content"] == ""
 
 
+@pytest.mark.parametrize("sign", ["\u2028", "\x85"])
+def test_no_sign_within_a_streamed_text_ends_its_event(sign: str) -> None:
+    event = json.dumps(_piece("stop", content=f"It hurts{sign}here."), ensure_ascii=False)
+    right = put_right(f"data: {event}\r\rdata: [DONE]\r\r".encode())
+    assert right is not None
+    assert json.loads(right[1])["choices"][0]["message"]["content"] == f"It hurts{sign}here."
+
+
 @pytest.mark.parametrize(
     "body",
     [
