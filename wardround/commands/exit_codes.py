@@ -1,6 +1,7 @@
 """How every command ends: bad input and faults as one line, with the exit code that scripts know."""
 
 import signal
+from types import FrameType
 from typing import Any, NoReturn
 
 import typer
@@ -15,18 +16,24 @@ _SAID = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last: ty
 
 
 def end_gently() -> None:
-    """Take the end of a session or of a machine's time (SIGTERM, SIGHUP) as Ctrl-C; what was told to ignore it does."""
+    """Take the end of a session or of a machine's time (SIGTERM, SIGHUP) as Ctrl-C; what was told to ignore it does.
+
+    Behind a shell Ctrl-C is ignored. It still is, but by being held back: asyncio, which lets its tasks come to their
+    ends, looks for Python's own handler, and an error raised in the middle of its loop may leave one waiting for ever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGTERM", "SIGHUP"):
         sign = getattr(signal, name, None)
         if sign is not None and signal.getsignal(sign) is signal.SIG_DFL:
             signal.signal(sign, _interrupt)
 
 
-def _interrupt(*_: object) -> None:
-    """As Ctrl-C does, also where a shell has that ignored: in what runs behind it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.raise_signal(signal.SIGINT)
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """As Ctrl-C does, also where that is held back."""
+    control_c = signal.getsignal(signal.SIGINT)
+    (control_c if callable(control_c) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def refuse(*messages: str) -> NoReturn:

@@ -1,6 +1,8 @@
 """How commands end."""
 
+import asyncio
 import errno
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,8 @@ SIGNS = [signal.SIGTERM, signal.SIGHUP]
 def _signals_given_back() -> Iterator[None]:
     before = {sign: signal.getsignal(sign) for sign in [*SIGNS, signal.SIGINT]}
     yield
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of what was held back
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for sign, handler in before.items():
         signal.signal(sign, handler)
 
@@ -32,6 +36,30 @@ def test_the_end_of_a_session_interrupts_as_control_c_does(sign: signal.Signals,
     end_gently()
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(sign)
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_behind_a_shell_the_end_of_a_session_lets_tasks_come_to_their_ends(sign: signal.Signals) -> None:
+    """An error raised in the middle of the loop could leave one task waiting for another for ever."""
+    ended: list[str] = []
+
+    async def waits() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)  # still ignored
+            await asyncio.sleep(0)
+            ended.append("told")
+            os.kill(os.getpid(), sign)
+            await asyncio.sleep(60)
+        except BaseException as error:
+            ended.append(type(error).__name__)
+            raise
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(sign, signal.SIG_DFL)
+    end_gently()
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(waits())
+    assert ended == ["told", "CancelledError"]
 
 
 @pytest.mark.parametrize("sign", SIGNS)
