@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -160,7 +161,7 @@ def sqlite_fault(path: Path) -> str | None:
     if not path.exists():
         return None
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
+        with closing(_opened(path)) as database:
             found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
             for table in _tables(database):
                 database.execute(f"SELECT {_COLUMNS[table]} FROM {table} LIMIT 1").fetchall()
@@ -178,7 +179,7 @@ def damaged_threads(path: Path) -> set[str]:
         sqlite3.Error: the file cannot be read.
     """
     found: set[str] = set()
-    with closing(sqlite3.connect(path)) as database:
+    with closing(_opened(path)) as database:
         for table in _tables(database):
             value = "checkpoint" if table == "checkpoints" else "value"
             for thread, kind, data in database.execute(f"SELECT thread_id, type, {value} FROM {table}"):
@@ -201,6 +202,12 @@ def drop_threads(path: Path, threads: Collection[str]) -> None:
         database.commit()
         if not any(database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
             database.execute("VACUUM")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A file that is there; where nothing can be written, SQLite cannot read it but as one that nobody changes."""
+    how = "mode=rw" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
 
 
 def _tables(database: sqlite3.Connection) -> set[str]:

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.support.runs import IDS, outcomes, results, run, short
 from tests.support.schema_sampler import sample
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.checkpoints import mend_sqlite
+from wardround.run.checkpoints import damaged_threads, mend_sqlite, sqlite_fault
 from wardround.run.doctor import examine
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
@@ -329,6 +330,19 @@ def test_checkpoints_that_a_stopped_database_has_left_are_dropped_and_their_room
             assert kept_in(file) > 0
             mend()
             assert kept_in(file) == 0 and file.stat().st_size < 50_000
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+def test_checkpoints_that_nobody_may_write_are_not_taken_for_damaged(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoints.sqlite"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE t (x)")
+    tmp_path.chmod(stat.S_IREAD | stat.S_IEXEC)
+    try:
+        assert sqlite_fault(file) is None and damaged_threads(file) == set()
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
 
 
 @pytest.mark.slow
