@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -175,11 +175,19 @@ def load_terms(source: str | Path) -> TermList:
     """A list of terms: ``icd10cm`` (English, from the package simple-icd-10-cm), or a file of codes and names.
 
     An ``.xls`` or ``.csv`` file has the code in its first column and the name in its second; a heading is skipped.
+    It is read once, until it changes.
 
     Raises:
         TermListError: the file cannot be read, or a row has no code or no name.
     """
-    if str(source) == ICD10CM:
+    file = Path(source)
+    seen = file.stat() if file.is_file() else None
+    return _terms(str(source), seen and (seen.st_mtime_ns, seen.st_size))
+
+
+@lru_cache(maxsize=4)
+def _terms(source: str, state: tuple[int, int] | None) -> TermList:
+    if source == ICD10CM:
         return TermList(_icd10cm())
     path = Path(source)
     readers = {".xls": _xls_rows, ".csv": _csv_rows}

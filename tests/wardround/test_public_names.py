@@ -70,6 +70,12 @@ def test_what_somebody_does_to_a_case_is_not_met_by_who_loads_it_next() -> None:
     assert wr.load_cases("builtin")[0].key.diagnosis == case.key.diagnosis[:-1]
 
 
+def test_built_in_cases_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = wr.load_cases("builtin")
+    monkeypatch.setattr("cases.files.check_cases", None)
+    assert wr.load_cases("builtin") == cases
+
+
 def test_a_split_that_there_is_not_is_refused_instead_of_empty() -> None:
     with pytest.raises(ValueError, match="unknown split 'tst': did you mean 'test'"):
         wr.load_cases(split="tst")  # type: ignore[arg-type]

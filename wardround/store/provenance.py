@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +16,12 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
     return {package: _version(package) for package in packages}
 
 
+@cache
 def git_state() -> dict[str, Any] | None:
-    """The commit that the code was run from and whether it was changed; None outside a checkout."""
+    """The commit that the code was run from and whether it was changed; None outside a checkout.
+
+    Looked up once: what a process goes on with is the code that it has loaded.
+    """
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder)]
     try:
@@ -65,6 +70,7 @@ def write_json_lines(path: Path, lines: Iterable[Any]) -> None:
     write_whole(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)

@@ -158,6 +158,15 @@ def test_a_csv_list_is_read_with_or_without_a_heading(tmp_path: Path) -> None:
         assert load_terms(file).names == ["霍乱", "Pneumonia, unspecified organism"]
 
 
+def test_a_list_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
+    file = tmp_path / "terms.csv"
+    file.write_text("A00,霍乱\n", "utf-8")
+    terms = load_terms(file)
+    assert load_terms(file) is terms
+    file.write_text("A00,霍乱\nA01,伤寒\n", "utf-8")
+    assert load_terms(file).names == ["霍乱", "伤寒"]
+
+
 @pytest.mark.parametrize("text", ["A00,霍乱\nA01\n", "A00,霍乱\n,伤寒\n", "code,name\n", ""])
 def test_a_faulty_list_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "terms.csv"

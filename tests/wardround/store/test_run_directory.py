@@ -62,6 +62,13 @@ def test_the_manifest_says_what_the_results_rest_on(tmp_path: Path) -> None:
     assert manifest["versions"]["langgraph"] and manifest["versions"]["wardround"]
 
 
+def test_what_the_process_has_loaded_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = manifest_of(Experiment(), [])
+    monkeypatch.setattr("wardround.store.provenance.subprocess", None)
+    monkeypatch.setattr("wardround.store.provenance.version", None)
+    assert manifest_of(Experiment(), []) == before
+
+
 def test_a_result_line_has_the_stable_keys(tmp_path: Path) -> None:
     run(short(limit=1), tmp_path)
     line = json.loads((tmp_path / "results.jsonl").read_text("utf-8"))
