@@ -111,12 +111,20 @@ def _permuted_p(
 
 
 def wilcoxon_p(differences: Sequence[float]) -> float | None:
-    """Two-sided p of Wilcoxon's signed-rank test (Pratt's way with zeros); None if no case differs."""
+    """Two-sided p of Wilcoxon's signed-rank test (Pratt's way with zeros); None if no case differs.
+
+    Of up to 13 cases SciPy tries all signs too, one after the other, in fifty times the time.
+    """
     if not any(differences):
         return None
-    from scipy.stats import wilcoxon
+    import numpy as np
+    from scipy.stats import rankdata, wilcoxon
 
-    return float(wilcoxon(differences, zero_method="pratt").pvalue)
+    if not 2 <= len(differences) <= 13:
+        return float(wilcoxon(differences, zero_method="pratt").pvalue)
+    values = np.asarray(differences, float)
+    ranks = rankdata(np.abs(values))
+    return _permuted_p(values, lambda signed, axis: np.abs(np.sum(np.sign(signed) * ranks, axis=axis)), "samples")
 
 
 def equivalence_p(differences: Sequence[float], margin: float) -> float | None:

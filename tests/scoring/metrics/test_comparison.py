@@ -79,8 +79,11 @@ def test_one_case_that_differs_is_no_difference_and_many_are_one(right: float) -
     assert many.ci95 is not None and 0 < many.ci95[0] < many.ci95[1] <= right
 
 
-def test_wilcoxon_is_that_of_scipy() -> None:
-    differences = [1.0, 2.0, -0.5, 3.0, 0.0, 4.0]
+@pytest.mark.parametrize("differences", [
+    [1.0, 2.0, -0.5, 3.0, 0.0, 4.0], [3.0], [1.0, -2.0], [0.0, 0.0, 1.0], [2.0] * 6, [1.0, -1.0, 1.0, 0.0, 0.0],
+    *([(-1) ** (n // 3) * (n + 0.5) for n in range(cases)] for cases in (8, 12, 13, 14, 60)),
+])  # fmt: skip
+def test_wilcoxon_is_that_of_scipy(differences: list[float]) -> None:
     assert wilcoxon_p(differences) == pytest.approx(scipy.stats.wilcoxon(differences, zero_method="pratt").pvalue)
     assert wilcoxon_p([]) is None
 
