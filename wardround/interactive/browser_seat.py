@@ -71,9 +71,7 @@ class BrowserSeat(LoopbackServer):
         self.busy = threading.Lock()
         self._failed = ""
         self._feedback: Feedback | None = None
-        templates = environment(Path(__file__).parent)
-        templates.filters["name_of"] = lambda item: label(item, session.language)
-        self._template = templates.get_template("consult.html.jinja")
+        self._template = environment(Path(__file__).parent).get_template("consult.html.jinja")
         super().__init__(_Handler, port)
 
     def page(self, wrong: str = "", given: Mapping[str, str] | None = None) -> str:
@@ -208,6 +206,7 @@ class BrowserSeat(LoopbackServer):
             words=words_of(session),
             language=language,
             seat=session.seat,
+            name_of=lambda item: label(item, language),
             ordered=lambda items, feedback: ordered(items, feedback, language),
             leaves=LEAVES,
             results=session.case.examinations.results,

@@ -103,8 +103,9 @@ def one_table_page(table: Table) -> str:
     return environment().get_template("one_table.html.jinja").render(table=table)
 
 
+@cache
 def environment(*rooms: Path) -> "Environment":
-    """The templates of our pages, and those of other rooms."""
+    """The templates of our pages, and those of other rooms; each is compiled once, since all pages share them."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 

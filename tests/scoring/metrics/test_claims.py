@@ -5,6 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from cases import load_cases
+from cases.text.statements import statements
+from scoring.metrics import claims
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, judge_offline, split_claims
 
 REPORT_EN = (
@@ -16,6 +19,15 @@ WORDS = st.sampled_from(
     ["no", "left", "right", "effusion", "15", "mm", ".", ";", ",", "未见", "左", "骨折", "。", "，", "\n"]
 )
 TEXTS = st.one_of(st.text(max_size=120), st.lists(WORDS, max_size=30).map(" ".join))
+
+
+def test_an_english_sentence_is_read_by_english_words_alone_as_it_is_by_all() -> None:
+    either, latin, *_ = claims._terms()
+    told = [text for case in load_cases()[::6] for text in case.examinations.results.values() if text.isascii()]
+    sentences = [sentence for text in [REPORT_EN, *told] for sentence in statements(text)]
+    found = [[(one.lastindex, one.span()) for one in either.finditer(sentence)] for sentence in sentences]
+    assert found == [[(one.lastindex, one.span()) for one in latin.finditer(sentence)] for sentence in sentences]
+    assert len(sentences) > 100 and sum(map(len, found)) > 200
 
 
 @pytest.mark.parametrize(

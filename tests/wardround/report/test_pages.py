@@ -247,3 +247,8 @@ def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: 
     drawn = [attributes["src"] or "" for tag, attributes in Tags(overview).tags if tag == "img"]
     assert drawn and all(source.startswith("data:image/svg+xml;base64,") for source in drawn)
     assert wardround("report", tmp_path / "nowhere").exit_code == 2
+
+
+def test_templates_are_compiled_once_and_not_for_each_page() -> None:
+    first, second = (pages.environment().get_template("run.html.jinja") for _ in range(2))
+    assert first is second
