@@ -4,10 +4,12 @@ import gc
 import os
 import signal
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from typer import testing
+from xdist.scheduler import LoadFileScheduling
 
 gc.disable()  # until all is imported and collected, of which nothing is garbage: the search took a tenth of the time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
@@ -20,12 +22,29 @@ settings.register_profile("local", settings.get_profile("default"), deadline=Non
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+_WITH_PYTORCH = (
+    "tests/llm/test_local_weights.py",
+    "tests/retrieval/test_embedding.py",
+    "tests/retrieval/test_exactness.py",
+    "tests/wardround/commands/test_tune_command.py",
+    "tests/wardround/tuning/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first, so that none is begun when the other processes have nothing left to do."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+class _FilesByProcess(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return "PyTorch" if nodeid.startswith(_WITH_PYTORCH) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """A file goes to one process, and all that train or embed to the same: importing PyTorch takes eight seconds."""
+    return _FilesByProcess(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

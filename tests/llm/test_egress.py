@@ -1,7 +1,11 @@
 """What leaves the machine: no request beyond the host that was named, none at all where that is asked for."""
 
+import ctypes
+import fcntl
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -18,6 +22,7 @@ from llm.settings import ModelSettings
 from tests.llm.examinee import put
 from tests.support.fake_server import FakeServer
 from tests.support.processes import Forked
+from wardround.cli import main
 from wardround.run import postgres
 
 ROOT = Path(__file__).parents[2]
@@ -205,34 +210,37 @@ def _may_unshare() -> bool:
     return tool is not None and subprocess.run([tool, "-rn", "true"], capture_output=True).returncode == 0
 
 
-# Brings the loopback interface up, which a new namespace has and leaves down, and asks a model server on it.
-IN_A_NAMESPACE = """
-import fcntl, socket, struct, sys
-request = struct.pack("16sh14x", b"lo", 0x1 | 0x40)
-fcntl.ioctl(socket.socket(), 0x8914, request)
-from tests.support.fake_server import FakeServer
-from wardround.cli import main
-with FakeServer() as server:
-    sys.argv = [part.replace("SERVER", server.base_url) for part in sys.argv[1:]]
-    try:
-        main()
-    except SystemExit as end:
-        print("exit", end.code, "asked", len(server.requests))
-"""
+def beside_a_server() -> None:
+    """The command in a network namespace of its own, with a model server: as `unshare -rn`, but forked."""
+    user, group = os.getuid(), os.getgid()
+    assert ctypes.CDLL(None).unshare(0x10000000 | 0x40000000) == 0  # CLONE_NEWUSER, CLONE_NEWNET
+    for file, content in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+        Path("/proc/self", file).write_text(content)
+    with socket.socket() as loopback:  # a new namespace has the interface and leaves it down
+        fcntl.ioctl(loopback, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))
+    with FakeServer() as server:
+        sys.argv = [part.replace("SERVER", server.base_url) for part in sys.argv]
+        try:
+            main()
+        except SystemExit as end:
+            print("exit", end.code, "asked", len(server.requests))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not _may_unshare(), reason="network namespaces are not permitted here")
 def test_a_run_with_a_server_of_this_machine_needs_no_other(tmp_path: Path) -> None:
     options = ["--limit", "1", "--set", "retrieval=false", "--set", "general_agents=1", "--set", "max_turns=2"]
-    command = ["wardround", "run", "--no-egress", "--models", "default=openai:fake-model@SERVER", *options]
-    done = subprocess.run(
-        ["unshare", "-rn", sys.executable, "-c", IN_A_NAMESPACE, *command, "--out", str(tmp_path / "run")],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    command = [
+        "run",
+        "--no-egress",
+        "--models",
+        "default=openai:fake-model@SERVER",
+        *options,
+        "--out",
+        tmp_path / "run",
+    ]
+    with Forked(command, folder=tmp_path, program=beside_a_server) as process:
+        done = process.ended()
     assert "exit" in done.stdout, done.stderr[-3000:]
     assert int(done.stdout.split("asked ")[1].split()[0]) > 5
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
-from rouge_score.rouge_scorer import RougeScorer
 
 from scoring.aie.action_tables import by_length
 from scoring.aie.metrics import (
@@ -27,6 +26,7 @@ from scoring.aie.metrics import (
 )
 from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.samples import Definition, estimates
+from tests.scoring.metrics.test_text_overlap import scorer
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, aie, turn
 
 DATA_SETS = {"en": ENGLISH, "zh": CHINESE}
@@ -52,7 +52,7 @@ def published(data: dict[str, Any], language: str) -> dict[str, list[float]]:
     if language == "zh":
         recall = Rouge().get_scores(spaced(collected), spaced(record))[0]["rouge-1"]["r"]
     else:
-        recall = RougeScorer(["rouge1"], use_stemmer=True).score(record, collected)["rouge1"].recall
+        recall = scorer().score(record, collected)["rouge1"].recall
 
     def part(hits: set[str], among: set[str]) -> float:
         total = sum(state in among for state in states)

@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 from scoring.medpmc.metrics import LEFT_OUT, METRICS, doctor_length, examination_share, imaging_pair, score_medpmc
 from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import Definition, Sample
+from tests.scoring.metrics.test_text_overlap import scorer
 from tests.scoring.transcripts_of_ours import IMAGES, MEDPMC_HISTORY, REPORT, TEXT, medpmc, turn
-
-SCORER = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 
 
 def bare(text: str) -> str:
@@ -30,7 +28,7 @@ def test_paper_mode_is_the_published_computation(name: Any) -> None:
     samples = score_medpmc([medpmc(*MEDPMC_HISTORY)], name, "paper")
 
     def recall(reference: str, text: str, kind: str = name) -> float:
-        return 100 * float(SCORER.score(reference, text)[kind].recall)
+        return 100 * float(scorer().score(reference, text)[kind].recall)
 
     history = " ".join(bare(TEXT[part]) for part in ("Chief Complaint", "Present Illness", "Past Medical History"))
     next_turn = MEDPMC_HISTORY[3]["doctor"]
@@ -119,7 +117,7 @@ def test_info_is_the_mean_over_what_the_patient_meant() -> None:
         )
     )
     replies = ["Upper abdominal pain.", "Vomiting 6 times.", MEDPMC_HISTORY[2]["patient"], "Please be more specific."]
-    expected = sum(SCORER.score(record, reply)["rouge1"].recall for reply in replies) / 4
+    expected = sum(scorer().score(record, reply)["rouge1"].recall for reply in replies) / 4
     assert values(score_medpmc([medpmc(*MEDPMC_HISTORY)])["Info"]) == pytest.approx([100 * expected])
 
 

@@ -1,20 +1,28 @@
+from functools import cache
+from typing import Any
+
 import jieba
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
-from rouge_score.rouge_scorer import RougeScorer
 
 from scoring.metrics import text_overlap as text
 
-SCORER = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 ENGLISH = st.text("abcdeginst ABİß\n.,-'13", max_size=60)
 CHINESE = st.text("咳嗽发热三天胸痛腹。！？?…….\n ”’，a1", max_size=40)
 
 
+@cache
+def scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer  # brings NLTK: not for every process that collects
+
+    return RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+
+
 @given(ENGLISH, ENGLISH)
 def test_on_its_tokens_rouge_is_that_of_rouge_score(one: str, other: str) -> None:
-    theirs = SCORER.score(other, one)
+    theirs = scorer().score(other, one)
     for ours, name in ((text.rouge_1, "rouge1"), (text.rouge_l, "rougeL")):
         found = ours(text.rouge_words(one), text.rouge_words(other))
         assert found == (theirs[name].precision, theirs[name].recall)
