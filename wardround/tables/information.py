@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.medpmc.rounds import Gathered, curves
+from scoring.medpmc.rounds import Gathered, Shares, curves
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import over_cases
+from scoring.metrics.samples import EPOCH, over_cases
 from wardround.analysis.transcripts import transcripts_of
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
@@ -18,19 +18,26 @@ _INFO, _GATHERED = "Info", "Avg. (gathering)"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The share of each kind of information that is known after each round, a row a run and round."""
-    rows: list[dict[str, Any]] = []
+    """The share of each kind of information that is known after each round, a row a run and round.
+
+    Every run has the rounds of the longest dialogue of all: who has ended keeps what they know.
+    """
+    found: dict[str, dict[str, list[Shares]]] = {}
     for run in runs:
         try:
             made = [MedPmcTranscript.model_validate(each) for each in transcripts_of(run.path, "medpmc")]
         except ConfigurationError:
             continue
-        known = curves(made)
-        cases = [name.partition("/epoch")[0] for name in known]
-        for number, now in enumerate(zip(*known.values(), strict=True), start=1):
+        found[run.name] = curves(made)
+    longest = max((len(curve) for known in found.values() for curve in known.values()), default=0)
+    rows: list[dict[str, Any]] = []
+    for name, known in found.items():
+        cases = [case.partition(EPOCH)[0] for case in known]
+        for place in range(longest if known else 0):
+            now = [curve[min(place, len(curve) - 1)] for curve in known.values()]
             kinds = dict(zip(KINDS, zip(*now, strict=True), strict=True))
-            means = {kind: over_cases(zip(cases, known, strict=True), (0.0, 1.0)) for kind, known in kinds.items()}
-            rows.append({"run": run.name, "round": number, **measured(means)})
+            means = {kind: over_cases(zip(cases, values, strict=True), (0.0, 1.0)) for kind, values in kinds.items()}
+            rows.append({"run": name, "round": place + 1, **measured(means)})
     columns = [
         Column("run", "Run", key=True),
         Column("round", "Round"),

@@ -11,6 +11,7 @@ from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
 from scoring.metrics.samples import PERCENT, over_cases
 from scoring.metrics.text_overlap import words
+from wardround.analysis.summary import estimate_scores
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
@@ -47,9 +48,7 @@ def _of_run(run: RecordedRun, several: bool) -> Table:
             "ratio": over_cases([(case, _ratio(turn)) for case, turn in turns]),
             "plain": over_cases([(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns], PERCENT),
         }
-        for name in suite.columns:
-            scores = [(result.case_id, result.scores.get(name)) for result, _ in dialogues]
-            means[name] = over_cases(scores, suite.ends_of(name))
+        means |= estimate_scores([result for result, _ in dialogues], suite)
         counts = {"dialogues": len(dialogues), "replies": len(turns)}
         rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})
     columns = [
@@ -58,7 +57,7 @@ def _of_run(run: RecordedRun, several: bool) -> Table:
         Column("replies", "Replies"),
         Column("ratio", "Length", mean=True),
         Column("plain", "Left plain", mean=True),
-        *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.columns.items()),
+        *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.titles.items()),
     ]
     notes = [
         "Length: words said over words meant, mean over replies. Left plain, percent: the words that were meant are "

@@ -509,5 +509,10 @@ def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
     first, second = (row["general_mean"] for row in table.rows)
     assert 0 < first < second <= 1
     assert "Round" in figures.as_svg(figures.draw_information(table))
+    beside = write_run(tmp_path / "short", found[1:], graph="consultation", **settings)
+    (both,) = information.build(find_runs([runs[0].path, beside]))
+    of_short = [row for row in both.rows if row["run"] == "short"]
+    assert [row["round"] for row in of_short] == [1, 2], "who has ended keeps what they know as long as others go on"
+    assert of_short[0]["general_mean"] == of_short[1]["general_mean"]
     plain = runs_of(tmp_path / "none", plain=[graded("dentistry-04")])
     assert make_tables(plain, ["information"])[0].reason.startswith("no run kept a dialogue")

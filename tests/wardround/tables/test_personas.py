@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from nodes.state.chart import Turn
+from scoring.consultation import ConsultationAnswers
+from scoring.suite import SUITES
 from tests.support.recorded_runs import graded, write_run
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
@@ -33,6 +36,17 @@ async def test_ten_epochs_of_a_case_play_all_ten_personas_and_each_has_its_row(t
     assert all(row["dialogues"] == 1 and row["replies"] >= 1 and row["ratio_mean"] >= 1 for row in table.rows)
     assert any(row["ratio_mean"] > 1 and row["plain_mean"] < 100 for row in table.rows)
     assert all(row["Character feature_n"] == 1 for row in table.rows)
+
+
+def test_the_averages_of_a_suite_are_among_a_personas_columns(tmp_path: Path) -> None:
+    said = [Turn(speaker="doctor", text="Hello."), Turn(speaker="patient", text="It hurts, doctor.", plain="It hurts.")]
+    scores = dict.fromkeys(SUITES["medpmc"].published, 40.0)
+    played = graded("dentistry-05", answers=ConsultationAnswers(dialogue=said)).model_copy(update={"scores": scores})
+    settings: dict[str, Any] = {"graph": "consultation", "suite": "medpmc", "workflow": {"patient": "medpmc"}}
+    (table,) = personas.build(find_runs([write_run(tmp_path / "one", [played], **settings)]))
+    averages = SUITES["medpmc"].means
+    assert averages and averages.keys() <= {column.name for column in table.columns}
+    assert [table.rows[0][f"{name}_mean"] for name in averages] == [40.0] * len(averages)
 
 
 def test_a_run_without_an_actor_has_no_personas(tmp_path: Path) -> None:
