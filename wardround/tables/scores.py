@@ -204,4 +204,9 @@ def _by_rules(runs: Sequence[RecordedRun], what: str, of: Collection[str]) -> li
     for run in runs:
         sharing.setdefault(tuple(role for role in run.offline_roles if role in of), []).append(run.name)
     where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
-    return [f"{what} by offline rules, not by a model{where[roles]}: {', '.join(roles)}." for roles in where if roles]
+    return [said_by_rules(what, roles, where[roles]) for roles in where if roles]
+
+
+def said_by_rules(what: str, who: Iterable[str], where: str = "") -> str:
+    """That rules did something, and for whom."""
+    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}."

@@ -23,7 +23,7 @@ from wardround.commands.score.mcq import (
     formats_by_subset,
     formats_compared,
 )
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, writable, write_drawn
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules, writable, write_drawn
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -42,6 +42,7 @@ from wardround.commands.score.transcripts import (
 )
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie import actions_table, language_of_all, paper_table
+from wardround.tables.scores import offline_notes
 
 
 def aie(
@@ -87,7 +88,8 @@ def aie(
     if each_round and not diagnose:
         refuse("--each-round: name a model that chooses with --diagnose")
     writable(out)
-    doctors, transcripts, notes = _doctors(transcripts)
+    doctors, transcripts, notes, by_rules = _doctors(transcripts)
+    by_rules += asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))
     definition: Definition = mode.value
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
@@ -115,13 +117,14 @@ def aie(
         for values in (samples, *of_doctors.values())
     )
     files = dict(zip(doctors, parts, strict=True)) if len(doctors) > 1 else {}
+    notes += by_rules
     n, more = counts(here.dialogues)
     failed = diagnose is not None and bool(unanswered(here.dialogues))
     found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, files=files, more=more)
     if mcq:
         found = _beside_mcq(found, here, mcq)
     if out is not None:
-        write_drawn([*found.drawn, actions_table(by_doctor)], out)
+        write_drawn([*found.drawn, actions_table(by_doctor)], out, by_rules)
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
     return _with_silent(found, here) if "DIAGNOSIS" in samples else found
@@ -186,8 +189,8 @@ def _with_silent(found: Scores, here: Scored[AieTranscript]) -> Scores:
     return replace(found, notes=notes, answered=answered, asked={"DIAGNOSIS": len(chosen), **found.asked})
 
 
-def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str]]:
-    """Who played, by file and by run, and the runs of a sweep one by one; and what these lack."""
+def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str], list[str]]:
+    """Who played, by file and by run, and the runs of a sweep one by one; what these lack, and who were rules."""
     runs = find_runs([path for path in paths if path.is_dir()])
     if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
         refuse(f"{untracked[0]}: its patient tracks no actions, which these metrics count; play with patient = 'saps'")
@@ -198,7 +201,7 @@ def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str]]:
         for run in runs
         if (failed := len(run.results) - len(run.scored))
     ]
-    return distinct([name for name, _ in named]), [path for _, path in named], lacking
+    return distinct([name for name, _ in named]), [path for _, path in named], lacking, offline_notes(runs)
 
 
 def _partner(transcripts: list[AieTranscript]) -> ExtraTable:

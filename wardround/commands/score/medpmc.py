@@ -22,7 +22,7 @@ from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
@@ -120,7 +120,7 @@ def medpmc(
         for column, aspect in judged_columns.items():
             samples[column] = _samples(((case, verdict.mean(aspect)) for case, verdict in verdicts), 1)
         tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
-        notes += _not_judged(cases, verdicts)
+        notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))

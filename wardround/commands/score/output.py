@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from llm.specs import OFFLINE
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import JsonScores
@@ -205,8 +206,21 @@ def writable(folder: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_drawn(tables: Iterable[Table], folder: Path) -> None:
+def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
+    """Which options, each with the model that it named, had rules asked and no model: a sentence, if any had."""
+    from wardround.tables.scores import said_by_rules
+
+    options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
+    return [said_by_rules("Answered", options)] if options else []
+
+
+def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
     """Write tables of AIE as CSV and LaTeX, and as figures those that the paper draws.
+
+    Args:
+        tables: what to write.
+        folder: where.
+        by_rules: sentences on what rules answered and no model, which go with each of them.
 
     Raises:
         OSError: they cannot be written.
@@ -224,8 +238,10 @@ def write_drawn(tables: Iterable[Table], folder: Path) -> None:
         "aie-figure-6c": figures.draw_actions,
         "aie-figure-6d": figures.draw_rounds,
     }
-    for table in tables:
+    for each in tables:
+        table = replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules)
         write_table(table, folder)
         for begins, drawn in draw.items():
             if table.name.startswith(begins):
-                write_figure(table.name, drawn(table), folder)
+                figures.say_under(figure := drawn(table), by_rules)
+                write_figure(table.name, figure, folder)

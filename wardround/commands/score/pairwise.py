@@ -33,7 +33,15 @@ from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.mcq import diagnosed
-from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records, writable, write_drawn
+from wardround.commands.score.output import (
+    ExtraTable,
+    Mode,
+    Scores,
+    asked_of_rules,
+    refuse_records,
+    writable,
+    write_drawn,
+)
 from wardround.commands.score.transcripts import (
     LeaveOut,
     asking,
@@ -110,13 +118,14 @@ def aie_pairwise(
     kept_out = _closed(closed, names)
     notes = pairing(dict(zip(names, read, strict=True)))
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
+    by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
     known = by_either_name(read)
     choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
     if diagnose:  # after all that can be refused, which no answer is paid for
         read = [diagnosed(records, diagnose, notes) for records in read]
     by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
     judged = {each: _duels(by_case, each, settings, sees == "record") for each, settings in judges.items()}
-    notes += _not_played(choices, by_case)
+    notes += [*_not_played(choices, by_case), *by_rules]
     told = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
     figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
     raters = _of_views(told, _raters)
@@ -124,7 +133,7 @@ def aie_pairwise(
     if people:
         agreed = list(_agreement(_columns(told, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out))
     if out is not None:
-        write_drawn([*figures, *raters, *agreed], out)
+        write_drawn([*figures, *raters, *agreed], out, by_rules)
     metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}

@@ -64,6 +64,10 @@ class Played(Protocol):
     def findings(self) -> str:
         """What is on record of the patient."""
 
+    @property
+    def history(self) -> Sequence[Any]:
+        """The dialogue, turn by turn."""
+
 
 Dialogue = TypeVar("Dialogue", bound=Played)
 
@@ -184,8 +188,11 @@ class Scored(Generic[Dialogue]):
         return {name: [sample for part in self.parts for sample in part[name]] for name in self.parts[0]}
 
     def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
-        """The differences to other transcripts, paired by case; what does not pair is added to the notes."""
+        """The differences to other transcripts, paired by case; what does not pair, or is the same, is noted."""
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
+        theirs = [(one.case, [*one.history]) for one in others.dialogues]
+        if same := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
+            notes.append(f"--against has the very same dialogue as here {same} of {len(self.dialogues)} times.")
         return compared(self.samples, others.samples)
 
 

@@ -190,6 +190,10 @@ def test_another_run_is_compared_and_people_correlated(tmp_path: Path) -> None:
     result = run("aie", file, "--against", file, "--human", people)
     assert result.exit_code == 0, result.output
     assert "Minus the other transcripts, paired by case" in result.stdout and "people: total" in result.stdout
+    same = f"the very same dialogue as here {len(ENGLISH)} of {len(ENGLISH)} times"
+    others = [{**each, "history": [*each["history"], turn("E", "Goodbye.")]} for each in ENGLISH]
+    assert same in result.stdout
+    assert "very same" not in run("aie", file, "--against", write(tmp_path / "others.json", others)).stdout
     people.write_text("case,total\nMedQA/1,good\n", "utf-8")
     assert run("aie", file, "--human", people).exit_code == 2
 
@@ -335,6 +339,23 @@ def three(tmp_path: Path) -> list[Path]:
             )
         )
     return made
+
+
+@pytest.mark.slow
+def test_what_rules_judged_or_chose_says_so_where_it_is_printed_and_in_every_file_of_it(
+    three: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    for command, options in (("aie-pairwise", "--judge"), ("aie", "--diagnose"), ("aie", "--diagnose, --mcq")):
+        asked = [each for option in options.split(", ") for each in (option, "offline")]
+        told = run(command, *three[:2], *asked, "--out", out)
+        said = f"Answered by offline rules, not by a model: {options}."
+        assert told.exit_code == 0 and said in told.stdout, told.output
+        written = [*out.glob("*.csv")]
+        assert written and all(said in row["by_rules"] for file in written for row in csv.DictReader(file.open()))
+        for file in out.iterdir():
+            file.unlink()
+    assert "offline rules" not in run("aie", *three[:2]).stdout
 
 
 def chosen(case: int, first: str, second: str, winner: str) -> dict[str, Any]:

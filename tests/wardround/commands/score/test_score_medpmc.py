@@ -92,6 +92,7 @@ def test_a_missing_backend_is_one_error_with_its_remedy(file: Path, monkeypatch:
 def test_another_run_is_compared(file: Path) -> None:
     result = run(file, "--against", file)
     assert result.exit_code == 0 and "Minus the other transcripts" in result.stdout
+    assert "very same dialogue" in result.stdout
 
 
 def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
