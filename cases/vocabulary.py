@@ -18,12 +18,17 @@ from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJson
 # Of a case: any that the prompts have a folder of, which is checked where they are loaded.
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 
+_BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
+
 
 @lru_cache(maxsize=1 << 14)
 def normalise(text: str) -> str:
-    """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"\s+", " ", folded).strip(" \t\r\n'\"“”‘’.,;:!?。，；：、！？-–·•*[](){}<>`")
+    """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal.
+
+    Chinese is written with or without a space beside other signs (B 超, B超): none is kept there.
+    """
+    folded = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).casefold())
+    return _BESIDE_CHINESE.sub("", folded).strip(" \t\r\n'\"“”‘’.,;:!?。，；：、！？-–·•*[](){}<>`")
 
 
 @dataclass(frozen=True)

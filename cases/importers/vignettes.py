@@ -8,11 +8,11 @@ from typing import Any
 from cases.importers.findings import Findings
 from cases.text.demographics import demographics
 from cases.text.lexicon import GENERAL
-from cases.text.named_tests import named_tests, placed_tests
+from cases.text.named_tests import COLLECTIVE, named_tests, placed_tests
 from cases.text.note_sections import read_sections
 from cases.text.prose import paragraph
 from cases.text.sentences import sentences
-from cases.vocabulary import PHYSICAL_ITEMS, Language
+from cases.vocabulary import PHYSICAL_ITEMS, Language, normalise
 
 _HISTORIES = {
     "past_history": ("past_history", "medications", "allergies", "immunizations"),
@@ -24,6 +24,12 @@ _HISTORIES = {
 _ANOTHER = re.compile(
     r"[;；]\s*|,?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
 )
+# Laboratories' lines: "2021-03-02 09:10：WBC ...", "FT3 18.2 pmol/L，↑；"
+_OF_A_LABORATORY = re.compile(
+    r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\s+\d{1,2}[:：]\d{2}|.*(?:[↑↓]|\d.*[，,]\s*[NHL])\W*$", re.DOTALL
+)
+_BETWEEN = " ,，、。"  # what is left of the sentence before
+_HEAD = re.compile(r"[^\s,.;:，。；：]{1,8}(?=:)")
 # "A 3-week history of fatigue" is what brings somebody; "a history of asthma", "a 10-year history of", what was before.
 _OF_LATE = re.compile(r"\b(?:hour|day|week|month)s?[ -]history of\b", re.IGNORECASE)
 
@@ -42,8 +48,10 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     stated = demographics(text)
     opening = _under(sections, "chief_complaint") or sentences(text)[:1]
     findings = Findings()
+    told = _under(sections, "present_illness", "review_of_systems")
     examined = _under(sections, "physical_examination")
-    measured = [line for line in examined if _is_measured(line)]  # a record without a heading for its tests
+    # a record without a heading for its tests
+    measured = [line for line in (*told, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
     seen = paragraph(*(line for line in examined if line not in measured))
     if language == "en":
         findings.add_physical({GENERAL: seen})
@@ -51,6 +59,7 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
         findings.by_item[GENERAL] = [seen]
     sort_tests(findings, [*measured, *_under(sections, "test_results")])
     parted = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
+    parted["present_illness"] = [line for line in parted["present_illness"] if line not in measured]
     now = [line for line in parted["past_history"] if _OF_LATE.search(line)]
     parted["past_history"] = [line for line in parted["past_history"] if line not in now]
     parted["present_illness"] = [*now, *parted["present_illness"]]
@@ -72,7 +81,7 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
     """File results in running text: each finding under the test that it names, or under the one before it."""
     last = "Blood Test"
     for line in lines:
-        for part in filter(None, _ANOTHER.split(line)):
+        for part in filter(None, (each.lstrip(_BETWEEN) for each in _ANOTHER.split(line))):
             items = [test.item for test in named_tests(part)]
             if named := [item for item in items if item not in PHYSICAL_ITEMS.names]:
                 last = named[0]
@@ -82,12 +91,22 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
             elif part.isascii():
                 findings.add_text("Laboratory" if last == "Blood Test" else last, part)
             else:
+                last = "Blood Test" if _OF_A_LABORATORY.match(part) and last not in COLLECTIVE else last
                 findings.by_item.setdefault(last, []).append(part)
 
 
 def _is_measured(line: str) -> bool:
-    """Whether a line begins with the name of a test that is none of the physical examination ("PSA 3.1 ng/mL")."""
-    return any(not start and test.item not in PHYSICAL_ITEMS.names for start, _, test in placed_tests(line))
+    """Whether a line begins with the name of a test that is none of the physical examination ("PSA 3.1 ng/mL").
+
+    A few words may stand before the name where it heads the line (胸部 CT：双肺 ...); laboratories' lines need no name.
+    """
+    if _OF_A_LABORATORY.match(line):
+        return True
+    head = _HEAD.match(normalise(line))
+    return any(
+        (not start or (head is not None and end == head.end())) and test.item not in PHYSICAL_ITEMS.names
+        for start, end, test in placed_tests(line)
+    )
 
 
 def _under(sections: Mapping[str, tuple[str, ...]], *names: str) -> list[str]:

@@ -39,6 +39,8 @@ _AGES = [
         r"(?:患儿|[男女](?:性|婴|孩|童)?|年龄)\s*[,:、为]?\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,.。;；)\s]|$)"
     ),
     re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
+    # "男，34，右下颌骨 ...": what begins with the sex and a bare number
+    re.compile(r"^\s*[男女]性?\s*[,，]\s*(?P<n>\d{1,3})(?P<unit>)(?=\s*[,，])"),
 ]  # fmt: skip
 # The same without anything before it, of words that do nothing but describe the patient: "4天，女".
 _SPAN_ALONE = re.compile(r"\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,;、\s]|$)")

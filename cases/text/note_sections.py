@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from cases.text.sentences import sentences
-from cases.text.words import rules_of
+from cases.text.words import HAN, rules_of
 from cases.vocabulary import Language, patterns, word_list
 
 _NEVER = r"(?!)"
@@ -107,7 +107,7 @@ def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
     pattern = _heading_pattern()
     start, name = 0, None
     for match in pattern.finditer(text):
-        if block := text[start : match.start()].strip():
+        if block := text[start : match.start()].strip(" \t\r\n，,"):
             yield name, block
         start, name = match.end(), match.lastgroup
     if block := text[start:].strip():
@@ -117,7 +117,9 @@ def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
 @cache
 def _heading_pattern() -> re.Pattern[str]:
     named = "|".join(f"(?P<{section.name}>{section.headings})" for section in note_sections().values())
-    return re.compile(rf"(?:(?<=^)|(?<=[\n.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s))[ \t]*(?:{named})\s*[:：]", re.I | re.M)
+    number = r"(?:\d{1,2}[)）、]\s*)?"
+    begins = rf"(?<=^)|(?<=[\n.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>【)"
+    return re.compile(rf"(?:{begins})[ \t]*{number}(?:{named})(?(boxed)】\s*[:：]?|\s*[:：])", re.I | re.M)
 
 
 def claimed_by(line: str, language: Language) -> str | None:

@@ -99,6 +99,24 @@ def test_signs_and_values_under_no_heading_are_findings_and_a_pronoun_tells_the_
     assert case.examinations.auxiliary == {"Blood Test": "D-dimer is 2,400 ng/mL."}
 
 
+def test_a_hospitals_form_is_parted_at_boxed_headings_spaced_names_and_the_lines_of_its_laboratory(
+    tmp_path: Path,
+) -> None:
+    told = (
+        "男，34，左耳后肿块 3 个月 病史：洗澡时摸到肿块，不痛。【专科检查】 左耳后可及 2cm 肿物，质韧。  "
+        "2）辅助检查：B 超：皮下低回声结节；2021-03-02 09:10：XY 某某值，6.1 x10^9/L，N；FT3 18.2 pmol/L，↑；"
+        "胸部 CT：未见异常。，暂无"
+    )
+    case = imported(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}}).cases[0]
+    person, found = case.patient, case.examinations
+    assert (person.age_years, person.sex) == (34.0, "male")
+    assert person.present_illness == "男，34，左耳后肿块 3 个月。洗澡时摸到肿块，不痛。"
+    assert found.physical == {"General Examination": "左耳后可及 2cm 肿物，质韧。"}
+    assert found.auxiliary.keys() == {"Ultrasound", "Blood Test", "CT"}
+    assert "FT3" in found.auxiliary["Blood Test"] and "XY" in found.auxiliary["Blood Test"]
+    assert found.auxiliary["CT"] == "胸部 CT：未见异常。" and case.provenance.record == told
+
+
 def test_the_opening_turn_is_kept_as_it_was_filled_in_and_survives_the_case_file(tmp_path: Path) -> None:
     case = case_of(tmp_path, HOSPITAL)
     assert case.opening and (case.opening.doctor, case.opening.patient) == (
