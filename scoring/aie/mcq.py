@@ -123,6 +123,8 @@ def interactive_diagnosis(question: Question, diagnoses: Sequence[str]) -> Sampl
 def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], dict[str, str]]:
     """A question for each case that has options, however many transcripts it has, under the letters it was played with.
 
+    What the case asks at the end stands under its record, where it is not in it already.
+
     Returns:
         The questions, and why a case has none.
     """
@@ -135,8 +137,9 @@ def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], 
         elif transcript.answer_idx not in options:
             reasons[transcript.case] = f"its answer {transcript.answer_idx!r} is none of its options"
         elif transcript.case not in questions:
-            view = McqView(transcript.record, options)
-            language = language_of(transcript.record)
+            record, asked = transcript.record, transcript.asked
+            view = McqView(record if record.rstrip().endswith(asked) else f"{record}\n{asked}", options)
+            language = language_of(record)
             questions[transcript.case] = Question(transcript.case, language, view, transcript.answer_idx)
     return list(questions.values()), {case: reason for case, reason in reasons.items() if case not in questions}
 

@@ -76,6 +76,15 @@ class AieTranscript(ForeignModel):
         return f"{self.dataset}/{number}" if self.dataset else number
 
     @property
+    def asked(self) -> str:
+        """What is asked at the end: where the files repeat the record as the question, its last sentence alone."""
+        asked = (self.question or "").strip()
+        if asked and self.findings not in asked:
+            return asked
+        closing = _QUESTION_END.search(self.record.rstrip())
+        return closing.group().strip() if closing else ""
+
+    @property
     def findings(self) -> str:
         """The record without the examination's closing question, which is nothing that a patient could tell."""
         record = self.record.rstrip()

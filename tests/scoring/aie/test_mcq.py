@@ -121,6 +121,17 @@ def test_the_right_letter_is_spread_over_all_positions_by_the_cases_id_alone() -
     assert set(right) == set(LETTERS) and max(right.values()) < 80
 
 
+def test_what_a_case_asks_stands_once_under_its_record_also_where_it_repeats_the_record() -> None:
+    read = [
+        aie("咳嗽三天。", question="最可能的诊断是？"),
+        aie("A cough. What is it?", question="What is it?", id=2),
+        aie("A cough. What is it?", question="A cough. What is it?", id=3),
+    ]
+    records = [question.view.record for question in questions_of(read)[0]]
+    assert records == ["咳嗽三天。\n最可能的诊断是？", "A cough. What is it?", "A cough. What is it?"]
+    assert [one.asked for one in read] == ["最可能的诊断是？", "What is it?", "What is it?"]
+
+
 def test_transcripts_give_one_question_a_case_and_reasons_where_there_is_none() -> None:
     found, reasons = questions_of(
         [

@@ -123,7 +123,7 @@ def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
 def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str], dict[str, str]]:
     if spec == HUMAN:
         refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
-    told = [one.model_copy(update={"record": _conversation(one)}) for one in transcripts]
+    told = [one.model_copy(update={"record": _conversation(one), "question": one.asked}) for one in transcripts]
     questions, reasons = questions_of(told)
     if not questions:
         refuse(
@@ -134,6 +134,5 @@ def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str]
 
 
 def _conversation(transcript: AieTranscript) -> str:
-    """What was said, and what is asked at the end."""
-    said = Consultation.of(transcript, language_of(transcript.record)).text
-    return "\n".join(filter(None, [said, transcript.question]))
+    """What was said."""
+    return Consultation.of(transcript, language_of(transcript.record)).text

@@ -70,6 +70,16 @@ def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_c
     assert diagnosis["mean"] == 0 and diagnosis["n"] == len(ENGLISH)
 
 
+def test_who_chooses_from_a_dialogue_has_nothing_of_a_record_that_the_question_repeats(tmp_path: Path) -> None:
+    record = "The haemoglobin is 7. What is it?"
+    told = aie_data(record, turn("O", "Hello.", "I am tired."), question=record, options={"A": "x", "B": "y"})
+    with FakeServer(answer=lambda request: {"letter": "A"}) as server:
+        model = f"openai:any@{server.base_url}"
+        assert run("aie", write(tmp_path / "t.json", [told]), "--diagnose", model).exit_code == 0
+    (request,) = server.requests
+    assert "I am tired." in request.text and "What is it?" in request.text and "haemoglobin" not in request.text
+
+
 def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(tmp_path: Path) -> None:
     without = aie_data("A cough.", turn("O", "Hello.", "I cough."), options={}, answer_idx="", diagnosis=None, id=9)
     out = tmp_path / "out.json"
