@@ -63,5 +63,8 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
     made = make_tables(found, tables)
     assert [one.reason for one in made] == [""] * len(tables) and all(one.tables for one in made)
     asked = [request for request in server.requests if request.name in ("DoctorTurn", "ReasonedTurn")]
+    tracked = [request for request in server.requests if request.name in ("ActionKind", "Specificity")]
+    assert all(request.text.count("<data name=") == 1 for request in tracked), "the doctor's words alone (Table 15)"
+    assert not any(request.name == "Coverage" for request in server.requests), "one call in stage III (Table 17)"
     if name == "medpmc_table_2":
         assert any("Thoughts of mine. Please have a CT." in request.text for request in asked)
