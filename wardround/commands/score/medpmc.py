@@ -136,7 +136,9 @@ def medpmc(
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     n, more = counts(cases)
-    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more)
+    how = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
+    how |= {"mma": mma} if mma != "all" else {}
+    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=how)
 
 
 def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> dict[str, Estimate]:

@@ -56,6 +56,7 @@ class Scores:
         mode: the definitions that were used.
         n: cases read.
         more: what else was counted, in words, where a case stands several times.
+        how: further choices that the metrics depend on, by name; printed with the title, and written.
         metrics: the scores under the names that the papers print, in the order to show them.
         tables: further tables to print.
         notes: what a reader must know to read the numbers, one sentence each.
@@ -81,6 +82,7 @@ class Scores:
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     listed: bool = True
     more: Sequence[str] = ()
+    how: Mapping[str, str] = field(default_factory=dict)
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
@@ -114,13 +116,13 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
 
     Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; of
     several files also ``files``, with the metrics of each; where something was not answered, also ``answered``, with
-    the mean over what was and its ``share``.
+    the mean over what was and its ``share``; and the choices beside the mode that the metrics depend on.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
-        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode.value, "n": scores.n}
+        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode.value, **scores.how, "n": scores.n}
         content["metrics"] = _written(scores.metrics)
         if scores.files:
             content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
@@ -147,7 +149,8 @@ def refuse_records(problems: "Iterable[Problem]") -> None:
 
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
-    title = ", ".join([scores.suite, f"{scores.mode.value} mode", counted(scores.n, "case"), *scores.more])
+    how = (f"{name} {chosen}" for name, chosen in scores.how.items())
+    title = ", ".join([scores.suite, f"{scores.mode.value} mode", *how, counted(scores.n, "case"), *scores.more])
     rows = {name: _cells(found) for name, found in scores.metrics.items()}
     shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
     if scores.listed:

@@ -80,6 +80,14 @@ def test_what_has_no_value_says_why_and_each_file_has_its_own_rounds(tmp_path: P
     assert "Info, Lens: unscored, as there is no text on one side or no consultation" in " ".join(empty.split())
 
 
+def test_what_recalled_stands_over_the_columns_and_in_the_json(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    told = run(file, "--recall", "rougeL", "--mma", "next", "--json", out).stdout
+    assert "medpmc, sound mode, recall rougeL, entities rules, mma next, 2 cases" in " ".join(told.split())
+    written = json.loads(out.read_text("utf-8"))
+    assert (written["recall"], written["entities"], written["mma"]) == ("rougeL", "rules", "next")
+
+
 def test_a_missing_backend_is_one_error_with_its_remedy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any) -> Any:
         raise MissingBackendError("run this")
