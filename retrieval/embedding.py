@@ -125,7 +125,8 @@ def _encodable(text: str) -> str:
 
 def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
     shipped = _shipped.get(digests)
-    return shipped | _user_cache(cache_folder()).get(dict.fromkeys(one for one in digests if one not in shipped))
+    others = dict.fromkeys(one for one in digests if one not in shipped)
+    return shipped | _user_cache(cache_folder()).get(others) if others else shipped
 
 
 @lru_cache(maxsize=8)

@@ -57,6 +57,11 @@ def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_ca
     assert np.array_equal(batch, embed(TEXTS))  # from the package
 
 
+def test_what_is_shipped_is_looked_for_in_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_user_cache", NoModel())
+    assert embed([remember(load_cases()[0]).symptoms]).shape == (1, 384)
+
+
 def test_no_texts_give_no_rows_and_load_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_load", NoModel())
     assert embed([]).shape[0] == 0
