@@ -1,7 +1,7 @@
 """Medical jargon that a patient would not understand, and how it is said in everyday words (CliniChat, Table 6)."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from cases.text.words import rules_of
 from cases.vocabulary import Language, word_list
@@ -12,6 +12,7 @@ def jargon_in(text: str, language: Language) -> list[str]:
     return [match.group() for match in _pattern(language).finditer(text)]
 
 
+@lru_cache(maxsize=1024)
 def in_lay_words(text: str, language: Language) -> str:
     """A text with the terms of the list in everyday words; an explanation in brackets that repeats them goes."""
     if language != "zh":

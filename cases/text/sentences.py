@@ -1,6 +1,7 @@
 """Where one sentence of a clinical text ends and the next begins, and one clause; in English and Chinese."""
 
 import re
+from functools import lru_cache
 
 from cases.text.words import HAN
 
@@ -63,13 +64,18 @@ def entries(text: str) -> list[str]:
 
 def pieces(text: str) -> list[str]:
     """The sentences of a text with the white space after them: joined again, they are the text."""
+    return list(_pieces(text))
+
+
+@lru_cache(maxsize=1024)  # rules ask it of the same few texts again and again
+def _pieces(text: str) -> tuple[str, ...]:
     cuts = [0]
     for stop in _STOP.finditer(text):
         if _has_word(text[cuts[-1] : stop.start()]) and _ends_sentence(text, cuts[-1], stop):
             cuts.append(len(text) - len(text[stop.end() :].lstrip()))
     if not _has_word(text[cuts[-1] :]):
         cuts = cuts[:-1] or cuts
-    return [text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+    return tuple(text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 
 def clauses(sentence: str) -> list[str]:

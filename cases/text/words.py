@@ -35,8 +35,13 @@ def rules_of(language: Language) -> Language:
 
 def words(text: str) -> list[str]:
     """The words of a text, folded: Chinese cut by jieba, others whole with their hyphens and apostrophes."""
+    return list(_words(text))
+
+
+@lru_cache(maxsize=1024)  # rules ask it of the same few texts again and again
+def _words(text: str) -> tuple[str, ...]:
     found = _WORD.findall(text.casefold().replace("’", "'"))
-    return [word for run in found for word in (chinese_words(run) if has_chinese(run) else (run,))]
+    return tuple(word for run in found for word in (chinese_words(run) if has_chinese(run) else (run,)))
 
 
 def count_words(text: str) -> int:

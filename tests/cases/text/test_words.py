@@ -1,11 +1,13 @@
 import marshal
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from cases.text.sentences import sentences
 from cases.text.words import has_chinese, jieba, language_of, stem, words
 
 
@@ -50,3 +52,11 @@ def test_the_dictionary_that_jieba_has_kept_is_read_if_it_is_whole(
     jieba.__wrapped__()
     assert cutter.initialized == read
     assert list(cutter.FREQ) == ["胸部"] * read
+
+
+@pytest.mark.parametrize("read", [words, sentences], ids=["words", "sentences"])
+def test_what_somebody_does_to_what_was_read_is_not_met_by_who_reads_the_same_next(
+    read: Callable[[str], list[str]],
+) -> None:
+    read("It hurts. It burns.").clear()
+    assert len(read("It hurts. It burns.")) >= 2
