@@ -20,6 +20,7 @@ from cases.vocabulary import patterns
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _SPEAKERS = ("doctor", "patient")
+_JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form
 _NOTHING_MORE = re.compile(
     r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z"
 )  # left where a field of the hospital's form was empty
@@ -49,7 +50,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     if not record.sound:
         return None
     told, asked = _parted(str(text), phrase(value.get("question")))
-    told = _NOTHING_MORE.sub("", told) or told
+    told = _NOTHING_MORE.sub("", _JOINED.sub(r"\1\n", told)) or told
     language = language_of(told)
     first = (value.get("history") or [{}])[0]
     opening = {speaker: " ".join((first.get(speaker) or "").split()) for speaker in _SPEAKERS}

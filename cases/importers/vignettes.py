@@ -26,8 +26,10 @@ _ANOTHER = re.compile(
 )
 # Laboratories' lines: "2021-03-02 09:10：WBC ...", "FT3 18.2 pmol/L，↑；"
 _OF_A_LABORATORY = re.compile(
-    r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\s+\d{1,2}[:：]\d{2}|.*(?:[↑↓]|\d.*[，,]\s*[NHL])\W*$", re.DOTALL
+    r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\s+\d{1,2}[:：]\d{2}|.*(?:[↑↓]|(?:\d|[阴阳]\s*性).*[，,]\s*[NHLM])\W*$", re.DOTALL
 )
+# A story that tells of a test on its way: 患者半月前 ..., 行颈部 B 超检查提示 ...; not 患者血常规：...
+_OF_THE_PATIENT = re.compile(r"(?:[男女]性?[，,]|患[者儿])[^，,：:]*[，,]")
 _BETWEEN = " ,，、。"  # what is left of the sentence before
 _HEAD = re.compile(r"[^\s,.;:，。；：]{1,8}(?=:)")
 # "A 3-week history of fatigue" is what brings somebody; "a history of asthma", "a 10-year history of", what was before.
@@ -49,6 +51,8 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     opening = _under(sections, "chief_complaint") or sentences(text)[:1]
     findings = Findings()
     told = _under(sections, "present_illness", "review_of_systems")
+    tests = _under(sections, "test_results")
+    own = [line for line in tests if _OF_THE_PATIENT.match(line)]
     examined = _under(sections, "physical_examination")
     # a record without a heading for its tests
     measured = [line for line in (*told, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
@@ -57,15 +61,17 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
         findings.add_physical({GENERAL: seen})
     elif seen:
         findings.by_item[GENERAL] = [seen]
-    sort_tests(findings, [*measured, *_under(sections, "test_results")])
+    sort_tests(findings, [*measured, *(line for line in tests if line not in own)])
     parted = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
-    parted["present_illness"] = [line for line in parted["present_illness"] if line not in measured]
+    parted["present_illness"] = [*own, *(line for line in parted["present_illness"] if line not in measured)]
     now = [line for line in parted["past_history"] if _OF_LATE.search(line)]
     parted["past_history"] = [line for line in parted["past_history"] if line not in now]
     parted["present_illness"] = [*now, *parted["present_illness"]]
     history = {name: paragraph(*lines) for name, lines in parted.items()}
     if complaint and opening and complaint not in " ".join(opening):
-        history["present_illness"] = paragraph(*opening, history["present_illness"])
+        history["present_illness"] = paragraph(
+            *(line for line in opening if line not in own), history["present_illness"]
+        )
     return Vignette(
         {
             "age_years": stated.age_years,

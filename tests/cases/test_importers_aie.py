@@ -103,9 +103,9 @@ def test_a_hospitals_form_is_parted_at_boxed_headings_spaced_names_and_the_lines
     tmp_path: Path,
 ) -> None:
     told = (
-        "男，34，左耳后肿块 3 个月 病史：洗澡时摸到肿块，不痛。【专科检查】 左耳后可及 2cm 肿物，质韧。  "
-        "2）辅助检查：B 超：皮下低回声结节；2021-03-02 09:10：XY 某某值，6.1 x10^9/L，N；FT3 18.2 pmol/L，↑；"
-        "胸部 CT：未见异常。，暂无"
+        "男，34，左耳后肿块 3 个月 病史：洗澡时摸到肿块，不痛。【专科检查】 左耳后可及 2cm 肿物，质韧。，"
+        "抗体，阴性，N；  2）辅助检查：B 超：皮下低回声结节；2021-03-02 09:10：XY 某某值，6.1 x10^9/L，N；"
+        "FT3 18.2 pmol/L，↑；胸部 CT：未见异常。，暂无"
     )
     case = imported(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}}).cases[0]
     person, found = case.patient, case.examinations
@@ -115,6 +115,16 @@ def test_a_hospitals_form_is_parted_at_boxed_headings_spaced_names_and_the_lines
     assert found.auxiliary.keys() == {"Ultrasound", "Blood Test", "CT"}
     assert "FT3" in found.auxiliary["Blood Test"] and "XY" in found.auxiliary["Blood Test"]
     assert found.auxiliary["CT"] == "胸部 CT：未见异常。" and case.provenance.record == told
+
+
+def test_a_patients_story_that_tells_of_a_test_on_its_way_stays_the_patients(tmp_path: Path) -> None:
+    told = (
+        "男，38 岁，颈部肿物 13 天。患者 13 天前发现肿物，不痛，行颈部 B 超检查提示囊肿可能，门诊入院。"
+        "，2021-03-18 09:09：WBC 白细胞计数，6.82 x10^9/L，M；"
+    )
+    case = imported(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}}).cases[0]
+    assert case.patient.present_illness.endswith("患者 13 天前发现肿物，不痛，行颈部 B 超检查提示囊肿可能，门诊入院。")
+    assert case.examinations.auxiliary.keys() == {"Blood Test"} and not case.examinations.physical
 
 
 def test_the_opening_turn_is_kept_as_it_was_filled_in_and_survives_the_case_file(tmp_path: Path) -> None:
