@@ -87,15 +87,22 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
 
 
 def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
-    """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d)."""
+    """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d).
+
+    Args:
+        doctors: the dialogues with what was chosen of each as a whole, which is not asked again.
+        spec: the model that chooses.
+        definition: of the metrics.
+    """
     rows = []
     for doctor, transcripts in doctors.items():
         known: dict[str, AieTranscript] = {}
         for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
             going = [one for one in transcripts if len(one.history) >= last]
-            cut = [one.model_copy(update={"history": one.history[:last]}) for one in going]
-            known |= {one.case: one for one in diagnosed(cut, spec, [])}
-            rows.append(rounds_row(doctor, last, score_aie(known.values(), definition), len(cut)))
+            whole = [one for one in going if len(one.history) == last]
+            cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
+            known |= {one.case: one for one in [*whole, *(diagnosed(cut, spec, []) if cut else ())]}
+            rows.append(rounds_row(doctor, last, score_aie(known.values(), definition), len(going)))
     return rounds_table(rows)
 
 

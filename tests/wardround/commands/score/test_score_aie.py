@@ -70,6 +70,15 @@ def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_c
     assert diagnosis["mean"] == 0 and diagnosis["n"] == len(ENGLISH)
 
 
+def test_each_round_asks_a_whole_dialogue_once_and_each_shorter_one_once(tmp_path: Path) -> None:
+    turns = [turn("O", "Hello.", "I am tired."), turn("A-A-A", "Since when?", "A week."), turn("E", "Goodbye.")]
+    played = [aie_data("Tired.", *turns, id=1), aie_data("Tired, too.", *turns[:2], id=2)]
+    with FakeServer(answer=lambda request: {"letter": "A"}) as server:
+        model = f"openai:any@{server.base_url}"
+        assert run("aie", write(tmp_path / "t.json", played), "--diagnose", model, "--each-round").exit_code == 0
+    assert len(server.requests) == 3 + 2
+
+
 def test_who_chooses_from_a_dialogue_has_nothing_of_a_record_that_the_question_repeats(tmp_path: Path) -> None:
     record = "The haemoglobin is 7. What is it?"
     told = aie_data(record, turn("O", "Hello.", "I am tired."), question=record, options={"A": "x", "B": "y"})
