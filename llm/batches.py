@@ -190,16 +190,15 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return {}
 
     async def _read(self, state: dict[str, Any]) -> dict[str, httpx2.Response]:
-        answers = {}
+        answers: dict[str, httpx2.Response] = {}
         for name in ("error_file_id", "output_file_id"):
             for answer in await self._lines(state[name]) if state.get(name) else ():
                 given = answer.get("response") or {}
                 if "status_code" in given and "body" in given:  # as ASCII: half a character has no other bytes
                     content = json.dumps(given["body"]).encode()
                     heads = {"content-type": "application/json"}
-                    answers[answer.get("custom_id")] = httpx2.Response(
-                        given["status_code"], headers=heads, content=content
-                    )
+                    reply = httpx2.Response(given["status_code"], headers=heads, content=content)
+                    answers[str(answer.get("custom_id"))] = reply
         if state["status"] == "failed":
             faults = (state.get("errors") or {}).get("data") or [{}]
             if faults[0].get("code") == "token_limit_exceeded":  # too much of the account's is under way
@@ -210,13 +209,13 @@ class BatchTransport(httpx2.AsyncBaseTransport):
 
     async def _lines(self, name: str) -> list[dict[str, Any]]:
         """The lines of a file that can be read, which is got again where it seems cut off."""
-        found: list[dict[str, Any]] = []
+        found: list[dict[str, Any] | None] = []
         for _ in range(_DOWNLOADS):
-            *lines, last = (await self._get(f"/files/{name}/content", read=str)).rstrip().split("\n")
-            found = [line for line in map(_object, lines) if line is not None]
-            if not last or (end := _object(last)) is not None:
-                return [*found, end] if last else found
-        return found
+            text = await self._get(f"/files/{name}/content", read=str)
+            found = [_object(line) for line in text.split("\n") if line.strip()]
+            if found[-1:] != [None]:
+                break
+        return [line for line in found if line is not None]
 
     async def _get(
         self,
