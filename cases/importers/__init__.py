@@ -29,7 +29,7 @@ def import_cases(format: str, source: str | Path, *, departments: str | Path | N
     if departments is not None and not opened.departments_read:
         opened.error(f"the format {format!r} names no second-level departments; expected no departments file")
     if not cases and not opened.problems:
-        opened.error("holds no record; expected JSON or JSON lines")
+        opened.error(f"holds no record of the format {format!r}")
     return ImportResult(cases=cases, problems=opened.problems)
 
 

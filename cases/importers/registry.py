@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,7 +14,6 @@ from cases.registry import Registry, check_function, check_named
 from cases.validation import in_a_line, line_in
 
 Importer = Callable[[Source], Iterable[Case]]
-Read = Callable[[Path], Iterable[Case]]
 
 IMPORTERS: Registry[Importer] = Registry("format")
 
@@ -34,7 +32,7 @@ def importer(name: str) -> Callable[[Any], Any]:
 
     def register(read: Any) -> Any:
         check_function("format", name, read, "source", "a generator")
-        IMPORTERS.add(name, read if _takes_an_open_source(read) else _of_the_path(read))
+        IMPORTERS.add(name, _guarded(read, _takes_an_open_source(read)))
         return read
 
     return register
@@ -48,34 +46,44 @@ def _takes_an_open_source(read: Callable[..., Any]) -> bool:
     return hints[0].annotation is Source
 
 
-def _of_the_path(read: Read) -> Importer:
-    """An importer of somebody else's function: whatever it does becomes cases or problems."""
+def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
+    """An importer of anybody's function, of an open source or of a path: whatever it does becomes cases or problems."""
 
     def import_(source: Source) -> Iterator[Case]:
-        number = 0
+        number, seen = 0, set[str]()
+
+        def at() -> str:
+            return source.reading or f"case {number + 1}"
+
         try:
-            found = read(source.path)
+            found = read(source if opened else source.path)
             if not isinstance(found, Iterable) or isinstance(found, BaseModel):
                 source.error(f"the importer gave {describe(found)}; expected cases, one after the other")
                 return
             for number, case in enumerate(found, start=1):
-                if (sound := _checked(source, f"case {number}", case)) is not None:
+                if (sound := _checked(source, f"case {number}", case, seen)) is not None:
                     yield sound
         except ValidationError as error:
-            for problem in validation_problems(source.path, f"case {number + 1}", error):
+            for problem in validation_problems(source.path, at(), error):
                 source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
         except Exception as error:  # of a stranger's code
-            source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", f"case {number + 1}")
+            source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", at())
 
     return import_
 
 
-def _checked(source: Source, record: str, case: object) -> Case | None:
+def _checked(source: Source, record: str, case: object, seen: set[str]) -> Case | None:
     """The case, with the source's folder, if nothing is wrong with it."""
     if not isinstance(case, Case):
         source.error(f"expected a Case, found {describe(case)}", record)
         return None
     record = f"{record} ({case.id})"
+    if case.id in seen:
+        source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
+        return None
+    seen.add(case.id)
+    if case.id in source.ids:  # made by `Record.case`, which has checked it
+        return case
     folder = case.folder or str(source.path.parent.resolve())
     try:  # again: a copy with changes was not checked
         case = Case.model_validate({**case.model_dump(warnings=False), "folder": folder})
@@ -83,10 +91,6 @@ def _checked(source: Source, record: str, case: object) -> Case | None:
         for problem in validation_problems(source.path, record, error):
             source.error(problem.message, record, problem.field)
         return None
-    if case.id in source.ids:
-        source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
-        return None
-    source.ids.add(case.id)
     for field, fault in picture_faults(case):
         source.error(fault, record, field)
     return case

@@ -40,6 +40,7 @@ class Source:
     departments_read: bool = False
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    reading: str = ""  # the name of the record that is being read
 
     def records(self) -> Iterator["Record"]:
         """The file's records: its lines (JSON lines), the entries of its list, or its one object."""
@@ -47,7 +48,8 @@ class Source:
         for name, text in self._documents():
             for entry, value in self._parsed(name, text):
                 number += 1
-                record = Record(self, ", ".join(filter(None, (name, entry))), number, value)
+                self.reading = ", ".join(filter(None, (name, entry)))
+                record = Record(self, self.reading, number, value)
                 if _deeper_than(_DEEPEST, value):
                     record.error("", f"is nested more than {_DEEPEST} levels deep; expected a clinical record")
                 else:

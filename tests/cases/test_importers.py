@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there_is_one_problem(format: str, tmp_path: Path) ->
 @pytest.mark.parametrize("text", ["", " \n\n", "[]"])
 def test_a_file_without_records_is_a_problem(format: str, text: str, tmp_path: Path) -> None:
     result = import_cases(format, write(tmp_path / "x.json", text))
-    assert [problem.message for problem in result.errors] == ["holds no record; expected JSON or JSON lines"]
+    assert [problem.message for problem in result.errors] == [f"holds no record of the format {format!r}"]
 
 
 @pytest.mark.parametrize("format", IMPORTERS)

@@ -134,3 +134,23 @@ def test_a_name_of_ours_is_taken() -> None:
 def test_one_case_instead_of_several_is_told_once(tmp_path: Path) -> None:
     (told,) = problems(lambda source: case(), tmp_path)
     assert "; expected cases, one after the other" in told
+
+
+def test_whatever_an_importer_of_an_open_source_does_is_named_by_the_record_that_it_reads(tmp_path: Path) -> None:
+    @importer("ward")
+    def read(source: Source) -> Iterator[Any]:
+        for record in source.records():
+            if record.value == 3:
+                raise OSError("the tape ended")
+            yield case(sex="other") if record.value == 4 else case(1) if record.value else "no case"
+
+    line = read.__code__.co_firstlineno + 4
+    for values, told in (
+        ([1, 1], "case 2 (ward-1), id: 'ward-1' is the id of an earlier case; expected an id of its own"),
+        ([0], "case 1: expected a Case, found text 'no case'"),
+        ([1, 3], f"entry 2: OSError: the tape ended ({Path(__file__).name}, line {line})"),
+        ([4], "entry 1, sex: "),
+    ):
+        (tmp_path / "ward.json").write_text(json.dumps(values), "utf-8")
+        (found,) = import_cases("ward", tmp_path / "ward.json").errors
+        assert str(found).removeprefix(f"{tmp_path / 'ward.json'}, ").startswith(told)
