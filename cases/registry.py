@@ -62,8 +62,11 @@ def check_function(kind: str, name: str, function: object, arguments: str, *also
         RegistryError: it takes other arguments, or is a class, a coroutine function or a generator.
     """
     expected = f"{kind} {name!r}: expected a function, def {name}({arguments})"
+    ours = list(filter(None, arguments.split(", ")))
     try:
-        inspect.signature(function).bind(*filter(None, arguments.split(", ")))  # type: ignore[arg-type]
+        bound = inspect.signature(function).bind(*ours)  # type: ignore[arg-type]
+        if turned := [name for name, given in bound.arguments.items() if name in ours and name != given]:
+            raise TypeError(f"{', '.join(turned)} in another order")
     except (TypeError, ValueError) as error:
         raise RegistryError(f"{expected}: {error}") from error
     for what, is_one in _KINDS.items():
@@ -91,9 +94,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         if not _NAME.fullmatch(name):
             raise RegistryError(f"{self.kind} {name!r}: a name has small letters, digits and underscores only")
         if name in self._entries:
-            raise RegistryError(f"{self.kind} {name!r} is registered already; choose another name")
+            by = next((by for registry, known, by in reversed(_additions) if registry is self and known == name), "")
+            raise RegistryError(f"{self.kind} {name!r} is registered already{by}; choose another name")
         self._entries[name] = entry
-        _additions.append((self, name))
+        _additions.append((self, name, _by[-1]))
         return entry
 
     def __getitem__(self, name: str) -> Entry:
@@ -120,24 +124,28 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
 
-_additions: list[tuple[Registry[Any], str]] = []  # of all registries, in their order
+_additions: list[tuple[Registry[Any], str, str]] = []  # of all registries, in their order, and by whom
+_by = [""]  # whoever registers now, as in ", by plug-in my_ward"
 
 
 @contextmanager
-def registering() -> Iterator[Callable[[], list[str]]]:
-    """Watch what is registered, in whatever registry; an exception takes it back, so that it can be tried again.
+def registering(who: str) -> Iterator[Callable[[], list[str]]]:
+    """Watch what somebody registers, in whatever registry; an exception takes it back, so that it can be tried again.
 
     Yields:
         A function that tells what has been registered since, such as ``metric urgency``.
     """
     before = len(_additions)
+    _by.append(f", by {who}")
     try:
-        yield lambda: [f"{registry.kind} {name}" for registry, name in _additions[before:]]
+        yield lambda: [f"{registry.kind} {name}" for registry, name, _ in _additions[before:]]
     except BaseException:
-        for registry, name in _additions[before:]:
+        for registry, name, _ in _additions[before:]:
             registry._entries.pop(name, None)
         del _additions[before:]
         raise
+    finally:
+        _by.pop()
 
 
 class NameIn:

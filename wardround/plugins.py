@@ -74,7 +74,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
         return known
     _take_our_names()
     modules, folders = set(sys.modules), prompt_folders()
-    with registering() as additions, _importing(source):
+    with registering(f"plug-in {name}") as additions, _importing(source):
         module = _imported(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
         if not added and module.__name__ not in modules:

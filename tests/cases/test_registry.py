@@ -3,7 +3,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from cases.registry import NameIn, Registry, RegistryError
+from cases.registry import NameIn, Registry, RegistryError, check_function, registering
 
 colours: Registry[int] = Registry("colour")
 colours.add("red", 1)
@@ -42,3 +42,20 @@ def test_a_field_takes_registered_names_and_its_form_lists_what_is_registered_wh
 
     shades.add("light", 1)
     assert Shade.model_json_schema()["properties"]["name"]["enum"] == ["light"]
+
+
+def test_a_name_that_somebody_else_has_taken_says_who() -> None:
+    tints: Registry[int] = Registry("tint")
+    with registering("plug-in ward_a"):
+        tints.add("pale", 1)
+    with (
+        registering("plug-in ward_b"),
+        pytest.raises(RegistryError, match="tint 'pale' is registered already, by plug-in ward_a; choose another name"),
+    ):
+        tints.add("pale", 2)
+
+
+def test_a_function_that_takes_what_it_is_given_in_another_order_is_refused() -> None:
+    with pytest.raises(RegistryError, match=r"def x\(case, answers\): answers, case in another order"):
+        check_function("metric", "x", lambda answers, case: 1, "case, answers")
+    check_function("metric", "x", lambda given, made: 1, "case, answers")

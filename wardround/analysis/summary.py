@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from llm.specs import WITHOUT_MODEL
-from scoring.case_scores import AVERAGE, JUDGE_FAILED, Suite
+from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
 from wardround.commands.printing import counted, printable
@@ -143,12 +143,20 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
 
 
 def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
-    """How many cases lack a score, by reason; of a judge that failed, the kind of failure: the details differ."""
-    found = {
-        name: Counter(": ".join(reason.split(": ")[:2]) for result in scored if (reason := result.unscored.get(name)))
-        for name in suite.columns
-    }
-    return {name: dict(sorted(reasons.items())) for name, reasons in found.items() if reasons}
+    """How many cases lack a score, by reason; of a judge that failed, the kind of failure: the details differ.
+
+    Of a metric of somebody's own that fails in one line by one kind of error, one of the messages stands for all.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for name in suite.columns:
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for reason in filter(None, (result.unscored.get(name) for result in scored)):
+            kind = ": ".join(reason.split(": ")[:2])
+            own = (reason.rpartition(" (")[2],) if reason.startswith(METRIC_FAILED) else ()
+            alike.setdefault((kind, *own), []).append(reason if own else kind)
+        if alike:
+            found[name] = {min(reasons): len(reasons) for _, reasons in sorted(alike.items())}
+    return found
 
 
 def _error_propagation(scored: Sequence[Result], suite: Suite) -> list[dict[str, Any]]:

@@ -73,10 +73,9 @@ def test_the_summary_has_the_columns_and_the_published_ones_stand_to_the_last_di
     means = [having[name]["mean"] for name in [*SUITES["medchain"].published, "urgency"]]
     known = [mean for mean in means if mean is not None]
     assert having["average_with_own"]["mean"] == pytest.approx(sum(known) / len(known))
-    assert summary_of(runs[1])["unscored"]["urgency"] == {
-        "metric failed: ValueError": 1,
-        "the metric gives this case no value": 1,
-    }
+    failed, nothing = summary_of(runs[1])["unscored"]["urgency"].items()
+    assert failed[0].startswith("metric failed: ValueError: no urgency (test_own_metrics.py, line ") and failed[1] == 1
+    assert nothing == ("the metric gives this case no value", 1)
     assert summary_of(runs[1])["error_propagation"] == summary_of(runs[0])["error_propagation"] != []
 
 
@@ -87,7 +86,7 @@ def test_the_table_of_a_run_shows_the_columns_behind_the_average(runs: tuple[Pat
     text = capture.get()
     places = [text.index(title) for title in ("Average ", "Urgency", "Named", "Average with urgency")]
     assert places == sorted(places)
-    assert "Urgency: 1 not scored (metric failed: ValueError)" in text
+    assert "Urgency: 1 not scored (metric failed: ValueError: no urgency (test_own_metrics.py" in text
 
 
 def test_a_run_of_before_is_scored_again_with_the_columns(runs: tuple[Path, Path], tmp_path: Path) -> None:
