@@ -17,7 +17,8 @@ from nodes.workflow.case_retrieval import recall
 from nodes.workflow.stages import PHYSICAL
 
 patients_side = chosen(
-    lambda context: PATIENTS[context.patient].graph, lambda context, given: check_reply(context.patient, given)
+    lambda context: PATIENTS[context.patient].graph,
+    lambda context, state, given: check_reply(context.patient, given, state.get("dialogue", [])),
 )
 
 

@@ -10,6 +10,7 @@ from langgraph.types import Send
 from graphs.state_graph import StateGraph
 from graphs.subgraphs import send
 from nodes.context import Context, context_of
+from nodes.state.decisions import Round
 from nodes.state.stage import StageInput, StageState
 from nodes.strategies.recruiter import recruit_group
 from nodes.strategies.registry import strategy
@@ -55,7 +56,9 @@ def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        if not isinstance(state.get("decision"), stage.decision):  # of a plug-in; whoever files it says so
+        file = state.get("rounds", [])
+        known = isinstance(file, list) and all(isinstance(one, Round) for one in file)
+        if not (known and isinstance(state.get("decision"), stage.decision)):  # of a plug-in; whoever files it says so
             return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 

@@ -63,25 +63,25 @@ def seated(
 
 def chosen(
     graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]],
-    check: Callable[[Context, Mapping[str, Any]], None] = lambda context, given: None,
+    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None] = lambda context, state, given: None,
 ) -> "Chosen":
     """A node in which the graph is run that the run's context chooses, so that what a plug-in brings can be chosen.
 
     Args:
         graph: gives the graph; what comes out of it is written to the state as it stands.
-        check: raises an error if what comes out of it is not what must.
+        check: raises an error if what comes out of it, for the state, is not what must.
     """
 
     def run(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
         given = graph(context).invoke(_findings(state), _ANY_STEPS)
-        check(context, given)
+        check(context, state, given)
         return given
 
     async def arun(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
         given = await graph(context).ainvoke(_findings(state), _ANY_STEPS)
-        check(context, given)
+        check(context, state, given)
         return given
 
     return Chosen(run, arun, graph)

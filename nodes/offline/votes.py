@@ -6,6 +6,10 @@ Each rule reads the chart and the recalled cases, of which it has more than a mo
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
+from cases.registry import GivenError
+from cases.validation import in_a_line
 from cases.vocabulary import PHYSICAL_ITEMS, normalise
 from nodes.offline.chart_signs import contradicts, sites, usual_pictures
 from nodes.offline.whole_picture import FOUND
@@ -148,7 +152,10 @@ def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequ
     """The choices as a decision of the stage's type; without any, the answer a clinic gives when it knows nothing."""
     if options:
         chosen = [choice for choice in chosen if choice in options]
-    return stage.decision.model_validate(stage.without_model(chosen, chart, options))
+    try:
+        return stage.decision.model_validate(stage.without_model(chosen, chart, options))
+    except ValidationError as error:
+        raise GivenError(f"stage {stage.name!r}: without_model gives {in_a_line(error)}") from error
 
 
 def most(count: int, of: int) -> bool:

@@ -10,6 +10,7 @@ from llm.tracing import UNTRACED
 from nodes.consultation.doctor import DOCTORS
 from nodes.patients.systems import PATIENTS, PatientSystem
 from nodes.settings import DialogueSettings
+from nodes.state.patient_side import PatientSideState
 from nodes.strategies.registry import check_graph
 
 Build = Callable[[], StateGraph[Any, Any, Any, Any]]
@@ -52,8 +53,13 @@ def patient(
 
     def register(build: Build) -> Build:
         check_function("patient", name, build, "")
-        builder = check_graph("patient", name, build())
-        graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
+        graph = check_graph("patient", name, build()).compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
+        given = graph.get_output_jsonschema().get("properties", {})
+        if lost := sorted(given.keys() - PatientSideState.__annotations__.keys()):
+            raise RegistryError(
+                f"patient {name!r}: its graph gives {', '.join(lost)}, and nothing but the dialogue outlives a reply: "
+                "read it off the dialogue; output_schema=wr.PatientSideOutput leaves out what serves one reply alone"
+            )
         PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
         return build
 

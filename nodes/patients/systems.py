@@ -1,12 +1,14 @@
 """Patient systems by name: what each can do is declared where it is registered, never inferred from its name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import GivenError, Registry
+from llm.role import has_words
 from nodes.state.chart import Turn
 
 
@@ -46,8 +48,13 @@ class NoReplyError(GivenError):
     """A patient's graph has ended and left no words behind the doctor's."""
 
 
-def check_reply(name: str, given: Mapping[str, Any]) -> None:
+def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()) -> None:
     """Refuse what a patient's graph gives if it is no reply: the doctor's words, or silence, would pass for it.
+
+    Args:
+        name: of the patient.
+        given: what its graph gave.
+        before: the dialogue that it was given; without it no turn would ever be the last.
 
     Raises:
         NoReplyError: it is none; says what was expected.
@@ -59,3 +66,13 @@ def check_reply(name: str, given: Mapping[str, Any]) -> None:
         raise NoReplyError(
             f"patient {name!r} gave no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
         )
+    if [turn.text for turn in turns[: len(before)]] != [turn.text for turn in before]:
+        raise NoReplyError(
+            f"patient {name!r} gave a dialogue without what was said before; expected "
+            "{'dialogue': [*state['dialogue'], wr.Turn(...)]}"
+        )
+    for turn in turns[len(before) :]:
+        if not (turn.pictures or has_words(turn.text)):
+            raise NoReplyError(f"patient {name!r} gave a reply without words ({turn.text!r}) and without a picture")
+        if odd := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
+            raise NoReplyError(f"patient {name!r} handed over {odd[0]!r}; expected the whole path of a picture")

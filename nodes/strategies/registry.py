@@ -45,7 +45,9 @@ def strategy(name: str) -> Callable[[Build], Build]:
     """Register a strategy: a function that takes a stage and builds the graph of its decision.
 
     The graph takes the findings (`StageState`) and leaves the decision, of the type ``stage.decision``, under
-    ``decision``; ``ended`` and ``rounds``, if it leaves them too, say how it was come to. It is built once on trial.
+    ``decision``. How it was come to it may leave too: ``ended`` (``agreed``, ``exhausted`` or ``not_judged``),
+    ``minutes`` (what was decided in each round, ``{"decision": decision.model_dump()}``) and ``reply`` (in words, to
+    the objections). Counters of its own have other names. It is built once on trial.
 
     Raises:
         RegistryError: the name is taken, or the function gives no `StateGraph`.

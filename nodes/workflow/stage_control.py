@@ -3,8 +3,10 @@
 from typing import Any
 
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from cases.registry import GivenError
+from cases.validation import in_a_line
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.state.decisions import Judgement, Round, StageRecord
@@ -14,7 +16,7 @@ from nodes.workflow.stages import Stage, position_of
 
 
 class UndecidedError(GivenError):
-    """A strategy's graph has ended and left no decision, or one of another type than its stage's."""
+    """A strategy's graph has ended and left no decision, or one of another type than its stage's, or no such file."""
 
 
 @node
@@ -73,14 +75,16 @@ async def conclude(
             f"strategy {strategy!r} decided {stage.name} by a {given}; expected stage.decision, {expected}"
         )
     alone = Round(decision=decision.model_dump(mode="json"))
-    record = StageRecord.model_validate(
-        {
-            "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
-            "position": position_of(stage),
-            "visit": state.get("backtracks", 0),
-            "strategy": state.get("strategy", strategy),
-            "ended": state.get("ended") or "not_judged",
-            "rounds": state.get("rounds") or state.get("minutes") or [alone],
-        }
-    )
+    filed = {
+        "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
+        "position": position_of(stage),
+        "visit": state.get("backtracks", 0),
+        "strategy": state.get("strategy", strategy),
+        "ended": state.get("ended") or "not_judged",
+        "rounds": state.get("rounds") or state.get("minutes") or [alone],
+    }
+    try:
+        record = StageRecord.model_validate(filed)
+    except ValidationError as error:
+        raise UndecidedError(f"strategy {strategy!r} left at {stage.name} {in_a_line(error)}") from error
     return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -6,14 +6,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import Mock
 
 import pytest
 from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 import prompts.folders
-from cases.registry import RegistryError
+from cases.registry import GivenError, RegistryError
 from graphs.clinical_workflow import build_clinical_workflow
+from nodes.offline.votes import decision_of
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
 from nodes.workflow.stages import STAGES, Stage, by_name, judges_after
@@ -143,6 +145,12 @@ def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:
 def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault: dict[str, Any], told: str) -> None:
     with pytest.raises(RegistryError, match=told):
         dataclasses.replace(SEVERITY, **fault)
+
+
+def test_what_a_stage_gives_without_a_model_and_is_no_decision_is_told_by_the_stages_name() -> None:
+    odd = dataclasses.replace(SEVERITY, without_model=lambda chosen, chart, options: {"level": "odd"})
+    with pytest.raises(GivenError, match="stage 'severity': without_model gives "):
+        decision_of(odd, [], Mock(spec=Chart), [])
 
 
 def test_two_stages_of_one_name_are_refused_as_one_would_be_left_out_in_silence() -> None:

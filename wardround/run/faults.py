@@ -25,9 +25,14 @@ def described(error: AskError) -> str:
 
 def fault(error: Exception) -> str:
     """An error that nobody expected, with the line that raised it, or of a plug-in's code the last that it came by."""
+    told = f"{type(error).__name__}: {masked(in_a_line(error))}"
+    if isinstance(error, GraphRecursionError):
+        told = "GraphRecursionError: a graph goes round without an end; count its rounds in the state, and stop"
+    place = plugin_of(error)
+    if not place and isinstance(error, GivenError | GraphRecursionError):  # raised by a line of ours that is sound
+        return told
     where = traceback.extract_tb(error.__traceback__)[-1]
-    place = plugin_of(error) or f"{Path(where.filename).name}, line {where.lineno}"
-    return f"{type(error).__name__}: {masked(in_a_line(error))} ({place})"
+    return f"{told} ({place or f'{Path(where.filename).name}, line {where.lineno}'})"
 
 
 def termination_of(error: Exception) -> str:

@@ -1,9 +1,12 @@
 from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 
 from cases.registry import RegistryError
 from nodes.patients.registration import patient
+from nodes.patients.systems import PATIENTS
+from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
 @pytest.mark.parametrize(
@@ -22,3 +25,25 @@ def test_a_capability_that_is_none_is_refused_where_it_is_declared(declared: dic
     with pytest.raises(RegistryError) as refused:
         patient("slip", **{"examines": False, **declared})
     assert str(refused.value).startswith("patient 'slip': ") and reason in str(refused.value)
+
+
+class Mood(PatientSideState, total=False):
+    """What a patient might want to keep."""
+
+    patience: int
+
+
+def say(state: Mood) -> dict[str, Any]:
+    return {"patience": state.get("patience", 3) - 1}
+
+
+def test_what_a_patient_would_lose_from_one_reply_to_the_next_is_refused_with_what_helps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PATIENTS, "_entries", dict(PATIENTS))
+    with pytest.raises(RegistryError, match="gives patience, and nothing but the dialogue outlives a reply"):
+        patient("grumpy", examines=False)(lambda: StateGraph(Mood).add_node(say).add_edge(START, "say"))
+    patient("grumpy", examines=False)(
+        lambda: StateGraph(Mood, output_schema=PatientSideOutput).add_node(say).add_edge(START, "say")
+    )
+    assert "grumpy" in PATIENTS

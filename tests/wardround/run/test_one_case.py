@@ -19,7 +19,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.faults import termination_of
+from wardround.run.faults import fault, termination_of
 
 JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
 
@@ -185,7 +185,17 @@ def stranger():
         ("1 / 0", r"ZeroDivisionError: division by zero \(plug-in {module}, line 7\)"),
         ("wr.Turn(speaker='nobody', text='Hm.')", r"ValidationError: speaker: .*\(plug-in {module}, line 7\)"),
         ("import sqlite3; sqlite3.connect('/nowhere/x')", r"OperationalError: .*\(plug-in {module}, line 7\)"),
-        ("return {{}}", "NoReplyError: patient 'stranger' gave no reply; expected"),
+        ("return {{}}", r"NoReplyError: patient 'stranger' gave no reply; expected [^(]*\(\.\.\.\)\]\}}$"),
+        ("dialogue = []", "NoReplyError: patient 'stranger' gave a dialogue without what was said before; expected"),
+        (
+            "return {{'dialogue': [*dialogue, wr.Turn(speaker='patient', text=' ...')]}}",
+            r"NoReplyError: patient 'stranger' gave a reply without words \(' \.\.\.'\) and without a picture$",
+        ),
+        (
+            "return {{'dialogue': [*dialogue, wr.Turn(speaker='patient', text='', pictures=[{{'item': 'CT', 'file': "
+            "'a.png'}}])]}}",
+            "NoReplyError: patient 'stranger' handed over 'a.png'; expected the whole path of a picture$",
+        ),
     ],
 )
 def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
@@ -204,3 +214,6 @@ def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
 
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
     assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"
+    assert fault(GraphRecursionError("Recursion limit")).endswith(
+        "without an end; count its rounds in the state, and stop"
+    )

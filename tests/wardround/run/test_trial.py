@@ -72,6 +72,8 @@ def refused(experiment: Experiment, server: FakeServer, out: Path) -> str:
          "state, stage, runtime.context))}", r"KeyError: 'plan' (plug-in theirs_"),
         ("return {'decision': 'home'}", "decided referral.level1 by a str; expected stage.decision, Triage"),
         ("return {}", "ended without a decision on referral.level1"),
+        ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'rounds': 2}",
+         "left at referral.level1 rounds: Input should be a valid list"),
         ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' gave NoneType; expected what it adds"),
     ],
 )  # fmt: skip
