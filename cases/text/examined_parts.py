@@ -12,6 +12,7 @@ Part = tuple[int, int, str, str]  # its place, the word for it, and the item tha
 
 _CHEST = "Chest Examination"
 _NEAR = 4  # Chinese characters between a verb that stands alone and the part
+_BEFORE = 40  # characters between a part and a verb in a clause of its own
 _SENTENCE = re.compile(r"[^.;!?。；！？\n]+")
 _CUT = re.compile(r"[,，、:：]|\b(?:and|then|plus)\b|以及|还有|然后|接着|顺便|[和及与并再]")
 # What may stand beside a part where the verb stands with another ("... and the ankles").
@@ -21,7 +22,8 @@ _BESIDE = re.compile(
     r"|\b(?:the|your|his|her|that|this|those|these) [a-z]+(?= \.)|[一-鿿]{1,3}的(?=\.)"
     r"|[的上下左右两双边侧里外前后也都一块那这条处个您你他她内面])*"
 )
-# What joins a thing with the part that it is on: a rash on the leg is of the skin, a sore in the mouth of the mouth.
+# What joins a thing with the part that it is on: a rash on the leg is of the skin, a sore in the mouth of the mouth, a
+# lump of wherever it is felt.
 _ON = re.compile(
     r" (?:on|of|over|around|round|in|under|behind|along|inside|across) "
     r"(?:(?:the|your|his|her|both|that|this|all|left|right) )*"
@@ -30,7 +32,8 @@ _ITS = re.compile("[上下里边内外侧面前后部那这块条]*(?:的|[上�
 # The doctor's own, and what is no part in other phrases, up to its end.
 _NO_PART = re.compile(
     r"(?:\bmy [a-z]+|\b(?:a|one|two|gloved) (?:fingers?|hands?|thumbs?)"
-    r"|\b(?:come|came|get|go|lie|lean|sit|call|report|right|be|then) back|我手|用手|一眼)$"
+    r"|\b(?:come|came|get|go|lie|lean|sit|call|report|right|be|then) back|(?<!the )(?<!that )(?<!this )(?<!a )sore"
+    r"|我手|用手|一眼)$"
 )
 _PURPOSE = re.compile(
     r"\s*(?:to (?:look|see|check|have)\b|so (?:that )?(?:i|we)\b|which\b|看看|看一?下|瞧瞧|检查有|看)"
@@ -50,7 +53,7 @@ def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list
     """
     found: list[Part] = []
     for sentence in _SENTENCE.finditer(folded):
-        if not (_verb().search(folded, *sentence.span()) or _further().search(folded, *sentence.span())):
+        if not any(verb.search(folded, *sentence.span()) for verb in (_verb(), _further(), _alone())):
             continue
         waiting: list[Part] = []
         examines = by_machine = False
@@ -64,6 +67,9 @@ def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list
             if not verbs and (examines or not clause.isascii()):
                 verbs = [match for match in [_further().match(folded, start, end)] if match]
             parts = _parts(folded, start, end, [(first, last) for first, last, _ in here])
+            if (verb := _alone().fullmatch(folded, start, end)) and not parts:  # "Is your belly sore? Let me feel."
+                spoken_of = _parts(folded, max(0, start - _BEFORE), start, [(first, last) for first, last, _ in others])
+                verbs, parts = [verb], [(start, end, *part[2:]) for part in spoken_of[-1:]]
             if verbs and verbs[0].re is _further() and not clause.isascii():
                 near = [part for part in parts if 0 <= part[0] - verbs[0].end() <= _NEAR]
                 verbs = verbs if near else []  # 敲键盘的时候手腕疼吗
@@ -86,6 +92,12 @@ def parts_of_the_body() -> tuple[tuple[str, str], ...]:
         for part in word_list("examined_parts")["part"]
         for word in part["words"]
     )
+
+
+@cache
+def told_as(word: str) -> tuple[str, ...]:
+    """What tells of a thing that is filed now with one part of the body, now with another; nothing of other parts."""
+    return next((tuple(thing["told"]) for thing in word_list("examined_parts")["told"] if word in thing["words"]), ())
 
 
 def _clauses(folded: str, start: int, end: int) -> Iterator[Span]:
@@ -111,13 +123,15 @@ def _parts(folded: str, start: int, end: int, tests: Sequence[Span]) -> list[Par
         and not _NO_PART.search(folded[start : part[1]])
     ]
     things = sorted([*(part[:2] for part in longest), *tests])
-    inner = [part[:2] for part in longest if part[2] in word_list("examined_parts")["verb"]["inner"]]
+    told = word_list("examined_parts")["verb"]
+    inner, lumps = [part[:2] for part in longest if part[2] in told["inner"]], told["lumps"]
     carried = set[Span]()
     for former, latter in product(things, things):
         between = folded[former[1] : latter[0]] if former[1] <= latter[0] else ""
         if on := _ON.fullmatch(between) or _ITS.fullmatch(between):
             thing, place = (former, latter) if on.re is _ON else (latter, former)
-            carried.add(thing if place in inner else place)
+            felt = folded[slice(*thing)] in lumps
+            carried.add(thing if place in inner or felt else place)
     return [part for part in sorted(longest) if part[:2] not in carried]
 
 
@@ -162,6 +176,12 @@ def _verb() -> re.Pattern[str]:
 def _further() -> re.Pattern[str]:
     """A verb without its subject, at the beginning of a clause after one in which the doctor examines."""
     return re.compile(rf"\s*(?:{_told('verb', 'own')})(?![a-z])|[再也先去来就]*[看摸按压听敲叩](?![见到得])")
+
+
+@cache
+def _alone() -> re.Pattern[str]:
+    """A clause that says no more than that the doctor examines."""
+    return re.compile(_told("verb", "alone"))
 
 
 @cache

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from cases.text.examined_parts import examined_parts, parts_of_the_body
+from cases.text.examined_parts import examined_parts, parts_of_the_body, told_as
 from cases.text.words import language_of, rules_of
 from cases.vocabulary import (
     EXAMINATION_ITEMS,
@@ -65,7 +65,9 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
     there = [name for name in _names() if name.spelling in folded]  # 850 patterns are compiled and tried for longer
     found = [(*match.span(), name) for name in there for match in spelled(name.spelling).finditer(folded)]
     by_hand = [(start, end, name.item in PHYSICAL_ITEMS.names and not name.apart) for start, end, name in found]
-    found += [(start, end, NamedTest(word, item)) for start, end, word, item in examined_parts(folded, by_hand)]
+    found += [
+        (start, end, NamedTest(word, item, told_as(word))) for start, end, word, item in examined_parts(folded, by_hand)
+    ]
     found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
     longest = [
         (start, end, name)
@@ -141,7 +143,7 @@ def labelled_test(text: str) -> list[NamedTest]:
     return (
         [NamedTest(folded, item)]
         if item
-        else [NamedTest(word, item) for word, item in parts_of_the_body() if word == folded]
+        else [NamedTest(word, item, told_as(word)) for word, item in parts_of_the_body() if word == folded]
     )
 
 

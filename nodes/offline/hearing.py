@@ -130,9 +130,19 @@ def is_order(words: str) -> bool:
 
 
 def is_for_the_patient_to_do(words: str) -> bool:
-    """Whether what is ordered is a thing that the patient does on the spot: no sample, and no act of the doctor's."""
-    own_act = _patterns()["doctors_own_act"].search(words) or not _patterns()["patients_act"].search(words)
-    return not own_act and all(is_by_hand(test) for *_, test in heard_tests(words))
+    """Whether what is ordered is a thing that the patient does on the spot: no sample, and no act of the doctor's.
+
+    Whoever examines several parts, or one in a sentence of its own, examines, whatever the patient is to do for it.
+    """
+    heard, folded, own = heard_tests(words), normalise(words), _patterns()["doctors_own_act"]
+    named = [place for place in ordered_tests(words) if place in heard]
+    is_own = own.search(words) or not _patterns()["patients_act"].search(words)
+    is_own = is_own or any(
+        own.search(folded[start:end]) and is_within((start, end), [place[:2] for place in named])
+        for start, end in order_sentences(folded)
+    )
+    several = len({test.item for *_, test in named}) > 1 and _patterns()["examines"].search(folded)
+    return not (is_own or several) and all(is_by_hand(test) for *_, test in heard)
 
 
 def is_by_hand(test: NamedTest) -> bool:

@@ -6,9 +6,9 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from cases.text import lexicon
-from cases.text.examined_parts import parts_of_the_body
+from cases.text.examined_parts import parts_of_the_body, told_as
 from cases.text.named_tests import NamedTest, named_tests, occurs, reported, told_of, whole_words
-from cases.text.ordered_tests import left_of, ordered_tests, phrases
+from cases.text.ordered_tests import left_of, order_sentences, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
 from cases.text.words import rules_of
 from cases.vocabulary import (
@@ -54,13 +54,15 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
     )  # an ECG stands where there is room for it
     filed = [fact for fact in results if fact.section in places]
     if (by_hand or test.apart) and not any(_names(test, fact) for fact in filed):
-        elsewhere = [fact for fact in results if fact not in filed and _names(test, fact)]
+        others = [fact for fact in results if not by_hand or fact.section in PHYSICAL_ITEMS.names]
+        elsewhere = [fact for fact in others if fact not in filed and _names(test, fact)]
         if elsewhere:  # a rectal examination stands with the belly's or with the urogenital one
             return elsewhere
     told = told_of(test, [fact.text for fact in filed])
     found = [fact for fact in filed if fact.text in told]
     if test.apart or not by_hand or not all(map(_is_apart, filed)):
         return found
+    parts = parts_of_the_body()
     seen = [
         fact
         for fact in results
@@ -71,7 +73,7 @@ def results_of(test: NamedTest, results: Sequence[RecordSentence], language: Lan
             or lexicon.physical_item(fact.text.rpartition(":")[0]) == test.item
             or any(named.item == test.item for named in named_tests(fact.text))
             or _seen_by_hand(language)[test.item].search(fact.text)
-            or any(item == test.item and occurs(word, fact.text) for word, item in parts_of_the_body())
+            or any(item == test.item and occurs(word, fact.text) for word, item in parts if not told_as(word))
         )
     ]
     return seen or found
@@ -117,12 +119,14 @@ def of_the_part(item: str, report: Sequence[str], words: str, language: Language
 def _parted(words: str) -> Iterator[tuple[Sequence[NamedTest], str]]:
     """What each phrase of an order names, and the phrase itself."""
     folded, heard = normalise(words), heard_tests(words)
-    ends = [end for _, end in phrases(folded) if not any(first < end < last for first, last, _ in heard)]  # of no name
+    stops = {end for _, end in order_sentences(folded)}
+    cuts = sorted(stops | {end for _, end in phrases(folded)})
+    ends = [end for end in cuts if not any(first < end < last for first, last, _ in heard)]  # of no name
     parts = [(start, end, [place for place in heard if start <= place[0] < end]) for start, end in pairwise([0, *ends])]
     for number, (start, end, tests) in enumerate(parts):
-        # "Chest and abdominal CT": a phrase that names nothing says more of its neighbours.
-        before = takewhile(lambda phrase: not phrase[2], reversed(parts[:number]))
-        after = takewhile(lambda phrase: not phrase[2], parts[number + 1 :])
+        # "Chest and abdominal CT": a phrase that names nothing says more of its neighbours in the sentence.
+        before = takewhile(lambda phrase: not phrase[2] and phrase[1] not in stops, reversed(parts[:number]))
+        after = takewhile(lambda phrase: not phrase[2] and phrase[0] not in stops, parts[number + 1 :])
         first = min([start, *(phrase[0] for phrase in before)])
         last = max([end, *(phrase[1] for phrase in after), *(place[1] for place in tests)])
         yield [test for *_, test in tests], folded[first:last]

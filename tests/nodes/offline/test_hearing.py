@@ -202,6 +202,9 @@ def test_a_question_for_what_is_felt_is_not_even_weighed() -> None:
         ("查PSA。", "advice"),
         ("先查个CEA。", "advice"),
         ("PSA高吗？", "inquiry"),
+        ("Hop up, I want to feel your belly, then feel the glands in your neck.", "advice"),
+        ("躺下我听听心脏，脚背也按一下。", "advice"),
+        ("Lie down on the couch, please, I need to press on your liver.", "demand"),
     ],
 )
 def test_what_the_doctor_does_is_advice_and_what_the_patient_is_to_do_on_the_spot_is_none(

@@ -382,6 +382,11 @@ def test_a_test_that_is_filed_with_the_physical_examination_is_opened_by_its_nam
         ("让我看看腿上的皮疹。", {"Skin Examination"}),
         ("拍个胸片，看看肺。", {"X-ray"}),
         ("我看一眼。", set()),
+        ("Let me feel that lump in your neck.", {"Neck Examination"}),
+        ("Let me look at your sore knee.", {"Spine and Limb Examination"}),
+        ("Is your belly sore? Let me feel.", {"Abdominal Examination"}),
+        ("肚子疼得厉害？我按按。", {"Abdominal Examination"}),
+        ("您的报告呢？我看看。", set()),
     ],
 )
 def test_a_list_of_parts_shares_its_verb_and_of_a_thing_on_a_part_the_thing_is_examined(
@@ -425,3 +430,34 @@ def test_results_that_something_is_concluded_from_are_not_ordered(words: str) ->
 def test_an_ecg_orders_no_examination_of_the_chest_where_items_are_ordered_as_wholes() -> None:
     assert heard_items("Get an ECG and a chest film.") == {"X-ray"}
     assert [test.spelling for test in named_tests("ECG")] == ["ecg"]
+
+
+@pytest.mark.parametrize(
+    ("words", "opened"),
+    [
+        ("Let me look at your tongue.", ["Tongue pale, pulse wiry."]),
+        ("Open wide and let me look at your throat.", ["Throat not red."]),
+        ("Let me feel your groin.", ["A hernia of the right groin."]),
+        ("I will feel under your jaw.", ["The neck is supple."]),
+    ],
+)
+def test_what_is_filed_now_here_now_there_is_found_where_the_record_tells_of_it(words: str, opened: list[str]) -> None:
+    """A tongue stood with the pulse, a groin with the belly; a throat is no gastroscopy's mucosa."""
+    physical = {
+        "General Examination": "Tongue pale, pulse wiry.",
+        "Abdominal Examination": "A hernia of the right groin.",
+        "Neck Examination": "The neck is supple.",
+        "Head, Eyes, Ears, Nose and Throat Examination": "Throat not red.",
+        "Urogenital System Examination": "Bladder empty.",
+    }
+    record = ExaminationRecord(physical=physical, auxiliary={"Endoscopy": "Gastroscopy: the mucosa is smooth."})
+    facts = record_sentences(PatientRecord(chief_complaint="Pain."), record, "en")
+    assert [fact.text for fact in open_results(facts, words, "en")] == opened
+    assert {*by_the_desk(record, words, "en").splitlines()} == {*opened}
+
+
+def test_a_picture_is_of_the_parts_that_its_own_sentence_names() -> None:
+    """Look at my nose: the scan of the eye in the next sentence was taken for one of another part."""
+    record = ExaminationRecord(auxiliary={"Ultrasound": "B-scan of the right eye: a membrane."})
+    facts = record_sentences(PatientRecord(chief_complaint="x"), record, "en")
+    assert open_results(facts, "Keep still and look at my nose. A B-scan after that.", "en")
