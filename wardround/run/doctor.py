@@ -132,7 +132,7 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
         ValueError: all are.
     """
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
-    if (runs := directory.runs_told() - {""}) and directory.run not in runs:
+    if directory.run and (runs := directory.runs_told() - {""}) and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results are of two runs; put back what was there")
     return [*directory.mend_records(), *directory.mend_packed()] if mend else directory.damaged()
 
