@@ -42,10 +42,13 @@ def no_answer(told: Told) -> Iterator[Finding]:
 
 
 def _of_other_section(told: Told, question: str, answer: str) -> str | None:
-    """The part of the note that an answer is from, if the question is for another part, of which it has no word."""
+    """The part of the note that an answer is from, if the question is for another part, of which it has no word.
+
+    Without headings it is not sure of which part a sentence is.
+    """
     asked = [name for name, (pattern, _) in _PARTS.items() if pattern.search(question)]
     own = _own_words(told.note, told.language)
-    if not any(own[name] for name in asked):
+    if not any(own[name] for name in asked) or not re.search("[:：]", told.dialogue.note):
         return None
     said = content_words(answer, told.language)
     shared = {name: len(said & words) for name, words in own.items()}

@@ -25,6 +25,7 @@ _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]
 COVERED = 0.1  # of the note's words, at least, if it has enough of them
 ENOUGH = 10
+OF_MATTER = 0.5  # words a turn that are no courtesies, at least, where none is the note's
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
 SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
 PLAYED = 0.55  # the shortest of a role-play, which ends where its turns are used up
@@ -69,6 +70,17 @@ class Told:
         ]
 
     @cached_property
+    def asserted(self) -> list[tuple[int, str]]:
+        """What was stated, and what was asked and is confirmed by a yes, each with its turn."""
+        confirmed = [
+            (number, sentence)
+            for number, (asked, reply) in enumerate(itertools.pairwise(self.dialogue.spoken), 1)
+            if (asked.role, reply.role) == (PHYSICIAN, PATIENT) and affirms(reply.content)
+            for sentence in sentences(asked.content)[-1:]
+        ]
+        return [(number, sentence) for number, _, sentence in self.statements] + confirmed
+
+    @cached_property
     def of_note(self) -> tuple[set[str], set[str], set[str]]:
         """The note's terms: all, those it only affirms, those it only denies; lists after a denial are neither."""
         every, affirmed, denied, unsure = set[str](), set[str](), set[str](), set[str]()
@@ -107,13 +119,16 @@ class Told:
 
 
 def missing(told: Told) -> Iterator[Finding]:
-    """Too little of the note comes up."""
+    """Too little of the note comes up, or nothing is said but what people say in every conversation."""
     note = content_words(told.dialogue.note, told.language)
     lay = content_words(in_lay_words(told.dialogue.note, told.dialogue.language), told.language)
     said = content_words(" ".join(message.content for message in told.dialogue.spoken), told.language)
     share = max(len(every & said) / len(every) for every in (note, lay)) if note and lay else 1.0
     if len(note) >= ENOUGH and share < COVERED:
         yield f"only {share:.0%} of the note's words come up; at least {COVERED:.0%}", None
+    matter = said - courtesies()
+    if told.language == "en" and len(matter) < (1 if matter & (note | lay) else OF_MATTER * len(told.dialogue.spoken)):
+        yield "nothing is said but courtesies", None
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
@@ -170,7 +185,7 @@ def other_side(told: Told) -> Iterator[Finding]:
     known = sides_in(told.dialogue.note)
     if known not in ({"left"}, {"right"}):
         return
-    for number, _, sentence in told.statements:
+    for number, sentence in told.asserted:
         if (said := sides_in(sentence)) and not said & known:
             yield f"the {said.pop()} side, where the note has the {next(iter(known))}", number
 
@@ -375,6 +390,12 @@ def denies(reply: str) -> bool:
 def affirms(reply: str) -> bool:
     """Whether a reply begins with a yes."""
     return _PATTERNS["yes"].match(reply) is not None
+
+
+@cache
+def courtesies() -> frozenset[str]:
+    """The stems of what people say of no matter at all."""
+    return frozenset(map(stem, _LISTS["courtesies"].split()))
 
 
 @cache

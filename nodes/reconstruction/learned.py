@@ -1,9 +1,10 @@
-"""What rules of words cannot tell of a freely worded dialogue, by four small linear classifiers.
+"""What rules of words cannot tell of a freely worded dialogue, by five small linear classifiers.
 
-Who says it, whether it answers, whether anybody but this exchange speaks of it, and whether it is said in interviews at
-all. They read multilingual embeddings and a few counts; the weights were learned from real English dialogues and their
-spoiled copies (`python -m wardround.run.train_gates`), and each refuses only what is stranger than all of those. So
-other languages are not read, nor what is all by rules, which is held to the note sentence by sentence (`verbatim`).
+Who says it, whether it answers, whether anybody but this exchange speaks of it, whether the note has anything of a
+statement, and whether too much of the note is missing. They read multilingual embeddings and a few counts; the weights
+were learned from real English dialogues and their spoiled copies (`python -m wardround.run.train_gates`), and each
+refuses only what is stranger than nearly all of those. So other languages are not read, nor what is all by rules, which
+is held to the note sentence by sentence (`verbatim`).
 """
 
 import re
@@ -11,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib.resources import files
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +25,8 @@ from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.numbers import NUMBER_WORDS, known_numbers
 from cases.text.sentences import sentences
-from cases.vocabulary import patterns
+from cases.text.words import stem, words
+from cases.vocabulary import data_file, patterns
 from llm.specs import OFFLINE
 from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies, sides_in
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -34,12 +36,17 @@ ALIKE = 0.85  # two exchanges are the same in other words
 GRAMS = 4096  # places for words and pairs of words, which are not kept themselves
 DOUBT = 0.3  # how much a turn must sound like the other speaker to speak for it at all
 TELLS, SHORTEST = 3, 3  # words of an answer, of a sentence, that can be weighed
+ASKED = 200  # signs of a question that are read with the answer
+LONG_NOTE = 20  # words of a note of which a half can be missed
+TOLD_AT_ALL = 2  # words of a note that tells something
+UNLIKE = 0.45  # what is no nearer to anything said is not said
 _PATTERNS = patterns("nodes.reconstruction", "learned")
+_DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
 _QUESTION_SIGNS = ("asks_openly", "asks_when")
 
 Rows = NDArray[np.float32]
-Weighed = tuple[float, str, int]  # how strange, what is wrong, and at which turn
+Weighed = tuple[float, str, int | None]  # how strange, what is wrong, and at which turn
 
 
 class Exchange(NamedTuple):
@@ -48,6 +55,15 @@ class Exchange(NamedTuple):
     number: int
     asked: str
     answer: str
+
+
+class Claim(NamedTuple):
+    """What somebody states: at which turn, who, in answer to what."""
+
+    number: int
+    role: str
+    asked: str
+    text: str
 
 
 def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
@@ -63,6 +79,18 @@ def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
 def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
     """Those exchanges in which the physician ends with a question, and the reply is more than a word."""
     return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
+
+
+def claims(told: Told) -> list[Claim]:
+    """What is stated in a dialogue; none if the note tells nothing that it could be founded on ("Unremarkable.")."""
+    if len(content_words(told.note, "en") - _tells_nothing()) < TOLD_AT_ALL:
+        return []
+    spoken = told.dialogue.spoken
+    return [
+        Claim(number, role, spoken[number - 2].content if number > 1 and role == PATIENT else "", text)
+        for number, role, text in told.statements
+        if len(text.split()) >= SHORTEST
+    ]
 
 
 def speaker_rows(texts: Sequence[str]) -> Rows:
@@ -139,6 +167,76 @@ def strange_rows(told: Told) -> Rows:
     return np.array(rows, np.float32)
 
 
+def claim_rows(told: Told, said: Sequence[Claim]) -> Rows:
+    """Of each claim what connects it with the note and with the turns beside its own, and what it says (n, d)."""
+    spoken, known, terms = told.dialogue.spoken, content_words(told.note, "en"), told.of_note[0]
+    note, whole = _embedded(_lines(told)), _embedded([told.dialogue.note[:2000]])[0]
+    turns, heard = _embedded([one.content for one in spoken]), [content_words(one.content, "en") for one in spoken]
+    texts, asked = _embedded([one.text for one in said]), [f"{one.asked[-ASKED:]} {one.text}".strip() for one in said]
+    size, rows = log(1 + len(known - _tells_nothing())), []
+    for one, text, pair in zip(said, texts, _embedded(asked), strict=True):
+        beside = [place for place in range(len(spoken)) if place + 1 not in (one.number - 1, one.number)]
+        elsewhere = set[str]().union(*(heard[place] for place in beside))
+        own, named = content_words(one.text, "en"), {name for name, _ in terms_in(one.text, "en")}
+        near, near_pair = (note @ text).max(), (note @ pair).max()
+        again = max((turns[beside] @ text).max(), (turns[beside] @ pair).max()) if beside else 0.3
+        alone, patient = not own & known, one.role == PATIENT
+        denied = denies(one.text) or _DENIAL.search(one.text) is not None
+        rows.append(
+            [
+                *(near, near_pair, text @ whole, pair @ whole, again),
+                *(min(len(own & known), 4), min(len(own - known), 6)),
+                *(min(len(own - known - elsewhere), 5), min(len((own - known) & elsewhere), 3)),
+                len(own & known) / max(1, len(own)),
+                *(min(len(named - terms), 2), min(len(named & terms), 2)),
+                *(denied, patient, one.number <= 2, log(1 + len(one.text.split())), alone),
+                *(patient * near, patient * near_pair, alone * near, alone * denied, denied * near),
+                patient and _PATTERNS["of_oneself"].search(one.text) is not None,
+                *(size, alone * size),
+                *text,
+                *(alone * text),
+                *(patient * text),
+            ]
+        )
+    return np.array(rows, np.float32)
+
+
+def whole_rows(told: Told) -> Rows:
+    """How much of each part of a note comes up, in words and in meaning, of all and at its ends (1, 18)."""
+    parts, met = _parts_met(told)
+    said = content_words(" ".join(message.content for message in told.dialogue.spoken), "en")
+    own = [(content_words(part, "en"), content_words(in_lay_words(part, "en"), "en")) for part in parts]
+    share = np.array([max(len(each & said) / max(1, len(each)) for each in pair) for pair in own])
+    size = np.array([len(each) for each, _ in own], float)
+    size, unsaid, third = size / size.sum(), share == 0, max(1, len(parts) // 3)
+    missed, both = unsaid & (met < UNLIKE), np.maximum(share, 2 * (met - 0.3))
+    ends = both[:third].mean(), both[-third:].mean()
+    text = " ".join(message.content for message in told.dialogue.spoken)
+    numbers, length = known_numbers(told.dialogue.note), len(words(told.dialogue.note))
+    told_numbers = len(numbers & known_numbers(text)) / len(numbers) if numbers else 0.7
+    row = [met.mean(), met.min(), np.quantile(met, 0.2), size @ met, share.mean(), size @ share]
+    row += [unsaid.mean(), size @ unsaid, missed.mean(), size @ missed]
+    row += [log(1 + length), log((1 + len(words(text))) / (1 + length)), told_numbers, min(ends), *ends]
+    row += [len(parts) / 20, max((len([*run]) for one, run in groupby(missed) if one), default=0) / len(parts)]
+    return np.array([row], np.float32)
+
+
+def _parts_met(told: Told) -> tuple[list[str], Rows]:
+    """The parts of a note's sentences, and how near each is to what comes nearest in the dialogue."""
+    cut = (part for one in sentences(told.dialogue.note) for part in _PATTERNS["part_end"].split(one))
+    parts = [part for part in cut if content_words(part, "en")] or [told.dialogue.note]
+    spoken = told.dialogue.spoken
+    texts = [one.content for one in spoken] + [f"{one.asked} {one.answer}" for one in exchanges(spoken)]
+    said = _embedded([*texts, *(text for one in spoken for text in sentences(one.content))]).T
+    lay = [in_lay_words(part, "en") for part in parts]
+    return parts, np.maximum((_embedded(parts) @ said).max(axis=1), (_embedded(lay) @ said).max(axis=1))
+
+
+@cache
+def _tells_nothing() -> frozenset[str]:
+    return frozenset(map(stem, data_file("nodes.reconstruction", "learned")["tells_nothing"].split()))
+
+
 def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
     """The run of turns that sounds most as if the other of the two said it."""
     cut = [
@@ -182,18 +280,19 @@ def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
         yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing nearer than {nearest!r}", one.number
 
 
-def unheard_of(told: Told, weights: Rows) -> Iterator[Weighed]:
-    """How unlike what is said in interviews each sentence is of which no word is the note's."""
-    known = content_words(told.note, "en")
-    said = [
-        (number, sentence)
-        for number, message in enumerate(told.dialogue.spoken, 1)
-        for sentence in sentences(message.content)
-        if len(sentence.split()) >= SHORTEST and not content_words(sentence, "en") & known
-    ]
-    scores = _scores(_embedded([sentence for _, sentence in said]), weights) if said else []
-    for (number, sentence), score in zip(said, scores, strict=True):
-        yield score, f"{sentence!r} is nothing that is said in an interview", number
+def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """How little each statement is founded on the note, if the note tells something."""
+    said = claims(told)
+    for one, score in zip(said, _scores(claim_rows(told, said), weights) if said else (), strict=False):
+        yield score, f"{one.text!r}: the note has nothing of it", one.number
+
+
+def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """How much of the note is missing, if it is long enough to be cut."""
+    if len(words(told.dialogue.note)) >= LONG_NOTE:
+        parts, met = _parts_met(told)
+        least = parts[int(met.argmin())]
+        yield _scores(whole_rows(told), weights)[0], f"too little of the note comes up, as {least.strip()!r}", None
 
 
 def asked_again(told: Told) -> Iterator[Finding]:
@@ -262,12 +361,14 @@ HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
     "fits": answers_exchanged,
     "strange": of_nobody_else,
-    "unheard": unheard_of,
+    "unfounded": unfounded,
+    "whole": left_out,
 }
 RULES: Mapping[str, Rule] = {
     "speaks_for_oneself": _of_free_words(_learned("speaker")),
     "answers_in_place": _of_free_words(_learned("fits")),
     "connected_to_the_note": _of_free_words(_learned("strange")),
-    "said_in_interviews": _of_free_words(_learned("unheard")),
+    "founded_on_the_note": _of_free_words(_learned("unfounded")),
+    "whole_note": _of_free_words(_learned("whole")),
     "not_asked_again": _of_free_words(asked_again),
 }

@@ -13,7 +13,9 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
+from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.jargon import in_lay_words
+from cases.text.note_sections import read_sections
 from cases.text.numbers import known_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
@@ -25,9 +27,12 @@ from prompts import load_words
 
 _PATTERNS = patterns("nodes.reconstruction", "verbatim")
 _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
+_KIN, _HAD = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had"))
 _LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
 _BETWEEN = frozenset(_LISTS["between"])
 _ADDED = frozenset(map(stem, _LISTS["added"].split()))
+_TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
+_TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
 LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (pairs of signs) that do not come together by chance
 COPIED, SHARE = 3, 0.3  # long statements that stand in the note, at least, and their share of all long ones
@@ -98,6 +103,32 @@ def changed(told: Told) -> Iterator[Finding]:
             yield f"{turned.text.strip()!r}: the note has {found[0].text!r}", number
 
 
+def by_the_other(told: Told) -> Iterator[Finding]:
+    """A finding in the patient's mouth, a history in the physician's, a relative's illness as one's own.
+
+    A sentence is known by its words: the note has them in that part alone. A physician who words freely sums up.
+    """
+    note = [
+        (section, _Part(line, told.language))
+        for section, lines in read_sections(told.dialogue.note, told.language).items()
+        for line in lines
+    ]
+    by_rules = told.dialogue.models == [OFFLINE]
+    of_child = any(
+        message.role == PHYSICIAN and _PATTERNS["of_child"].search(message.content) for message in told.dialogue.spoken
+    )
+    for number, role, text in told.statements:
+        part = _Part(text, told.language)
+        found = [(section, one) for section, one in note if part.said and part.said <= one.matter]
+        sections, long = {section for section, _ in found}, len(part.said) >= LONG[told.language]
+        others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
+        if long and found and sections <= others:
+            yield f"{text!r} is of {', '.join(sorted(sections))}, and the other tells that", number
+        own = role == PATIENT and _HAD.search(text) and not _KIN.search(text) and not of_child
+        if own and found and all(_KIN.search(one.text) for _, one in found):
+            yield f"{text!r}: the note has {found[0][1].text!r}", number
+
+
 def _is_turned(said: _Part, clauses: list[_Part]) -> bool:
     """Whether a clause denies what all clauses of the note with its words affirm, or affirms what they deny."""
     if said.denies is None or not said.said:
@@ -136,4 +167,4 @@ def _stock(language: Language) -> frozenset[str]:
     return frozenset(_pairs(stated)) if language == "zh" else frozenset(content_words(stated, language)) | _ADDED
 
 
-RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed}
+RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed, "told_by_who_knows": by_the_other}

@@ -19,22 +19,27 @@ from numpy.typing import NDArray
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.note_files import read_notes
 from cases.text.sentences import sentences
+from cases.text.words import words
 from cases.vocabulary import data_file
-from nodes.reconstruction.content import Told, content_words
-from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.content import Told, content_words, denies
+from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
     HEADS,
+    LONG_NOTE,
     RULES,
     WEIGHTS,
+    Claim,
     Exchange,
     Rows,
     asked_and_answered,
+    claim_rows,
+    claims,
     exchanges,
     fit_rows,
     speaker_rows,
     strange_rows,
+    whole_rows,
 )
-from retrieval import MULTILINGUAL_MODEL, embed
 
 # The numbers of the dialogues by which the gates are judged.
 # fmt: off
@@ -45,9 +50,11 @@ KEPT_APART = frozenset((
 ))
 # fmt: on
 FOLDS, COPIES = 5, 3
-_STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unheard": 3.0}
-_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unheard": 0}  # real dialogues, in the folds
-_SPARE = 0.1  # of a score: beyond the strangest that passes
+_STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
+_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}  # real dialogues, in the folds
+TELLS_SOMETHING, ENOUGH_TO_CUT = 2, 6  # words of a claim, turns of a dialogue
+# Of a score: beyond the strangest that passes.
+_SPARE = {"speaker": 0.1, "fits": 0.1, "strange": 0.1, "unfounded": 0.5, "whole": 0.5}
 
 
 Labelled = tuple[Rows, list[bool]]
@@ -105,11 +112,53 @@ def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
     return np.vstack([real, *strange]), [False] * len(real) + [True] * len(strange)
 
 
-def unheard(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every sentence, and those that nobody says in an interview."""
-    said = [sentence for sentence, _ in _said(dialogues)]
-    made_up = [line for lines in _made_up()["unheard"].values() for line in _lines(lines)]
-    return embed([*said, *made_up], MULTILINGUAL_MODEL), [False] * len(said) + [True] * len(made_up)
+def unfounded(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every claim, with advice that anybody gives, and thrice as many of another dialogue or made up."""
+    rng, rows, labels = random.Random(0), list[Rows](), list[bool]()
+    told = [one for one in map(Told, dialogues) if claims(one)]
+    foreign = [(one.dialogue.id, each) for one in told for each in claims(one)]
+    for one in told:
+        own, known, last = claims(one), content_words(one.note, "en"), max(2, len(one.dialogue.spoken))
+        advice = [
+            Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_made_up()["advice"])))
+            for _ in range(max(1, len(own) // 6))
+        ]
+        strange = [_strange_claim(rng, rng.randint(2, last), one, foreign) for _ in range(COPIES * max(4, len(own)))]
+        put = [each for each in strange if each and len(content_words(each.text, "en") & known) <= 1]
+        rows.append(claim_rows(one, [*own, *advice, *put]))
+        labels += [False] * (len(own) + len(advice)) + [True] * len(put)
+    return np.vstack(rows), labels
+
+
+def _strange_claim(rng: random.Random, number: int, told: Told, foreign: Sequence[tuple[str, Claim]]) -> Claim | None:
+    kind = rng.choices(["complaints", "findings", "unheard", "foreign"], [30, 30, 8, 32])[0]
+    if kind == "foreign":
+        source, claim = rng.choice(foreign)
+        tells = len(content_words(claim.text, "en")) >= TELLS_SOMETHING and not denies(claim.text)
+        return claim._replace(number=number) if tells and source != told.dialogue.id else None
+    if kind == "unheard":
+        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(_unheard()))
+    role, asked = (PATIENT, rng.choice(("", "Anything else?", "Okay."))) if kind == "complaints" else (PHYSICIAN, "")
+    return Claim(number, role, asked, rng.choice(_lines(_made_up()[kind])))
+
+
+def _unheard() -> list[str]:
+    return [line for lines in _made_up()["unheard"].values() for line in _lines(lines)]
+
+
+def cut(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Every dialogue of a note that is long enough, and the same without a half or without its middle."""
+    rows, labels = list[Rows](), list[bool]()
+    for dialogue in dialogues:
+        if len(words(dialogue.note)) < LONG_NOTE:
+            continue
+        said, half = dialogue.spoken, len(dialogue.spoken) // 4 * 2
+        start = random.Random(dialogue.id).randrange(max(1, len(said) - 3))
+        left = [said[:half], said[half:], [*said[:start], *said[start + len(said) * 2 // 5 :]]]
+        left = [one for one in left if one and len(said) >= ENOUGH_TO_CUT]
+        rows += [whole_rows(Told(dialogue.model_copy(update={"messages": one}))) for one in [said, *left]]
+        labels += [False] + [True] * len(left)
+    return np.vstack(rows), labels
 
 
 def _said(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
@@ -149,7 +198,8 @@ _LEARNED: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
     "speaker": speakers,
     "fits": fitting,
     "strange": strangers,
-    "unheard": unheard,
+    "unfounded": unfounded,
+    "whole": cut,
 }
 
 
@@ -160,9 +210,9 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
 
     rows, labels = _LEARNED[head](dialogues)
     scale = np.ones(rows.shape[1])
-    if head == "strange":
+    if head in ("strange", "whole"):
         scale = StandardScaler().fit(rows).scale_
-    balance = "balanced" if head == "fits" else None
+    balance = "balanced" if head in ("fits", "whole") else None
     model = LogisticRegression(C=_STRENGTH[head], max_iter=1000, class_weight=balance).fit(rows / scale, labels)
     return np.append(model.coef_[0] / scale, model.intercept_).astype(np.float32)
 
@@ -174,7 +224,8 @@ def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> fl
 
 def _passes(dialogue: Dialogue) -> bool:
     """Whether the gates that know words alone let a dialogue pass."""
-    return all(problem.gate in RULES for problem in check_dialogue(dialogue))
+    told = Told(dialogue)
+    return not any(True for name, gate in GATES.items() if name not in RULES for _ in gate(told))
 
 
 def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
@@ -187,7 +238,7 @@ def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
             weights = fitted(head, rest)
             scores += [(strangest(head, each, weights), each.id) for each in dialogues[fold::FOLDS] if _passes(each)]
         stored[head] = fitted(head, dialogues).astype(np.float16)
-        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + _SPARE, np.float32)
+        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + _SPARE[head], np.float32)
         print(f"{head}: refuses beyond {stored[f'{head}_limit']:.2f}; the strangest are {sorted(scores)[-5:]}")
     return stored
 

@@ -129,7 +129,7 @@ def test_where_sections_are_recorded_the_physician_names_the_disease_in_the_clos
 
 def test_the_physician_may_use_technical_words_for_findings_but_the_patient_never() -> None:
     reported = changed(3, "There is edema and dyspnea. I suspect acute pericarditis.")
-    assert found(reported, sections={"physical_examination": 3}) == []
+    assert found(reported, sections={"physical_examination": 3}, note=f"{NOTE} Edema and dyspnea.") == []
     asked = changed(4, "What is hemoptysis, and what is orthopnea?")
     assert set(found(asked, sections={"physical_examination": 3})) == {"plain_words"}
 
@@ -191,3 +191,25 @@ def test_a_dialogue_of_less_than_three_quarters_of_its_note_is_refused_but_a_rol
     assert "in_proportion" not in found(GOOD, note=note, strategy="interactive")
     assert "in_proportion" in found(GOOD, note=2 * note, strategy="interactive")
     assert "in_proportion" not in found(GOOD, note=note[:220])  # four words for five
+
+
+@pytest.mark.parametrize("note", [NOTE, "Negative."])
+def test_a_dialogue_of_courtesies_says_nothing_of_any_note(note: str) -> None:
+    courtesies = ("Hello, doctor.", "Good morning. How can I help you?", "I see, thank you.", "Anything else?", "No.")
+    assert "covers_the_note" in found(courtesies, note=note)
+    asked = ("Hello, doctor.", "Have you had any operation, or been in hospital?", "No, never.", "Goodbye.")
+    assert "covers_the_note" not in found(asked, note="Negative.")
+
+
+def test_without_headings_no_answer_is_from_another_part_of_the_note() -> None:
+    note = "Parents are in good health. A great-uncle developed leukemia around age 50. He has asthma and hay fever."
+    spoken = (
+        "Hello, doctor.",
+        "Does anything run in your family?",
+        "I have asthma and hay fever, good for nothing.",
+        "I see.",
+    )
+    assert "answers_fit" not in found(spoken, note=note)
+    assert "answers_fit" in found(
+        spoken, note="Family history: A great-uncle developed leukemia.\nPresent illness: Asthma, hay fever, good."
+    )

@@ -121,6 +121,7 @@ def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found
 def test_a_recorded_allergy_is_not_denied() -> None:
     note = NOTE.replace("no known drug allergies", "allergic to penicillin")
     assert {problem.gate for problem in check_dialogue(dialogue(note))} >= {"allergies_of_the_note"}
+    note += "\nRight-handed."
     told = dialogue(note, turn_11="Yes, I am allergic to penicillin.", turn_15="None of it hurts; I am right-handed.")
     assert check_dialogue(told) == []
 

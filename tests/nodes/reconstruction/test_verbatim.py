@@ -6,8 +6,9 @@ import pytest
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
+from llm.specs import OFFLINE
 from nodes.reconstruction.content import Told
-from nodes.reconstruction.verbatim import changed
+from nodes.reconstruction.verbatim import by_the_other, changed
 
 NOTE: dict[Language, str] = {
     "en": "The woman has had a dull ache in the left knee for 3 weeks after kneeling on a tiled floor. She denies "
@@ -114,3 +115,38 @@ def test_a_short_dialogue_that_rules_wrote_has_no_words_but_the_notes() -> None:
     assert turns(denial, models=["offline"]) == []
     assert turns(f"{denial} My neighbour is a plumber.", models=["offline"]) == [5]
     assert turns(f"{denial} My neighbour is a plumber.", models=["openai:m"]) == []  # few words: left to the reader
+
+
+HEADED: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "Present illness: Her knee has ached for weeks.\n"
+        "Physical examination: The left knee is warm with a small effusion.\n"
+        "Family history: Her mother had gout of both big toes.",
+        "The left knee is warm with a small effusion.",
+        "My mother had gout of both big toes.",
+        "I had gout of both big toes.",
+    ),
+    "zh": (
+        "现病史：左膝持续隐痛3周。\n体格检查：左膝皮温略高，有少量积液。\n家族史：母亲患有痛风，双足跖趾关节反复红肿多年。",
+        "左膝皮温略高，有少量积液。",
+        "母亲患有痛风，双足跖趾关节反复红肿多年。",
+        "我有痛风，双足跖趾关节反复红肿多年。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", HEADED)
+def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_relatives_stays_the_relatives(
+    language: Language,
+) -> None:
+    note, finding, history, own = HEADED[language]
+
+    def told(by_patient: str, by_physician: str, model: str = OFFLINE) -> list[int | None]:
+        messages = [Message(role=PATIENT, content=by_patient), Message(role=PHYSICIAN, content=by_physician)]
+        dialogue = Dialogue(id="1", note=note, messages=messages, language=language, models=[model])
+        return [turn for _, turn in by_the_other(Told(dialogue))]
+
+    assert told(history, finding) == []
+    assert told(finding, history) == [1, 2]
+    assert told("...", history, "fake") == []
+    assert told(own, finding) == [1]

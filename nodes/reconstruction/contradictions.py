@@ -1,0 +1,145 @@
+"""What is said against a clause of the note: a no or a yes in the words of the question, another's illness, a side.
+
+English alone, for words that people choose freely; what keeps the note's own words is held to them in `verbatim`.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, wraps
+from itertools import pairwise
+from typing import NamedTuple
+
+from cases.dialogues import PATIENT, PHYSICIAN
+from cases.text.jargon import in_lay_words
+from cases.text.note_sections import read_sections
+from cases.text.sentences import sentences
+from cases.text.statements import statements
+from cases.text.words import stem
+from cases.vocabulary import data_file, patterns
+from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies
+
+_PATTERNS = patterns("nodes.reconstruction", "contradictions")
+_KIN, _OF_YOU = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you"))
+_DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
+_BESIDE = frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")["beside"].split()))
+SHORT = 9  # words of a no, at most
+MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
+CONFIRMED, NEVER = 0.67, 2.0  # the share of them that a clause has
+MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words told of a relative that a clause has; their share; of fewer
+
+
+class _Clause(NamedTuple):
+    """A clause of the note: its matter, in everyday words too, whether it denies, whether it tells of kin."""
+
+    matter: frozenset[str]
+    denies: bool
+    kin: bool
+    text: str
+
+
+def other_answer(told: Told) -> Iterator[Finding]:
+    """A no to what the note affirms, or a yes to what it denies."""
+    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
+        asked, reply = (sentences(before.content) or [""])[-1], message.content
+        no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
+        if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
+            continue
+        if no and (len(reply.split()) > SHORT or _PATTERNS["hedges"].search(reply)):
+            continue
+        met = [
+            [one for one in _clauses(told.dialogue.note) if one.kin == _is_of_kin(asked) and _has(one, *matter)]
+            for matter in _asked_whether(asked)
+        ]
+        # A no denies each of several matters, a yes affirms one of them.
+        turned = [found for found in met if found and {one.denies for one in found} == {yes}]
+        if turned and (no or len(turned) == len(met)):
+            yield f"{asked!r}, {reply!r}: the note has {turned[0][0].text!r}", number
+
+
+def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
+    """Each matter of which a question asks whether it is so, and the share of its words that a clause must have."""
+    bare = _PATTERNS["confirms"].sub("", question)
+    confirms, found = bare != question, _PATTERNS["whether"].search(bare)
+    asked = bare if confirms else found[1] if found else ""
+    if found and not confirms and _PATTERNS["openly"].search(bare[: found.start()]):
+        return
+    if question[-1:] != "?" or any(_PATTERNS[name].search(question) for name in ("of_another_time", "denying")):
+        return
+    for part in _PATTERNS["between"].split(asked):
+        if matter := _matter(part):
+            most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(matter) > 2 else (MOST_ASKED, 1.0)
+            yield matter, share if len(matter) <= most else NEVER
+
+
+def of_a_relative(told: Told) -> Iterator[Finding]:
+    """What the note tells of the patient becomes a relative's, unless a relative speaks, or is asked for."""
+    heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
+    if len(_PATTERNS["he_or_she"].findall(heard)) > len(_OF_YOU.findall(heard)):
+        return
+    for number, role, sentence in told.statements:
+        asked_for = number > 1 and _is_of_kin(told.dialogue.spoken[number - 2].content)
+        if role != PATIENT or asked_for or not (found := _PATTERNS["of_a_relative"].search(sentence)):
+            continue
+        said = _matter(sentence[found.end() :])
+        nearest = max(_clauses(told.dialogue.note), key=lambda one: (len(one.matter & said), one.kin), default=None)
+        shared = len(nearest.matter & said) if nearest and not nearest.kin else 0
+        if nearest and shared and shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(said):
+            yield f"{sentence!r}: the note has {nearest.text!r}", number
+
+
+def other_side_of_a_part(told: Told) -> Iterator[Finding]:
+    """A side of a part of the body of which the note has only the other."""
+    note = _sides_of_parts(told.note)
+    for number, sentence in told.asserted:
+        for part, sides in _sides_of_parts(sentence).items():
+            if part in note and not sides <= note[part]:
+                yield f"{sentence!r}: the note has the {', '.join(sorted(note[part]))} {part}", number
+
+
+def _sides_of_parts(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for side, part in _PATTERNS["sided"].findall(_NO_SIDE.sub(" ", text.casefold().replace("handed", "handedness"))):
+        one = found.setdefault("foot" if part == "feet" else part, set())
+        one |= {side} if side in ("left", "right") else {"left", "right"}
+    return found
+
+
+def _has(clause: _Clause, matter: frozenset[str], share: float) -> bool:
+    return len(matter & clause.matter) >= share * len(matter)
+
+
+def _is_of_kin(text: str) -> bool:
+    return _KIN.search(text) is not None
+
+
+@lru_cache(maxsize=8)
+def _clauses(note: str) -> list[_Clause]:
+    family = " ".join(read_sections(note, "en").get("family_history", ()))
+    return [
+        _Clause(
+            _matter(f"{text}. {in_lay_words(text, 'en')}"),
+            _DENIAL.search(text) is not None,
+            _is_of_kin(statement) or text in family,
+            text,
+        )
+        for statement in statements(note)
+        for text in _PATTERNS["clause_end"].split(_PATTERNS["non"].sub(r"not \1ing", statement))
+    ]
+
+
+def _matter(text: str) -> frozenset[str]:
+    return frozenset(one for one in content_words(text, "en") - _BESIDE if not one.isdigit())
+
+
+def _of_english(rule: Rule) -> Rule:
+    @wraps(rule)
+    def gate(told: Told) -> Iterator[Finding]:
+        return rule(told) if told.language == "en" else iter(())
+
+    return gate
+
+
+RULES: Mapping[str, Rule] = {
+    "answers_of_the_note": _of_english(other_answer),
+    "own_history": _of_english(of_a_relative),
+    "sides_of_the_note": _of_english(other_side_of_a_part),
+}
