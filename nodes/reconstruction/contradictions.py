@@ -20,10 +20,13 @@ from nodes.reconstruction.content import Finding, Rule, Told, content_words, den
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
 _KIN, _OF_YOU = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you"))
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-_BESIDE = frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")["beside"].split()))
+_BESIDE, _GENERAL = (
+    frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")[name].split()))
+    for name in ("beside", "general")
+)
 SHORT = 9  # words of a no, at most
 MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
-CONFIRMED, NEVER = 0.67, 2.0  # the share of them that a clause has
+CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause has
 MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words told of a relative that a clause has; their share; of fewer
 
 
@@ -67,7 +70,7 @@ def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
     for part in _PATTERNS["between"].split(asked):
         if matter := _matter(part):
             most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(matter) > 2 else (MOST_ASKED, 1.0)
-            yield matter, share if len(matter) <= most else NEVER
+            yield matter, NEVER if len(matter) > most or (len(matter) == 1 and matter <= _GENERAL) else share
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:

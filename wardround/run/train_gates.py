@@ -51,10 +51,10 @@ KEPT_APART = frozenset((
 # fmt: on
 FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
-_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}  # real dialogues, in the folds
+_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unfounded": 0, "whole": 1}  # real dialogues, in the folds
 TELLS_SOMETHING, ENOUGH_TO_CUT = 2, 6  # words of a claim, turns of a dialogue
 # Of a score: beyond the strangest that passes.
-_SPARE = {"speaker": 0.1, "fits": 0.1, "strange": 0.1, "unfounded": 0.5, "whole": 0.5}
+_SPARE = {"speaker": 0.1, "fits": 0.1, "strange": 0.1, "unfounded": 0.1, "whole": 0.5}
 
 
 Labelled = tuple[Rows, list[bool]]
