@@ -23,7 +23,6 @@ class Concept:
         region: of a part of the body: the part that pictures are taken of.
         parts: of such a part: those of which a picture shows one and not the others.
         sections: where alone the record is searched for it; everywhere if empty.
-        alone: of a frame: whether it is answered by sentences that do not name the matter again.
     """
 
     name: str
@@ -33,7 +32,6 @@ class Concept:
     region: str
     parts: tuple[re.Pattern[str], ...]
     sections: tuple[str, ...]
-    alone: bool
 
 
 @cache
@@ -48,7 +46,6 @@ def concepts(language: Language) -> tuple[Concept, ...]:
             region=entry.get("region", ""),
             parts=tuple(_compiled(part, language) for part in entry.get(f"{rules_of(language)}_parts", ())),
             sections=tuple(entry.get("sections", ())),
-            alone=entry.get("alone", False),
         )
         for entry in _words()["concept"]
     )

@@ -1,8 +1,9 @@
-"""Whether a recorded sentence answers a question: a small linear classifier of the two together.
+"""Whether a recorded sentence answers a question: a small classifier of the two together.
 
-It weighs what the question may be about and what the sentence tells, each with its likelihood (`meaning.py`), the part
-of the record, how near the two are by meaning, and which clinical words of the question stand in the sentence, beside
-the other sentences of the same record. Trained on questions put to built-in cases (`wardround.run.train_meaning`).
+It weighs what the question may be about with what the sentence tells and where it stands, each with its likelihood
+(`meaning.py`); the meaning of the question with that of the sentence and of each of its clauses, as near as they are
+and as it was learned which belong together; and which clinical words of the question stand in the sentence, beside the
+other sentences of the same record. Trained on questions put to built-in cases (`wardround.run.train_meaning`).
 """
 
 import re
@@ -22,6 +23,8 @@ from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
+_SHORTEST = {True: 6, False: 2}  # characters of a clause, by whether it is Latin
+_NEAR = 0.4  # how near to the question what answers it commonly is
 _LEAST = 0.01  # shares nearer than this to 0 or 1 are no further apart
 _DECIMALS = 3
 
@@ -35,10 +38,36 @@ def likely(question: str, facts: Sequence[RecordSentence], language: Language) -
 def _likely(question: str, facts: tuple[RecordSentence, ...], language: Language) -> NDArray[np.float64]:
     if not facts:
         return np.zeros(0)
-    told = told_shares([fact.text for fact in facts], language)
-    rows = features(question, facts, language, shares(question, language), told)
-    likely: NDArray[np.float64] = np.round(1 / (1 + np.exp(-rows @ _weights()[:-1] - _weights()[-1])), _DECIMALS)
+    told, about, weights = told_shares([fact.text for fact in facts], language), shares(question, language), _weights()
+    scores = features(question, facts, language, about, told) @ weights["answers"][:-1] + weights["answers"][-1]
+    scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
+    asked = with_one(embed([heard(question)], MULTILINGUAL_MODEL)) @ weights["answers_asked"]
+    scores += [float((with_one(meanings(fact.text)) @ weights["answers_told"] @ asked.T).max()) for fact in facts]
+    likely: NDArray[np.float64] = np.round(1 / (1 + np.exp(-scores)), _DECIMALS)
     return likely
+
+
+def tells_where(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How likely each of n facts tells each matter, and the section in which it stands (n, matters + sections)."""
+    return np.hstack([told, [[float(fact.section == section) for section in HISTORIES] for fact in facts]])
+
+
+def with_one(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The rows, the last column the constant (n, d + 1)."""
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+@lru_cache(maxsize=4096)
+def meanings(text: str) -> NDArray[np.float32]:
+    """The embeddings of a recorded sentence and, if there are several, of its clauses (n, d)."""
+    return embed(said_in(text), MULTILINGUAL_MODEL)
+
+
+def said_in(text: str) -> list[str]:
+    """A recorded sentence and, if there are several, its clauses."""
+    parts = [part.strip(" .。") for part in _CLAUSE.split(text)]
+    parts = [part for part in parts if len(part) >= _SHORTEST[part.isascii()]]
+    return list(dict.fromkeys([text, *parts])) if len(parts) > 1 else [text]
 
 
 def features(
@@ -60,18 +89,17 @@ def features(
     tells = _tells(facts, told)
     within = _within()[[HISTORIES.index(fact.section) for fact in facts]]
     here, anywhere = _logit((tells * within) @ about), _logit(tells @ about)
-    near = embed([fact.text for fact in facts], MULTILINGUAL_MODEL) @ embed([heard(question)], MULTILINGUAL_MODEL)[0]
+    asked = embed([heard(question)], MULTILINGUAL_MODEL)[0]
+    near = np.array([(meanings(fact.text) @ asked).max() for fact in facts])
     return np.column_stack(
         [
             here,
-            here - here.max(),
+            here - max(here.max(), 0),
             anywhere,
-            anywhere - anywhere.max(),
+            anywhere - max(anywhere.max(), 0),
             _logit(within @ about),
             near,
-            near - near.max(),
-            near - near.mean(),
-            np.full(len(facts), -(about * np.log(about + 1e-9)).sum()),
+            near - max(near.max(), _NEAR),
             _words(question, facts, language, list(subjects())[int(about.argmax())]),
         ]
     )
@@ -86,17 +114,17 @@ def _tells(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArra
 
 
 def _words(question: str, facts: Sequence[RecordSentence], language: Language, subject: str) -> NDArray[np.float64]:
-    """What each fact has of the words of the question, and the section in which it stands (n, 17)."""
+    """What each fact has of the words of the question (n, 11)."""
     topic, usual = topic_of(question, language), words_of(subject, language)
     words = tuple(word for word in topic.words if word not in usual)
     of_subject = tuple(word for word in topic.words if word in usual)
     clinical = pattern("clinical", "", language)
     names_clinical, is_clinical = any(map(clinical.search, words)), clinical.search(question) is not None
-    most = best(facts, topic)
     rows = []
     for fact in facts:
-        names = any(has(matter, fact) for matter in topic.matters)
-        is_there = any(has(place, fact) for place in topic.places)
+        apart = _stand_apart(topic, fact.text)
+        names = not apart and any(has(matter, fact) for matter in topic.matters)
+        is_there = not apart and any(has(place, fact) for place in topic.places)
         text = in_everyday_words(fact.text)
         shared = words_in(text, words)
         rows.append(
@@ -112,52 +140,18 @@ def _words(question: str, facts: Sequence[RecordSentence], language: Language, s
                 names_clinical and not shared,
                 words_in(text, of_subject) > 0,
                 is_clinical,
-                fact in most,
-                *(fact.section == section for section in HISTORIES),
             ]
         )
     return np.array(rows, float)
 
 
-def best(facts: Sequence[RecordSentence], topic: Topic) -> list[RecordSentence]:
-    """The facts with most words and matters in common with a topic, in their order."""
-    known = all(any(has(about, fact) for fact in facts) for about in (*topic.matters, *topic.places))
-    scored = [(fact, _common(fact, topic, known and not topic.words)) for fact in facts]
-    most = max((score for _, score in scored), default=0)
-    return [fact for fact, score in scored if score == most] if most > 0 else []
-
-
-def _common(fact: RecordSentence, topic: Topic, known: bool) -> float:
-    """How much a fact has in common with the topic; 0 if it is about something else.
-
-    Of what is ``known`` to be on record, a sentence of the present illness may tell more without naming it again.
-    """
-    of_the_illness = fact.section == "present_illness"
-    frames = sum(1 for frame in topic.frames if frame.recorded.search(fact.text))
-    alone = sum(1 for frame in topic.frames if frame.alone and frame.recorded.search(fact.text))
-    more = 3 * (alone + (words_in(fact.text, topic.frame_words) if alone else 0)) * of_the_illness
-    if not (topic.matters or topic.places or topic.words):
-        return frames * of_the_illness
-    words = words_in(in_everyday_words(fact.text), topic.words)
-    matters = [matter for matter in topic.matters if has(matter, fact)]
-    places = [place for place in topic.places if has(place, fact)]
-    if not (matters or places or words):
-        return more if known else 0
-    if topic.places and (topic.matters or topic.words) and words < 2 and not (topic.matters and words):
-        # Pain here and a rash there do not make a rash here: both must stand in one clause.
-        together = any(
-            place.recorded.search(clause)
-            and (words_in(clause, topic.words) or any(matter.recorded.search(clause) for matter in matters))
-            for clause in _CLAUSE.split(fact.text)
-            for place in places
-        )
-        if not together:
-            return more if known else 0
-    if topic.matters and not matters and not words:
-        return more if known else 0
-    if not (topic.matters or topic.places) and 3 * words <= len(topic.words):
-        return 0  # one word of many is chance
-    return 2 * len(matters) + len(places) + words + 0.5 * frames + more
+def _stand_apart(topic: Topic, text: str) -> bool:
+    """Whether matter and part of the body are both spoken of, in no clause together: pain here and a rash there."""
+    spoken_of = [
+        [any(each.recorded.search(part) for each in named) for named in (topic.matters, topic.places)]
+        for part in (text, *_CLAUSE.split(text))
+    ]
+    return all(spoken_of[0]) and not any(map(all, spoken_of[1:]))
 
 
 def has(concept: Concept, fact: RecordSentence) -> bool:
@@ -201,8 +195,7 @@ def _logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @cache
-def _weights() -> NDArray[np.float64]:
-    """The weights (d + 1,), the last of them the constant."""
+def _weights() -> dict[str, NDArray[np.float64]]:
+    """The weights: of the features (d + 1,), of subjects with matters, and twice of meanings (d + 1, rank)."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
-        weights: NDArray[np.float64] = stored["answers"].astype(np.float64)
-        return weights
+        return {name: stored[name].astype(np.float64) for name in stored if name.startswith("answers")}

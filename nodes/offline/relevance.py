@@ -23,7 +23,7 @@ from nodes.offline.pairs import likely
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_ANSWERS = 0.24  # how likely a sentence must be to answer a question to be told
+_ANSWERS = 0.2  # how likely a sentence must be to answer a question to be told
 _OPENING = 0.5  # the same of what the opening has said, which nothing else does
 _BESIDE = 0.5  # of the likeliest sentence's likelihood, and as likely another is one that is told with it
 

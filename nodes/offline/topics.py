@@ -23,7 +23,6 @@ class Topic:
     places: tuple[Concept, ...]
     frames: tuple[Concept, ...]
     words: tuple[str, ...]
-    frame_words: tuple[str, ...]
 
     @property
     def clinical(self) -> int:
@@ -40,20 +39,17 @@ class Topic:
 def topic_of(words: str, language: Language) -> Topic:
     """What the doctor's words are about."""
     found: dict[str, list[Concept]] = {"section": [], "matter": [], "place": [], "frame": []}
-    rest, framing = words, ""
+    rest = words
     for concept in concepts(language):
         if concept.asked.search(words):
             found[concept.kind].append(concept)
             rest = concept.asked.sub(" ", rest)
-            if concept.kind == "frame":
-                framing += " " + " ".join(match.group() for match in concept.asked.finditer(words))
     return Topic(
         sections=tuple(found["section"]),
         matters=tuple(found["matter"]),
         places=tuple(found["place"]),
         frames=tuple(found["frame"]),
         words=tuple(dict.fromkeys(stem(word) for word in matters_in(rest, language))),
-        frame_words=tuple(dict.fromkeys(stem(word) for word in matters_in(framing, language))),
     )
 
 

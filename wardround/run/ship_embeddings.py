@@ -14,6 +14,7 @@ from cases.vocabulary import Language
 from graphs import clinical_workflow
 from nodes.offline.hearing import weighed_texts
 from nodes.offline.meaning import heard, split
+from nodes.offline.pairs import said_in
 from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
 from retrieval import MULTILINGUAL_MODEL, remember
@@ -37,12 +38,13 @@ def stock_words(language: Language) -> list[str]:
 
 
 def tellable_sentences() -> list[str]:
-    """What is on record in the built-in cases, as offline it is weighed whether it speaks of what was asked."""
+    """What is on record in the built-in cases, clause by clause, as it is weighed against what was asked."""
     return [
-        heard(fact.text)
+        part
         for case in load_cases()
         for fact in record_sentences(case.patient, ExaminationRecord(), case.language)
         if fact.section in HISTORIES
+        for part in said_in(fact.text)
     ]
 
 

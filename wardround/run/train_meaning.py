@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wording
 from nodes.offline.meaning import (
     KINDS,
     features,
+    heard,
     idioms,
     kind_named,
     matters_told,
@@ -36,6 +37,7 @@ from nodes.offline.meaning import (
     wordings,
 )
 from nodes.offline.pairs import features as pair_features
+from nodes.offline.pairs import meanings, tells_where
 from prompts import mark
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
@@ -49,7 +51,14 @@ _SUBJECT = re.compile(
 )
 _FOLDS = 5  # a question's subject, and what a sentence tells, are judged by heads that have not learned from it
 _STEP = 7  # cases from one question's to the next one's
-_BY_SUBJECT = 0.03  # how much a question counts whose answers are only what tells of its subject
+_EVERY = 3  # of the questions of which only the subject is known, and one is learned from
+_BY_SUBJECT = 0.1  # how much a question counts whose answers are only what tells of its subject
+_FEW, _BY_PART = 4, 0.5  # each which sentence is kept of a small part of a record, and how much that counts
+_AXES, _RANK, _SPREAD = 128, 16, 3.0  # of meanings: the axes along which they are learned, the products, the scale
+# Of the fit: how often all is gone through, the pairs at once and the questions that these are of, the first step.
+_ROUNDS, _AT_ONCE, _QUESTIONS, _RATE = 8, 1024, 64, 5e-3
+_SELDOM = -2.0  # the score from which is begun: few sentences answer
+_DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 1.0, "answers_told": 1.0}
 _RARE = 4  # times as much as its absence counts that a recorded sentence tells something
 _FIELDS = {"C": "chief_complaint", "H": "present_illness", "P": "past_history", "S": "personal_history"}
 _OF_ACTIONS = {
@@ -171,6 +180,16 @@ class Asked:
     weight: float = 1
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """A question before a case as the classifier sees it: itself, what it is about, and each fact's rows."""
+
+    asked: Asked
+    about: NDArray[np.float64]
+    features: NDArray[np.float64]
+    tells: NDArray[np.float64]
+
+
 def answers_to_learn() -> Iterator[Asked]:
     """Questions before cases: labelled ones, those of the tracker's test set, and those that tell of what they ask.
 
@@ -178,15 +197,12 @@ def answers_to_learn() -> Iterator[Asked]:
     """
     cases = {case.id: case for case in load_cases()}
     facts = {name: tuple(_histories(case)) for name, case in cases.items()}
-    asked = data_file("nodes.offline", "asked_of_cases")
-    for line in (line for language in _LANGUAGES for line in asked["asked"][language].splitlines()):
-        words, pairs = line.split(" | ")
-        for key, due in (pair.split(":") for pair in pairs.split()):
-            case, places = cases[asked["cases"][key]], {*due.strip("-~").split(",")}
+    for name, lines in data_file("nodes.offline", "asked_of_cases")["asked"].items():
+        for words, due in (line.split(" | ") for line in lines.splitlines()):
             if due not in ("H*", "O"):
-                named = [place in places for place in _places(facts[case.id])]
+                named = [place in due.strip("-~").split(",") for place in places(facts[name])]
                 answers = tuple(None if due[0] == "~" and each else each for each in named)
-                yield Asked(words, case, facts[case.id], answers)
+                yield Asked(words, cases[name], facts[name], answers)
     for item in (item for path in shipped_files() for item in read_items(path).records):
         if item.part == "development" and item.action in ("Effective Inquiry", "Ineffective Inquiry"):
             answers = tuple(fact.text in item.expected for fact in facts[item.case_id])
@@ -194,7 +210,7 @@ def answers_to_learn() -> Iterator[Asked]:
                 yield Asked(item.doctor, cases[item.case_id], facts[item.case_id], answers)
     labelled = list(labelled_cases())
     of_both = [(pair, language) for language in _LANGUAGES for pair in subjects_to_learn(language)]
-    for place, ((words, name), language) in enumerate(of_both):
+    for place, ((words, name), language) in list(enumerate(of_both))[::_EVERY]:
         if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
             own = [each for each in labelled if each[0].language == language]
             case, told = own[place * _STEP % len(own)]
@@ -217,15 +233,32 @@ def _tells(fact: RecordSentence, told: frozenset[str], subject: str) -> bool | N
     return bool(told & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
 
 
-def _places(facts: Sequence[RecordSentence]) -> list[str]:
+def parts_of(asked: Asked) -> Iterator[tuple[Asked, list[int]]]:
+    """A question before the whole record, and before parts of it: without what answers, few sentences, both.
+
+    So it is learned that the nearest of what is on record need not answer.
+    """
+    whole = [*range(len(asked.facts))]
+    others = [at for at in whole if asked.answers[at] is False]
+    few = others[len(asked.words) % _FEW :: _FEW]
+    answering = [at for at in whole if asked.answers[at]]
+    parts = (whole, others, few, sorted((*answering, *few))) if answering else (whole, few)
+    for number, kept in enumerate(parts):
+        if kept:
+            facts, answers = (tuple(each[at] for at in kept) for each in (asked.facts, asked.answers))
+            weight = asked.weight * (_BY_PART if number else 1)
+            yield replace(asked, facts=facts, answers=answers, weight=weight), kept
+
+
+def places(facts: Sequence[RecordSentence]) -> list[str]:
     """The place of each sentence in its section, as ``asked_of_cases.toml`` has it."""
     letters = {field: letter for letter, field in (*_FIELDS.items(), ("F", "family_history"))}
     counted = Counter[str]()
-    places = []
+    found = []
     for fact in facts:
         counted[fact.section] += 1
-        places.append(f"{letters[fact.section]}{counted[fact.section]}")
-    return places
+        found.append(f"{letters.get(fact.section)}{counted[fact.section]}")
+    return found
 
 
 def fingerprint() -> str:
@@ -255,7 +288,7 @@ def train() -> dict[str, NDArray[np.generic]]:
     told = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
     stored["told_labels"] = np.array(matters_told())
     stored["told"] = _told_head(told).astype(np.float16)
-    stored["answers"] = _answers_head(told, np.vstack(rows), named)
+    stored |= _answers_head(told, np.vstack(rows), named)
     pairs = [pair for language in _LANGUAGES for pair in orders_to_learn(language)]
     heard = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
     tests = list(dict.fromkeys(test for _, test in pairs if test != NO_ORDER))
@@ -281,17 +314,14 @@ def _told_head(told: Sequence[tuple[Language, str, frozenset[str]]]) -> NDArray[
 
 def _answers_head(
     told: Sequence[tuple[Language, str, frozenset[str]]], rows: NDArray[np.float32], named: Sequence[str]
-) -> NDArray[np.float64]:
-    """The weights (d + 1,) of whether a sentence answers a question.
+) -> dict[str, NDArray[np.generic]]:
+    """The weights of whether a sentence answers a question, as `pairs.py` reads them.
 
     Args:
         told: recorded sentences with what they tell.
         rows: what is seen of the questions of `subjects_to_learn` (n, d).
         named: what each of these is about.
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
     fold = {case.id: at % _FOLDS for at, (case, _) in enumerate(labelled_cases())}
     held: dict[int | None, set[str]] = {
         at: {fact.text for case, facts in labelled_cases() if fold[case.id] == at for fact in facts}
@@ -311,27 +341,79 @@ def _answers_head(
     }
     of_subject[None] = _fitted(rows, named, labels, True)
     told_by_case: dict[str, NDArray[np.float64]] = {}
-    seen, answers, counts = [], [], []
+    weighed = []
     for asked in answers_to_learn():
         language = asked.case.language
         if asked.case.id not in told_by_case:
             of_facts = told_features([fact.text for fact in asked.facts], language)
             told_by_case[asked.case.id] = 1 / (1 + np.exp(-_scored(of_facts, of_told[fold.get(asked.case.id)])))
         if asked.subject is None:
-            about = _scored(features([asked.words], language), of_subject[None])[0]
+            about = shared(_scored(features([asked.words], language), of_subject[None])[0])
         else:
-            about = _scored(rows[asked.subject][None], of_subject[asked.subject % _FOLDS])[0]
-        of_pairs = pair_features(asked.words, asked.facts, language, shared(about), told_by_case[asked.case.id])
-        for row, answer in zip(of_pairs, asked.answers, strict=True):
-            if answer is not None:
-                seen.append(row)
-                answers.append(answer)
-                counts.append(asked.weight)
-    scale = StandardScaler().fit(np.array(seen))
-    model = LogisticRegression(C=1, max_iter=1000).fit(scale.transform(np.array(seen)), answers, sample_weight=counts)
-    weights = model.coef_[0] / scale.scale_
-    fitted: NDArray[np.float64] = np.append(weights, model.intercept_[0] - weights @ scale.mean_)
-    return fitted
+            about = shared(_scored(rows[asked.subject][None], of_subject[asked.subject % _FOLDS])[0])
+        for part, kept in parts_of(asked):
+            told_here = told_by_case[asked.case.id][kept]
+            seen = pair_features(asked.words, part.facts, language, about, told_here)
+            weighed.append(Weighed(part, about, seen, tells_where(part.facts, told_here)))
+    return _fitted_together(weighed)
+
+
+def _fitted_together(weighed: Sequence[Weighed]) -> dict[str, NDArray[np.generic]]:
+    """The weights of the features, of subjects with matters, and of meanings, of which the likeliest clause counts.
+
+    What is meant is learned along the axes on which meanings differ most.
+    """
+    import torch
+    from sklearn.decomposition import PCA
+    from torch.nn.functional import binary_cross_entropy_with_logits, dropout
+
+    torch.manual_seed(0)
+    parts = {fact.text: meanings(fact.text) for each in weighed for fact in each.asked.facts}
+    words = embed([heard(each.asked.words) for each in weighed], MULTILINGUAL_MODEL)
+    axes = PCA(_AXES, random_state=0).fit(np.vstack([words, *parts.values()]))
+    most = max(map(len, parts.values()))
+    clauses = [axes.transform(np.vstack([part, *[part[:1]] * (most - len(part))])) for part in parts.values()]
+    place = {text: at for at, text in enumerate(parts)}
+    pairs = [
+        (at, place[fact.text], each.features[row], each.tells[row], answer, each.asked.weight)
+        for at, each in enumerate(weighed)
+        for row, (fact, answer) in enumerate(zip(each.asked.facts, each.asked.answers, strict=True))
+        if answer is not None
+    ]
+    asked, told, *columns = (torch.tensor(np.array(column)) for column in zip(*pairs, strict=True))
+    seen, tells, answers, weight = (column.float() for column in columns)
+    about = torch.tensor(np.array([each.about for each in weighed])).float()
+    said, meant = (_SPREAD * torch.tensor(np.array(rows)).float() for rows in (clauses, axes.transform(words)))
+    mean, spread = seen.mean(0), seen.std(0) + 1e-6
+    of = {
+        "answers": torch.tensor([0.0] * len(mean) + [_SELDOM]),
+        "answers_by_matter": torch.zeros(about.shape[1], tells.shape[1]),
+        "answers_asked": torch.randn(_AXES, _RANK) / 10,
+        "answers_told": torch.randn(_AXES, _RANK) / 10,
+    }
+    held = [{"params": [of[name].requires_grad_()], "weight_decay": decay} for name, decay in _DECAY.items()]
+    steps = torch.optim.AdamW(held, lr=_RATE)
+    slower = torch.optim.lr_scheduler.LinearLR(steps, 1, 1 / _ROUNDS, _ROUNDS - 1)
+    for _ in range(_ROUNDS):
+        for own in torch.randperm(len(answers)).split(_AT_ONCE):
+            one, fact = asked[own], told[own]
+            together = dropout(meant[one] @ of["answers_asked"], 0.3) @ of["answers_told"].T
+            scores = (seen[own] - mean) / spread @ of["answers"][:-1] + of["answers"][-1]
+            scores += _SPREAD * (about[one] @ of["answers_by_matter"] * tells[own]).sum(1)
+            scores += (said[fact] @ together[:, :, None]).amax((1, 2))
+            loss = binary_cross_entropy_with_logits(scores, answers[own], weight[own], reduction="sum") / _QUESTIONS
+            steps.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            steps.step()
+        slower.step()
+    learned = {name: each.detach().double().numpy() for name, each in of.items()}
+    linear = learned["answers"][:-1] / spread.double().numpy()
+    turned = _SPREAD * np.vstack([axes.components_.T, -axes.mean_ @ axes.components_.T])
+    return {
+        "answers": np.append(linear, learned["answers"][-1] - linear @ mean.double().numpy()),
+        "answers_by_matter": (_SPREAD * learned["answers_by_matter"]).astype(np.float16),
+        **{name: (turned @ learned[name]).astype(np.float16) for name in ("answers_asked", "answers_told")},
+    }
 
 
 def _scored(rows: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
+from cases import load_cases
+from cases.case import ExaminationRecord
+from cases.text.record_sentences import record_sentences
+from cases.vocabulary import data_file
 from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
-from wardround.run.train_meaning import fingerprint
+from wardround.run.train_meaning import fingerprint, places
 
 
 @pytest.mark.slow
@@ -13,3 +17,11 @@ def test_the_shipped_weights_were_trained_on_the_shipped_wordings() -> None:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.run.train_meaning`"
         assert stored["kind_labels"].tolist() == [*dict.fromkeys([*wordings("en"), *KINDS])]
         assert stored["subject_labels"].tolist() == [*subjects()]
+
+
+def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case() -> None:
+    cases = {case.id: case for case in load_cases()}
+    for name, lines in data_file("nodes.offline", "asked_of_cases")["asked"].items():
+        known = {*places(record_sentences(cases[name].patient, ExaminationRecord(), cases[name].language))}
+        for words, due in (line.split(" | ") for line in lines.splitlines()):
+            assert {*due.strip("-~").split(",")} <= known | {"", "O", "H*"}, (name, words, due)
