@@ -395,7 +395,7 @@ def _fitted_together(weighed: Sequence[Weighed]) -> dict[str, NDArray[np.generic
     steps = torch.optim.AdamW(held, lr=_RATE)
     slower = torch.optim.lr_scheduler.LinearLR(steps, 1, 1 / _ROUNDS, _ROUNDS - 1)
     for _ in range(_ROUNDS):
-        for own in torch.randperm(len(answers)).split(_AT_ONCE):
+        for own in torch.split(torch.randperm(len(answers)), _AT_ONCE):
             one, fact = asked[own], told[own]
             together = dropout(meant[one] @ of["answers_asked"], 0.3) @ of["answers_told"].T
             scores = (seen[own] - mean) / spread @ of["answers"][:-1] + of["answers"][-1]
