@@ -122,7 +122,7 @@ def _words(question: str, facts: Sequence[RecordSentence], language: Language, s
     names_clinical, is_clinical = any(map(clinical.search, words)), clinical.search(question) is not None
     rows = []
     for fact in facts:
-        apart = _stand_apart(topic, fact.text)
+        apart = stand_apart(topic, fact.text)
         names = not apart and any(has(matter, fact) for matter in topic.matters)
         is_there = not apart and any(has(place, fact) for place in topic.places)
         text = in_everyday_words(fact.text)
@@ -145,7 +145,7 @@ def _words(question: str, facts: Sequence[RecordSentence], language: Language, s
     return np.array(rows, float)
 
 
-def _stand_apart(topic: Topic, text: str) -> bool:
+def stand_apart(topic: Topic, text: str) -> bool:
     """Whether matter and part of the body are both spoken of, in no clause together: pain here and a rash there."""
     spoken_of = [
         [any(each.recorded.search(part) for each in named) for named in (topic.matters, topic.places)]

@@ -14,17 +14,21 @@ from nodes.offline.meaning import (
     is_rather_of_a_subject,
     is_surely_heard,
     kind_label,
+    matters_told,
     subject_of,
     subjects,
     subjects_heard,
+    told_shares,
 )
 from nodes.offline.orders import names_examination, ordered_results, tried
-from nodes.offline.pairs import likely
+from nodes.offline.pairs import likely, stand_apart
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_ANSWERS = 0.2  # how likely a sentence must be to answer a question to be told
-_OPENING = 0.5  # the same of what the opening has said, which nothing else does
+_ANSWERS = 0.3  # how likely a sentence must be to answer a question to be told
+_TELLS, _UNTOLD = 0.06, 0.6  # the same if it tells what is heard, and where it is clear what is asked and none does
+_RATHER = 0.5  # how likely that it tells it
+_OPENING = 0.3  # the same of what the opening has said, which nothing else does
 _BESIDE = 0.5  # of the likeliest sentence's likelihood, and as likely another is one that is told with it
 
 
@@ -74,13 +78,32 @@ def _asks(words: str, language: Language) -> bool:
 def _to_one(told: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
     """The facts that answer one question; what the opening has said, only where nothing else does."""
     shares = dict(zip(told, likely(question, told, language), strict=True))
-    opening = {fact: share for fact, share in shares.items() if fact.section == "chief_complaint"}
-    others = {fact: share for fact, share in shares.items() if fact not in opening}
-    is_all = not any(fact.section == "present_illness" for fact in others)
-    for part, least in ((others, _ANSWERS), (opening, _ANSWERS if is_all else _OPENING)):
-        if found := [fact for fact, share in part.items() if share >= max(least, _BESIDE * max(part.values()))]:
+    enough = dict(zip(told, _enough(told, question, language), strict=True))
+    is_all = not any(fact.section == "present_illness" for fact in told)
+    for is_opening in (False, True):
+        part = [fact for fact in told if (fact.section == "chief_complaint") == is_opening]
+        most = _BESIDE * max((shares[fact] for fact in part), default=0)
+        least = {fact: _OPENING if is_opening and not is_all else enough[fact] for fact in part}
+        if found := [fact for fact in part if shares[fact] >= max(least[fact], most)]:
             return found
     return []
+
+
+def _enough(told: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
+    """How likely each fact must be to answer: less if it tells what is heard, more if that is clear and none does."""
+    topic = topic_of(question, language)
+    heard_as = [name for each in subjects_heard(question, language) for name in subjects()[each].tells]
+    named = [matter.name for matter in topic.matters if matter.name in matters_told()]  # "appetite, sleep and weight"
+    at = [matters_told().index(name) for name in (*heard_as, *named)]
+    if not (heard_as and told):
+        return [_ANSWERS] * len(told)
+    telling = told_shares([fact.text for fact in told], language)[:, at].max(axis=1)
+    tells = [
+        bool(share >= _RATHER) and fact.section != "family_history" and not stand_apart(topic, fact.text)
+        for share, fact in zip(telling, told, strict=True)
+    ]
+    rest = _ANSWERS if any(tells) or not is_surely_heard(question, language) else _UNTOLD
+    return [_TELLS if each else rest for each in tells]
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:

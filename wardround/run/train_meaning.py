@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,7 @@ _SUBJECT = re.compile(
 )
 _FOLDS = 5  # a question's subject, and what a sentence tells, are judged by heads that have not learned from it
 _STEP = 7  # cases from one question's to the next one's
-_EVERY = 3  # of the questions of which only the subject is known, and one is learned from
-_BY_SUBJECT = 0.1  # how much a question counts whose answers are only what tells of its subject
-_FEW, _BY_PART = 4, 0.5  # each which sentence is kept of a small part of a record, and how much that counts
+_BY_SUBJECT = 0.25  # how much a question counts whose answers are only what tells of its subject
 _AXES, _RANK, _SPREAD = 128, 16, 3.0  # of meanings: the axes along which they are learned, the products, the scale
 # Of the fit: how often all is gone through, the pairs at once and the questions that these are of, the first step.
 _ROUNDS, _AT_ONCE, _QUESTIONS, _RATE = 8, 1024, 64, 5e-3
@@ -210,7 +208,7 @@ def answers_to_learn() -> Iterator[Asked]:
                 yield Asked(item.doctor, cases[item.case_id], facts[item.case_id], answers)
     labelled = list(labelled_cases())
     of_both = [(pair, language) for language in _LANGUAGES for pair in subjects_to_learn(language)]
-    for place, ((words, name), language) in list(enumerate(of_both))[::_EVERY]:
+    for place, ((words, name), language) in enumerate(of_both):
         if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
             own = [each for each in labelled if each[0].language == language]
             case, told = own[place * _STEP % len(own)]
@@ -231,23 +229,6 @@ def _tells(fact: RecordSentence, told: frozenset[str], subject: str) -> bool | N
     if about.rest and fact.section in about.sections and not told & {*about.tells}:
         return None
     return bool(told & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
-
-
-def parts_of(asked: Asked) -> Iterator[tuple[Asked, list[int]]]:
-    """A question before the whole record, and before parts of it: without what answers, few sentences, both.
-
-    So it is learned that the nearest of what is on record need not answer.
-    """
-    whole = [*range(len(asked.facts))]
-    others = [at for at in whole if asked.answers[at] is False]
-    few = others[len(asked.words) % _FEW :: _FEW]
-    answering = [at for at in whole if asked.answers[at]]
-    parts = (whole, others, few, sorted((*answering, *few))) if answering else (whole, few)
-    for number, kept in enumerate(parts):
-        if kept:
-            facts, answers = (tuple(each[at] for at in kept) for each in (asked.facts, asked.answers))
-            weight = asked.weight * (_BY_PART if number else 1)
-            yield replace(asked, facts=facts, answers=answers, weight=weight), kept
 
 
 def places(facts: Sequence[RecordSentence]) -> list[str]:
@@ -351,10 +332,9 @@ def _answers_head(
             about = shared(_scored(features([asked.words], language), of_subject[None])[0])
         else:
             about = shared(_scored(rows[asked.subject][None], of_subject[asked.subject % _FOLDS])[0])
-        for part, kept in parts_of(asked):
-            told_here = told_by_case[asked.case.id][kept]
-            seen = pair_features(asked.words, part.facts, language, about, told_here)
-            weighed.append(Weighed(part, about, seen, tells_where(part.facts, told_here)))
+        told_here = told_by_case[asked.case.id]
+        seen = pair_features(asked.words, asked.facts, language, about, told_here)
+        weighed.append(Weighed(asked, about, seen, tells_where(asked.facts, told_here)))
     return _fitted_together(weighed)
 
 
@@ -395,7 +375,7 @@ def _fitted_together(weighed: Sequence[Weighed]) -> dict[str, NDArray[np.generic
     steps = torch.optim.AdamW(held, lr=_RATE)
     slower = torch.optim.lr_scheduler.LinearLR(steps, 1, 1 / _ROUNDS, _ROUNDS - 1)
     for _ in range(_ROUNDS):
-        for own in torch.split(torch.randperm(len(answers)), _AT_ONCE):
+        for own in torch.randperm(len(answers)).split(_AT_ONCE):  # type: ignore[no-untyped-call]
             one, fact = asked[own], told[own]
             together = dropout(meant[one] @ of["answers_asked"], 0.3) @ of["answers_told"].T
             scores = (seen[own] - mean) / spread @ of["answers"][:-1] + of["answers"][-1]

@@ -228,3 +228,17 @@ def test_work_is_told_by_the_name_of_an_occupation(language: Language, told: str
         RecordSentence("personal_history", text) for text in (told, {"en": "She smokes.", "zh": "吸烟。"}[language])
     ]
     assert answering(facts, {"en": "What is your job?", "zh": "您做什么工作？"}[language], language) == facts[:1]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("name", "question", "part"),
+    [
+        ("rehabilitation-01", "How are your appetite, your sleep and your weight?", "weight loss"),
+        ("general-medicine-07", "食欲、睡眠和体重怎么样？", "打鼾"),
+    ],
+)
+def test_of_several_things_asked_at_once_is_told_what_is_recorded_of_one(name: str, question: str, part: str) -> None:
+    case = builtin(name)
+    facts = record_sentences(case.patient, case.examinations, case.language)
+    assert part in texts(answering(facts, question, case.language))
