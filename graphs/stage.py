@@ -10,14 +10,13 @@ from langgraph.types import Send
 from graphs.state_graph import StateGraph
 from graphs.subgraphs import send
 from nodes.context import Context, context_of
-from nodes.state.decisions import Round
 from nodes.state.stage import StageInput, StageState
 from nodes.strategies.recruiter import recruit_group
 from nodes.strategies.registry import strategy
 from nodes.workflow.case_retrieval import recall
 from nodes.workflow.feedback_agent import judge, judges_of
 from nodes.workflow.general_agent import discuss
-from nodes.workflow.stage_control import close_round, conclude, record_round
+from nodes.workflow.stage_control import can_be_judged, close_round, conclude, record_round
 from nodes.workflow.stages import Stage
 from nodes.workflow.summarizing_agent import decide
 
@@ -56,9 +55,7 @@ def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
         """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        file = state.get("rounds", [])
-        known = isinstance(file, list) and all(isinstance(one, Round) for one in file)
-        if not (known and isinstance(state.get("decision"), stage.decision)):  # of a plug-in; whoever files it says so
+        if not can_be_judged(stage, state):  # of a plug-in; whoever files it says so
             return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 

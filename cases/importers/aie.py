@@ -21,9 +21,7 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form
-_NOTHING_MORE = re.compile(
-    r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z"
-)  # left where a field of the hospital's form was empty
+_NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left where a field of the form was empty
 _CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\s*\Z")
 
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.demographics import demographics
@@ -343,6 +343,18 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
 
 
 Rule = Callable[[Told], Iterator[Finding]]
+
+
+def only_where(holds: Callable[[Told], bool], rule: Rule) -> Rule:
+    """A rule that has nothing to say of other dialogues."""
+
+    @wraps(rule)
+    def gate(told: Told) -> Iterator[Finding]:
+        return rule(told) if holds(told) else iter(())
+
+    return gate
+
+
 RULES: Mapping[str, Rule] = {
     "covers_the_note": missing,
     "in_proportion": out_of_proportion,

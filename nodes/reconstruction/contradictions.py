@@ -4,7 +4,7 @@ English alone, for words that people choose freely; what keeps the note's own wo
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, wraps
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from cases.text.sentences import sentences
 from cases.text.statements import statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies, only_where
 
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
 _KIN, _OF_YOU = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you"))
@@ -133,16 +133,12 @@ def _matter(text: str) -> frozenset[str]:
     return frozenset(one for one in content_words(text, "en") - _BESIDE if not one.isdigit())
 
 
-def _of_english(rule: Rule) -> Rule:
-    @wraps(rule)
-    def gate(told: Told) -> Iterator[Finding]:
-        return rule(told) if told.language == "en" else iter(())
-
-    return gate
+def _is_english(told: Told) -> bool:
+    return told.language == "en"
 
 
 RULES: Mapping[str, Rule] = {
-    "answers_of_the_note": _of_english(other_answer),
-    "own_history": _of_english(of_a_relative),
-    "sides_of_the_note": _of_english(other_side_of_a_part),
+    "answers_of_the_note": only_where(_is_english, other_answer),
+    "own_history": only_where(_is_english, of_a_relative),
+    "sides_of_the_note": only_where(_is_english, other_side_of_a_part),
 }

@@ -8,7 +8,7 @@ most two questions at a time.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, wraps
+from functools import lru_cache
 from itertools import pairwise
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
@@ -16,7 +16,7 @@ from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, contradictions, kinds, learned, particulars, verbatim
-from nodes.reconstruction.content import Finding, Rule, Told
+from nodes.reconstruction.content import Finding, Rule, Told, only_where
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: people use one
@@ -165,14 +165,9 @@ def entailed_by_the_note(told: Told) -> Iterator[Finding]:
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
-def _of_the_note(rule: Rule) -> Rule:
-    """A rule of what is said as a gate; of a dialogue without a note there is nothing to hold against."""
-
-    @wraps(rule)
-    def gate(told: Told) -> Iterator[Finding]:
-        return rule(told) if told.dialogue.note.strip() else iter(())
-
-    return gate
+def _has_note(told: Told) -> bool:
+    """Of a dialogue without a note there is nothing to hold against what is said."""
+    return bool(told.dialogue.note.strip())
 
 
 _MODULES = (content, particulars, kinds, answers, contradictions, verbatim, learned)
@@ -186,7 +181,7 @@ GATES: dict[str, Rule] = {
     "diagnosis_not_leaked": diagnosis_not_leaked,
     "plain_words": plain_words,
     "entailed_by_the_note": entailed_by_the_note,
-    **{name: _of_the_note(rule) for name, rule in _RULES.items()},
+    **{name: only_where(_has_note, rule) for name, rule in _RULES.items()},
 }
 
 

@@ -28,7 +28,7 @@ from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies, sides_in
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies, only_where, sides_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
@@ -201,9 +201,8 @@ def claim_rows(told: Told, said: Sequence[Claim]) -> Rows:
     return np.array(rows, np.float32)
 
 
-def whole_rows(told: Told) -> Rows:
+def whole_rows(told: Told, parts: Sequence[str], met: Rows) -> Rows:
     """How much of each part of a note comes up, in words and in meaning, of all and at its ends (1, 18)."""
-    parts, met = _parts_met(told)
     said = content_words(" ".join(message.content for message in told.dialogue.spoken), "en")
     own = [(content_words(part, "en"), content_words(in_lay_words(part, "en"), "en")) for part in parts]
     share = np.array([max(len(each & said) / max(1, len(each)) for each in pair) for pair in own])
@@ -221,7 +220,7 @@ def whole_rows(told: Told) -> Rows:
     return np.array([row], np.float32)
 
 
-def _parts_met(told: Told) -> tuple[list[str], Rows]:
+def parts_met(told: Told) -> tuple[list[str], Rows]:
     """The parts of a note's sentences, and how near each is to what comes nearest in the dialogue."""
     cut = (part for one in sentences(told.dialogue.note) for part in _PATTERNS["part_end"].split(one))
     parts = [part for part in cut if content_words(part, "en")] or [told.dialogue.note]
@@ -290,9 +289,13 @@ def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
 def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
     """How much of the note is missing, if it is long enough to be cut."""
     if len(words(told.dialogue.note)) >= LONG_NOTE:
-        parts, met = _parts_met(told)
+        parts, met = parts_met(told)
         least = parts[int(met.argmin())]
-        yield _scores(whole_rows(told), weights)[0], f"too little of the note comes up, as {least.strip()!r}", None
+        yield (
+            _scores(whole_rows(told, parts, met), weights)[0],
+            f"too little of the note comes up, as {least.strip()!r}",
+            None,
+        )
 
 
 def asked_again(told: Told) -> Iterator[Finding]:
@@ -348,13 +351,8 @@ def _learned(head: str) -> Rule:
     return gate
 
 
-def _of_free_words(rule: Rule) -> Rule:
-    @wraps(rule)
-    def gate(told: Told) -> Iterator[Finding]:
-        free = told.dialogue.language == "en" and told.dialogue.models != [OFFLINE]
-        return rule(told) if free else iter(())
-
-    return gate
+def _is_freely_worded(told: Told) -> bool:
+    return told.dialogue.language == "en" and told.dialogue.models != [OFFLINE]
 
 
 HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
@@ -365,10 +363,10 @@ HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "whole": left_out,
 }
 RULES: Mapping[str, Rule] = {
-    "speaks_for_oneself": _of_free_words(_learned("speaker")),
-    "answers_in_place": _of_free_words(_learned("fits")),
-    "connected_to_the_note": _of_free_words(_learned("strange")),
-    "founded_on_the_note": _of_free_words(_learned("unfounded")),
-    "whole_note": _of_free_words(_learned("whole")),
-    "not_asked_again": _of_free_words(asked_again),
+    "speaks_for_oneself": only_where(_is_freely_worded, _learned("speaker")),
+    "answers_in_place": only_where(_is_freely_worded, _learned("fits")),
+    "connected_to_the_note": only_where(_is_freely_worded, _learned("strange")),
+    "founded_on_the_note": only_where(_is_freely_worded, _learned("unfounded")),
+    "whole_note": only_where(_is_freely_worded, _learned("whole")),
+    "not_asked_again": only_where(_is_freely_worded, asked_again),
 }

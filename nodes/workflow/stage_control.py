@@ -27,6 +27,13 @@ async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str,
     return {"discussion_round": spoken + 1}
 
 
+def can_be_judged(stage: Stage, state: StageState) -> bool:
+    """Whether there is a decision of the stage's type, and rounds that are rounds; a plug-in may leave others."""
+    rounds = state.get("rounds", [])
+    known = isinstance(rounds, list) and all(isinstance(one, Round) for one in rounds)
+    return known and isinstance(state.get("decision"), stage.decision)
+
+
 @node
 async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Note a decision with its verdicts, and whether the stage is at its end."""

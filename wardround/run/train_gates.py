@@ -36,6 +36,7 @@ from nodes.reconstruction.learned import (
     claims,
     exchanges,
     fit_rows,
+    parts_met,
     speaker_rows,
     strange_rows,
     whole_rows,
@@ -156,7 +157,8 @@ def cut(dialogues: Sequence[Dialogue]) -> Labelled:
         start = random.Random(dialogue.id).randrange(max(1, len(said) - 3))
         left = [said[:half], said[half:], [*said[:start], *said[start + len(said) * 2 // 5 :]]]
         left = [one for one in left if one and len(said) >= ENOUGH_TO_CUT]
-        rows += [whole_rows(Told(dialogue.model_copy(update={"messages": one}))) for one in [said, *left]]
+        told = [Told(dialogue.model_copy(update={"messages": one})) for one in [said, *left]]
+        rows += [whole_rows(one, *parts_met(one)) for one in told]
         labels += [False] + [True] * len(left)
     return np.vstack(rows), labels
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,7 +24,16 @@ from wardround.commands.score.mcq import (
     formats_by_subset,
     formats_compared,
 )
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules, writable, write_drawn
+from wardround.commands.score.output import (
+    ExtraTable,
+    Mode,
+    ModeOption,
+    Scores,
+    asked_of_rules,
+    of_each,
+    writable,
+    write_drawn,
+)
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -112,11 +122,8 @@ def aie(
         tables.append(coverage_and_diagnosis(of_doctors))
     if definition == "sound":
         tables.append(_partner(here.dialogues))
-    metrics, *parts = (
-        estimates(values, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
-        for values in (samples, *of_doctors.values())
-    )
-    files = dict(zip(doctors, parts, strict=True)) if len(doctors) > 1 else {}
+    estimated = partial(estimates, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+    metrics, files = estimated(samples), of_each(of_doctors, estimated)
     notes += by_rules
     n, more = counts(here.dialogues)
     failed = diagnose is not None and bool(unanswered(here.dialogues))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import correlation
 from typing import Annotated, Literal
@@ -17,6 +18,7 @@ from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, repl
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, estimates
+from scoring.metrics.statistics import Estimate
 from wardround.analysis.simulator_tests import (
     cases_of,
     lacking_dialogue,
@@ -28,7 +30,16 @@ from wardround.analysis.simulator_tests import (
 from wardround.analysis.simulators import Trial
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records, writable, write_drawn
+from wardround.commands.score.output import (
+    ExtraTable,
+    Mode,
+    ModeOption,
+    Scores,
+    of_each,
+    refuse_records,
+    writable,
+    write_drawn,
+)
 from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
 from wardround.store.recorded_run import find_runs
 from wardround.tables.simulators import ALL, simulators_table
@@ -177,16 +188,10 @@ def _scores(
     """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
     tests = [test for records in named.values() for test in records]
     tables = list(_beside_people(named, mode, acted)) if suite == "aie-simulator" else []
-    samples = score_simulator(tests, mode.value)
     told = list(notes)
     if mode is Mode.SOUND:
-        samples |= keyword_precision(tests)
         told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
-    parts = [score_simulator(tests, mode.value) for tests in named.values()] if len(named) > 1 else []
-    metrics, *of_files = (
-        estimates(values, clustered=mode is Mode.SOUND, ends=PERCENT, neither=(LENGTH,)) for values in (samples, *parts)
-    )
-    files = dict(zip(named, of_files, strict=False))
+    metrics, files = _metrics(tests, mode), of_each(named, partial(_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
         told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
     figure = simulators_table(named, mode.value, beside=beside)
@@ -196,6 +201,13 @@ def _scores(
     shown = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
     return Scores(suite, mode, n, metrics, tables, told, failed, drawn=[shown, *tracked], files=files)
+
+
+def _metrics(tests: Sequence[SimulatorTest], mode: Mode) -> dict[str, Estimate]:
+    """AIE's metrics; in sound mode with the precision of the keywords."""
+    is_sound = mode is Mode.SOUND
+    samples = score_simulator(tests, mode.value) | (keyword_precision(tests) if is_sound else {})
+    return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
 
 
 def _beside_people(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +23,7 @@ from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules
+from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
@@ -124,11 +125,9 @@ def medpmc(
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
-    metrics, *of_files = (
-        _columns(values, judged_columns, clustered=definition == "sound") for values in (samples, *here.parts)
-    )
-    names = distinct(names_of(transcripts))
-    files = dict(zip(names, of_files, strict=True)) if len(names) > 1 else {}
+    estimated = partial(_columns, judged=judged_columns, clustered=definition == "sound")
+    named = dict(zip(distinct(names_of(transcripts)), here.parts, strict=True))
+    metrics, files = estimated(samples), of_each(named, estimated)
     if mode is Mode.PAPER:
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, here.files, strict=True)))

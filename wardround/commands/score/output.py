@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -24,6 +24,8 @@ from wardround.tables.terminal import print_rows, print_table
 
 if TYPE_CHECKING:
     from cases import Problem
+
+Source = TypeVar("Source")
 
 
 class Mode(StrEnum):
@@ -133,6 +135,13 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             }
         write_json(json_file, content)
     _print(scores)
+
+
+def of_each(
+    named: Mapping[str, Source], estimated: Callable[[Source], dict[str, Estimate]]
+) -> dict[str, dict[str, Estimate]]:
+    """The metrics of each file or run by its name, if there are several; of one they are those of all."""
+    return {name: estimated(source) for name, source in named.items()} if len(named) > 1 else {}
 
 
 def _written(metrics: Mapping[str, Estimate]) -> dict[str, object]:

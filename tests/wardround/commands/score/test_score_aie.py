@@ -256,7 +256,10 @@ def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_
     files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
     told = run("aie-simulator", *files, "--by", "turn", "--out", tmp_path / "out", "--json", tmp_path / "out.json")
     assert told.exit_code == 0, told.output
-    assert [*json.loads((tmp_path / "out.json").read_text("utf-8"))["files"]] == ["a", "b"]
+    written = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert [*written["files"]] == ["a", "b"] and all(
+        found.keys() == written["metrics"].keys() for found in written["files"].values()
+    )
     rows = (tmp_path / "out" / "aie-figure-3a.csv").read_text("utf-8").splitlines()
     assert [line.split(",")[:2] for line in rows[1:7]] == [[name, turn] for name in "ab" for turn in ("all", "0", "1")]
     assert "[GPT-4, states]" in told.stdout and "Round" in told.stdout and "mode, 1 case " in told.stdout
