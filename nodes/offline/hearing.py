@@ -31,7 +31,7 @@ from cases.text.ordered_tests import (
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
 
-WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
+WEIGHTS = Path(str(files("nodes.offline") / "hearing.npz"))
 NO_ORDER = "none"
 # How likely it must be that words are an order at all, for this test and no other, and so to count beside a named one.
 _AN_ORDER, _OF_A_TEST, _SURELY = 0.6, 0.4, 0.6

@@ -2,13 +2,15 @@
 
 A sentence is read by its multilingual embedding (`retrieval.embed`), so that what is learned in one language serves the
 other, and by what of the lists of clinical words occurs. The weights are trained on the wordings of `wordings.toml` and
-on the development items of the tracker's test set (`python -m wardround.run.train_meaning`), and come with the package.
+on the development items of the tracker's test set (`python -m wardround.training.meaning`), and come with the package.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,12 @@ from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file
 from nodes.offline.consultation_words import concepts, matters_in, pattern
-from nodes.offline.hearing import WEIGHTS, heard_tests, is_for_the_patient_to_do, is_order
+from nodes.offline.hearing import heard_tests, is_for_the_patient_to_do, is_order
 from nodes.offline.orders import is_specific, names_examination
 from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 
+WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
 _PHRASE = 6  # characters; what is shorter and names nothing ("Hello") is no question of its own
 _BETWEEN = {

@@ -3,12 +3,14 @@
 It weighs what the question may be about with what the sentence tells and where it stands, each with its likelihood
 (`meaning.py`); the meaning of the question with that of the sentence and of each of its clauses, as near as they are
 and as it was learned which belong together; and which clinical words of the question stand in the sentence, beside the
-other sentences of the same record. Trained on questions put to built-in cases (`wardround.run.train_meaning`).
+other sentences of the same record. Trained on questions put to built-in cases (`wardround.training.answers`).
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,11 @@ from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import Concept, pattern
-from nodes.offline.hearing import WEIGHTS
 from nodes.offline.meaning import heard, matters_told, shares, subjects, told_shares, words_of
 from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
+WEIGHTS = Path(str(files("nodes.offline") / "pairs.npz"))
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
 _SHORTEST = {True: 6, False: 2}  # characters of a clause, by whether it is Latin
 _NEAR = 0.4  # how near to the question what answers it commonly is

@@ -26,9 +26,9 @@ from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _ANSWERS = 0.3  # how likely a sentence must be to answer a question to be told
-_TELLS, _UNTOLD = 0.06, 0.6  # the same if it tells what is heard, and where it is clear what is asked and none does
+_TELLS, _UNTOLD = 0.06, 0.65  # the same if it tells what is heard, and where it is clear what is asked and none does
 _RATHER = 0.5  # how likely that it tells it
-_OPENING = 0.3  # the same of what the opening has said, which nothing else does
+_OPENING = 0.25  # at least, of what the opening has said, which nothing else does
 _BESIDE = 0.5  # of the likeliest sentence's likelihood, and as likely another is one that is told with it
 
 
@@ -83,18 +83,18 @@ def _to_one(told: Sequence[RecordSentence], question: str, language: Language) -
     for is_opening in (False, True):
         part = [fact for fact in told if (fact.section == "chief_complaint") == is_opening]
         most = _BESIDE * max((shares[fact] for fact in part), default=0)
-        least = {fact: _OPENING if is_opening and not is_all else enough[fact] for fact in part}
+        least = {fact: max(enough[fact], _OPENING * (is_opening and not is_all)) for fact in part}
         if found := [fact for fact in part if shares[fact] >= max(least[fact], most)]:
             return found
     return []
 
 
 def _enough(told: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
-    """How likely each fact must be to answer: less if it tells what is heard, more if that is clear and none does."""
+    """How likely each fact must be to answer: less if it tells what is asked, more if that is clear and none does."""
     topic = topic_of(question, language)
     heard_as = [name for each in subjects_heard(question, language) for name in subjects()[each].tells]
     named = [matter.name for matter in topic.matters if matter.name in matters_told()]  # "appetite, sleep and weight"
-    at = [matters_told().index(name) for name in (*heard_as, *named)]
+    at = [matters_told().index(name) for name in named or heard_as]  # who asks for exercise does not ask for all habits
     if not (heard_as and told):
         return [_ANSWERS] * len(told)
     telling = told_shares([fact.text for fact in told], language)[:, at].max(axis=1)

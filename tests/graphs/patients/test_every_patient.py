@@ -22,7 +22,7 @@ from nodes.state.chart import Turn
 from prompts import load_words
 from tests.nodes.offline.test_everyday_wordings import A_PARTICULAR_ILLNESS
 from wardround.analysis.simulators import reply_to
-from wardround.run.train_meaning import labelled_cases
+from wardround.training.labelled import labelled_cases
 
 FIVE = ("saps", "medpmc", "ai_hospital", "medchain", "clinichat")
 LABELS = {case.id: told for case, told in labelled_cases()}

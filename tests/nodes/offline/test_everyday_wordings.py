@@ -22,7 +22,7 @@ from nodes.offline.relevance import answering
 from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
 from prompts import load_words
-from wardround.run.train_meaning import labelled_cases
+from wardround.training.labelled import labelled_cases
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
 BY_OTHERS = tomllib.loads(Path(__file__).with_name("questions_by_others.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The weights that hear the meaning of a doctor's words are those of the wordings that are shipped."""
+"""The weights of what answers a question are those of the labelled questions that are shipped."""
 
 import numpy as np
 import pytest
@@ -7,16 +7,14 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
-from wardround.run.train_meaning import fingerprint, places
+from nodes.offline.pairs import WEIGHTS
+from wardround.training.answers import fingerprint, places
 
 
 @pytest.mark.slow
-def test_the_shipped_weights_were_trained_on_the_shipped_wordings() -> None:
+def test_the_shipped_weights_were_trained_on_the_shipped_questions() -> None:
     with np.load(WEIGHTS, allow_pickle=False) as stored:
-        assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.run.train_meaning`"
-        assert stored["kind_labels"].tolist() == [*dict.fromkeys([*wordings("en"), *KINDS])]
-        assert stored["subject_labels"].tolist() == [*subjects()]
+        assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers`"
 
 
 def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case() -> None:
