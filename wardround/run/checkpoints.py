@@ -135,7 +135,10 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     async with aiosqlite.connect(str(path)) as connection:
         # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield _Saver(connection, serializer())
+        try:
+            yield _Saver(connection, serializer())
+        finally:  # what a stopped case has half written would keep the file locked while any of its reads is remembered
+            await connection.rollback()
         with suppress(sqlite3.Error):  # the room of finished cases is given back, if nobody else is reading
             if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
                 await connection.execute("VACUUM")

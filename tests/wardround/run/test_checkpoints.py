@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,19 @@ def kill_while_scoring(patched: pytest.MonkeyPatch, case_id: str) -> None:
         return await score_clinical_workflow(case, *arguments)
 
     patched.setattr("scoring.medchain.suite.score_clinical_workflow", score)
+
+
+async def test_what_a_stopped_case_has_half_written_does_not_lock_the_file_for_the_next_run(tmp_path: Path) -> None:
+    held = []  # as the error that stopped a run holds the cursors of what it broke off
+    with pytest.raises(Killed):
+        async with open_sqlite(tmp_path / "checkpoints.sqlite") as kept:
+            assert isinstance(kept, AsyncSqliteSaver)
+            await kept.setup()
+            held.append(await kept.conn.execute("SELECT name FROM sqlite_master"))
+            held.append(await kept.conn.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('a', 'b')"))
+            raise Killed
+    with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite", timeout=0)) as database:
+        assert database.execute("DELETE FROM checkpoints").rowcount == 0
 
 
 async def test_a_thread_that_has_nothing_is_looked_up_once_and_again_once_something_is_kept(
