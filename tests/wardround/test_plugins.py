@@ -200,6 +200,36 @@ def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Pat
     assert "patients.saps" in command("graph", "--help").stdout
 
 
+HELPED = [("--help",), ("run", "--help"), ("score", "--help"), ("score", "medchain", "--help"), ("cases", "--help")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", HELPED, ids=" ".join)
+def test_help_that_is_asked_for_before_a_plug_in_is_named_tells_what_it_adds(
+    asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
+    told = command(*asked, "--plugin", "our_ward")
+    assert told.returncode == 0 and "Plug-in our_ward adds: format ward" in " ".join(told.stdout.split()), told
+
+
+@pytest.mark.slow
+def test_a_plug_in_before_the_name_of_a_command_is_that_commands_and_a_faulty_one_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
+    ended = command("--plugin", "our_ward", "run", "--limit", "1", "--out", tmp_path / "run")
+    assert ended.returncode == 0, ended.stderr
+    kept = json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))["configuration"]["plugins"]
+    assert kept == [str(tmp_path / "our_ward.py")]
+    for faulty in (
+        ("--plugin", "none.py", "--help"),
+        ("--help", "--plugin", "none.py"),
+        ("run", "--help", "--plugin", "none.py"),
+    ):
+        ended = command(*faulty)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr == f"error: plug-in none.py: there is no file {tmp_path / 'none.py'}\n"
+
+
 @pytest.mark.slow
 def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_path: Path) -> None:
     write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward"))

@@ -1,12 +1,15 @@
 """How every command ends: bad input and faults as one line, with the exit code that scripts know."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from wardround.commands.plugin_options import WithPlugins
 from wardround.commands.printing import echo
 
 SOME_FAILED = 1
@@ -45,51 +48,62 @@ def refuse(*messages: str) -> NoReturn:
     raise typer.Exit(BAD_INPUT)
 
 
-class Commands(TyperGroup):
+class Commands(WithPlugins, TyperGroup):
     """Commands of which each says what stopped it, without a traceback.
 
     It ends with 2 if the input, the configuration or a file is bad and nothing was run; 1 if a run could not be kept on
     the disk any more, or a server takes no question; 130 if it was interrupted.
     """
 
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Read the command line as far as the name of a command; plug-ins may stand before it."""
+        with _one_line_of_each_error():
+            return super().make_context(*given, **more)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        try:
+        with _one_line_of_each_error():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            echo("interrupted; run the same command again to go on", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # who reads what is printed (`head`) has read enough: typer ends with 1, without a word
+
+
+@contextmanager
+def _one_line_of_each_error() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo("interrupted; run the same command again to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:  # who reads what is printed (`head`) has read enough: typer ends with 1, without a word
+        raise
+    except OSError as error:
+        refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        if isinstance(error, _SAID):
             raise
-        except OSError as error:
-            refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
-        except Exception as error:
-            if isinstance(error, _SAID):
-                raise
-            # Imported now, as a command that is only asked for its help must not wait for them.
-            from cases.registry import RegistryError
-            from prompts import PromptError
+        # Imported now, as a command that is only asked for its help must not wait for them.
+        from cases.registry import RegistryError
+        from prompts import PromptError
 
-            if isinstance(error, (RegistryError, PromptError)):  # without what may have raised it when it was imported
-                refuse(str(error))
-            from cases import CaseFileError
-            from cases.files import shortened
-            from llm import ModelSpecError, RefusedError
-            from llm.masking import masked
-            from retrieval import CaseMemoryError, EmbeddingModelError
-            from scoring.metrics.icd10_terms import TermListError
-            from scoring.metrics.samples import MissingBackendError
-            from wardround.config.experiment import ConfigurationError
-            from wardround.plugins import PluginError
-            from wardround.store.durable_lines import RunStoppedError
-            from wardround.tuning.configuration import TuningError
+        if isinstance(error, (RegistryError, PromptError)):  # without what may have raised it when it was imported
+            refuse(str(error))
+        from cases import CaseFileError
+        from cases.files import shortened
+        from llm import ModelSpecError, RefusedError
+        from llm.masking import masked
+        from retrieval import CaseMemoryError, EmbeddingModelError
+        from scoring.metrics.icd10_terms import TermListError
+        from scoring.metrics.samples import MissingBackendError
+        from wardround.config.experiment import ConfigurationError
+        from wardround.plugins import PluginError
+        from wardround.store.durable_lines import RunStoppedError
+        from wardround.tuning.configuration import TuningError
 
-            if isinstance(error, CaseFileError):
-                refuse(*map(str, shortened(error.problems)))
-            bad = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-            if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
-                refuse(str(error))
-            if not isinstance(error, RunStoppedError | RefusedError):
-                raise
-            echo(f"error: {masked(str(error))}", err=True)
-            raise typer.Exit(SOME_FAILED) from None
+        if isinstance(error, CaseFileError):
+            refuse(*map(str, shortened(error.problems)))
+        bad = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
+        if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
+            refuse(str(error))
+        if not isinstance(error, RunStoppedError | RefusedError):
+            raise
+        echo(f"error: {masked(str(error))}", err=True)
+        raise typer.Exit(SOME_FAILED) from None

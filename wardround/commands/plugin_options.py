@@ -12,12 +12,13 @@ import typer
 from typer.core import TyperCommand
 
 
-def _load(names: list[str] | None) -> list[str] | None:
-    """Load plug-ins before anything else on the command line is looked at."""
+def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
+    """Load plug-ins before anything else on the command line is looked at; a command has those of its group too."""
     from wardround.plugins import load_plugins
 
     load_plugins(names or ())
-    return names
+    of_the_group = ctx.parent.params.get("plugin") if ctx.parent else None
+    return [*(of_the_group or ()), *(names or ())] or None
 
 
 PluginOption = Annotated[
@@ -45,39 +46,67 @@ NoEgressOption = Annotated[
 ]
 
 
+_OPTIONS = {"no_egress": NoEgressOption, "plugin": PluginOption, "prompts": PromptsOption}
+
+
+class WithPlugins:
+    """A command or group whose help has what plug-ins add, also where ``--plugin`` stands behind ``--help``."""
+
+    names: Callable[[], Mapping[str, Iterable[str]]] = dict  # that its help ends with, by title
+    epilog: str | None
+    light = False  # whether they can be told without a plug-in: the others take a second to import
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line: help that is asked for first would be given before plug-ins are loaded."""
+        if any(each.startswith("--plugin") for each in args):
+            given, _, _ = self.make_parser(ctx).parse_args([*args])  # type: ignore[attr-defined]
+            _load(ctx, given.get("plugin"))
+        parsed: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+        return parsed
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The names, and what each plug-in adds."""
+        if entry_points(group="wardround.plugins"):
+            from wardround.plugins import PluginError, load_plugins
+
+            with contextlib.suppress(PluginError):  # the command itself will say it
+                load_plugins(())
+        plugins = sys.modules.get("wardround.plugins")
+        added = plugins.record_plugins() if plugins else None
+        told = {**(self.names() if self.light or added else {})}
+        told |= {f"Plug-in {name} adds": plugin["adds"] for name, plugin in (added or {}).items()}
+        self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in told.items())
+        super().format_epilog(ctx, formatter)  # type: ignore[misc]
+
+
+class OpenCommand(WithPlugins, TyperCommand):
+    """A command with these options."""
+
+
+def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bool = False) -> type[TyperCommand]:
+    """A kind of command whose help ends with names, by title: always if that is `light`, else with a plug-in."""
+    return type("WithNames", (OpenCommand,), {"names": staticmethod(names), "light": light})
+
+
 def open_doors(app: typer.Typer) -> None:
-    """Give the options to every command of an application that does not take them itself."""
+    """Give the options to every command of an application that does not take them itself, and ``--plugin`` to groups.
+
+    What a group is given holds for the command that is named behind it.
+    """
+    callback = app.registered_callback.callback if app.registered_callback else None
+    app.callback()(_with_doors(callback or (lambda: None), "plugin"))
     for command in app.registered_commands:
         if command.callback is not None:
-            command.callback = _with_doors(command.callback)
+            command.callback = _with_doors(command.callback, *_OPTIONS)
+        command.cls = OpenCommand if command.cls in (None, TyperCommand) else command.cls
     for group in app.registered_groups:
         if group.typer_instance is not None:
             open_doors(group.typer_instance)
 
 
-def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bool = False) -> type[TyperCommand]:
-    """A kind of command whose help ends with names, by title: always if that is `light`, else with a plug-in."""
-
-    class WithNames(TyperCommand):
-        def format_epilog(self, ctx: Any, formatter: Any) -> None:
-            if entry_points(group="wardround.plugins"):
-                from wardround.plugins import PluginError, load_plugins
-
-                with contextlib.suppress(PluginError):  # the command itself will say it
-                    load_plugins(())
-            if not light and "graphs" not in sys.modules:  # no plug-in has been loaded, and help answers at once
-                return
-            self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in names().items())
-            super().format_epilog(ctx, formatter)
-
-    return WithNames
-
-
-def _with_doors(command: Callable[..., Any]) -> Callable[..., Any]:
+def _with_doors(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
     signature = inspect.signature(command)
-    taken = signature.parameters.keys()
-    options = {"no_egress": NoEgressOption, "plugin": PluginOption, "prompts": PromptsOption}
-    added = {name: option for name, option in options.items() if name not in taken}
+    added = {name: _OPTIONS[name] for name in names if name not in signature.parameters}
 
     @functools.wraps(command)
     def opened(*arguments: Any, **options: Any) -> Any:
