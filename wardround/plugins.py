@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from cases.registry import RegistryError, nearest, registering
 from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
+from wardround.waiting import tell_what_is_waited_for
 
 GROUP = "wardround.plugins"  # the entry points of installed plug-ins
 _MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
@@ -73,6 +74,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
             raise PluginError(f"plug-in {name}: it was changed after it was loaded; start Python anew")
         return known
     _take_our_names()
+    tell_what_is_waited_for(is_theirs)
     modules, folders = set(sys.modules), prompt_folders()
     with registering(f"plug-in {name}") as additions, _importing(source):
         module = _imported(source, str(name))
@@ -115,12 +117,16 @@ def plugin_of(error: BaseException) -> str | None:
 
     What a script registers itself, without a plug-in, counts like one.
     """
-    theirs = {plugin.name.partition(".")[0] for plugin in _loaded.values()} | {"__main__"}
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in theirs:
-            return f"plug-in {module}, line {line}"
+        if is_theirs(frame) or frame.f_globals.get("__name__") == "__main__":
+            return f"plug-in {frame.f_globals['__name__']}, line {line}"
     return None
+
+
+def is_theirs(frame: FrameType) -> bool:
+    """Whether it is the code of a plug-in, or of one that is being imported, that runs in a frame."""
+    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return module in {_top_module(source) for source in (*_loaded, *_under_way)}
 
 
 def locate(name: str | Path, folder: Path | None = None) -> str:
@@ -188,8 +194,7 @@ def _imported(source: str, name: str) -> ModuleType:
 
 def _of_a_file(file: Path, given: str) -> ModuleType:
     """Import a file under its own name, or its folder's, as if it lay on the path: what is pickled finds it."""
-    package = file.name == "__init__.py"
-    name = re.sub(r"\W", "_", file.parent.name if package else file.stem)
+    package, name = file.name == "__init__.py", _top_module(str(file))
     there = sys.modules.get(name) or importlib.util.find_spec(name)
     if there is not None and _origin(there) != file:
         raise PluginError(f"plug-in {given}: there is another module {name!r}; give yours another name")
@@ -206,6 +211,14 @@ def _of_a_file(file: Path, given: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _top_module(source: str) -> str:
+    """The module that a plug-in is, or the package that it lies in."""
+    file = Path(source)
+    if not file.is_absolute():
+        return source.partition(".")[0]
+    return re.sub(r"\W", "_", file.parent.name if file.name == "__init__.py" else file.stem)
 
 
 def _origin(there: Any) -> Path | None:

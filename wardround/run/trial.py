@@ -14,12 +14,16 @@ from nodes.context import Context
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
 from wardround.config.selection import Item
-from wardround.plugins import record_plugins
+from wardround.plugins import is_theirs, record_plugins
 from wardround.run.checkpoints import serializer
 from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
 from wardround.run.one_case import Attempt, run_case
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
+from wardround.waiting import ended_within
+
+_BEFORE = "rehearsed by rule before a model is asked"
+_LIMIT = 300.0  # seconds for a case: one without a fault takes a few, but a plug-in may load a model of its own
 
 
 async def try_out(experiment: Experiment, context: Context, items: Sequence[Item]) -> None:
@@ -32,12 +36,15 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Item
     if is_rehearsal() or not theirs or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():
-        result = await _rehearsed(experiment, context, item)
+        try:
+            result = await ended_within(_LIMIT, _rehearsed(experiment, context, item), is_theirs)
+        except TimeoutError as error:
+            raise ConfigurationError(f"{item.id}, {_BEFORE}: {error}") from error
         wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
         if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
             wrong.append(str(result.error))
         if wrong:
-            raise ConfigurationError(f"{item.id}, rehearsed by rule before a model is asked: {'; '.join(wrong)}")
+            raise ConfigurationError(f"{item.id}, {_BEFORE}: {'; '.join(wrong)}")
 
 
 async def _rehearsed(experiment: Experiment, context: Context, item: Item) -> Result:
