@@ -183,7 +183,13 @@ def _said(value: Any, form: str) -> str:
     """A value as people read it."""
     if pd.isna(value):
         return NOTHING
-    return f"{value:{form}}" if isinstance(value, float) else str(value)
+    return _written(value, form) if isinstance(value, float) else str(value)
+
+
+def _written(number: float, form: str) -> str:
+    """A number in a form, in which what rounds to zero has no minus sign."""
+    sign = form[: form.startswith("+")]
+    return f"{number:{sign}z{form.removeprefix('+')}}"
 
 
 def _interval(mean: float | None, low: float | None, high: float | None, form: str) -> str:
@@ -191,7 +197,7 @@ def _interval(mean: float | None, low: float | None, high: float | None, form: s
     if mean is None or pd.isna(low) or pd.isna(high):
         return ""
     below, above = (f"{side:{form.removeprefix('+')}}" for side in (mean - low, high - mean))
-    return f"± {below}" if below == above else f"[{low:{form}}, {high:{form}}]"
+    return f"± {below}" if below == above else f"[{_written(low, form)}, {_written(high, form)}]"
 
 
 def stars(p: float | None) -> str:

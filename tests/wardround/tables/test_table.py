@@ -51,6 +51,13 @@ def test_csv_has_plain_numbers_with_mean_interval_n_and_p_in_columns_of_their_ow
     assert rows[2]["score_mean"] == rows[2]["cases"] == "" and rows[2]["score_n"] == "0"
 
 
+def test_what_rounds_to_zero_has_no_minus_sign() -> None:
+    found = Estimate(mean=-0.001, ci95=(-0.004, 0.3), n=8)
+    columns = [Column("slope", "Slope"), Column("gain", "Gain", form="+.2f", mean=True)]
+    table = Table("t", "t", columns, [{"slope": -0.0004, **measured({"gain": found})}])
+    assert [(cell.text, cell.spread) for cell in table.lines[0]] == [("0.00", ""), ("+0.00", "[+0.00, +0.30]")]
+
+
 def test_latex_has_the_layout_of_the_papers() -> None:
     text = as_latex(TABLE)
     assert r"\begin{tabular}{llrr}" in text and r"\cmidrule(lr){3-4}" in text and r"\multicolumn{2}{c}{Group}" in text

@@ -198,14 +198,14 @@ def _answered(scores: Scores) -> list[ExtraTable]:
 
 def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
     """A row's numbers; ± is half the interval's width, where it is as wide on both sides or made as the papers' is."""
-    mean = "unscored" if found.mean is None else f"{found.mean:.3f}"
+    mean = "unscored" if found.mean is None else f"{found.mean:z.3f}"
     half = interval = ""
     if found.ci95 is not None:
         low, high = found.ci95
-        below, above = f"{(found.mean or 0) - low:.3f}", f"{high - (found.mean or 0):.3f}"
-        half = f"{(high - low) / 2:.3f}" if below == above or found.interval == "percentile" else ""
-        interval = f"{low:.3f} to {high:.3f}"
-    return mean, half, interval, "" if found.se is None else f"{found.se:.3f}", str(found.n)
+        below, above = f"{(found.mean or 0) - low:z.3f}", f"{high - (found.mean or 0):z.3f}"
+        half = f"{(high - low) / 2:z.3f}" if below == above or found.interval == "percentile" else ""
+        interval = f"{low:z.3f} to {high:z.3f}"
+    return mean, half, interval, "" if found.se is None else f"{found.se:z.3f}", str(found.n)
 
 
 def writable(folder: Path | None) -> None:
