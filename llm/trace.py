@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from llm.checksums import read_sealed, sealed
+from llm.specs import WITHOUT_MODEL
 
 
 class Call(BaseModel):
@@ -85,6 +86,11 @@ class Trace(BaseModel):
         """US dollars; None as soon as one call has no known price."""
         costs = [call.cost for call in self.calls]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def asked(self) -> int:
+        """Questions that a model was asked; what rules and people answered is none."""
+        return sum(call.model not in WITHOUT_MODEL for call in self.calls)
 
     @property
     def seconds(self) -> float:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from llm.trace import kept_at
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -20,11 +21,13 @@ from wardround.run.faults import fault
 from wardround.store.durable_lines import DAMAGED
 from wardround.store.manifest import COPY, MANIFEST, is_run, manifest_faults, mend_manifest, planned, recorded_manifest
 from wardround.store.run_directory import RunDirectory
+from wardround.store.traces import read_trace, unpack
 
 _FILES = (
     *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "checkpoints.sqlite", "summary.json"),
     ".lock",
 )
+_SHOWN = 5  # cases that are named
 _FACTS = ("attempted", "scored", "failed", "scores")  # of a summary, that the results alone tell
 
 
@@ -73,8 +76,8 @@ def examine(directory: RunDirectory, *, mend: bool) -> Findings:
     with _noting(findings):
         findings.mended += _clear(directory, mend)
     with directory.held() if mend else contextlib.nullcontext():
-        for look in (_manifest, _records, _checkpoints, _summary):
-            if not mend and findings.mended and look in (_checkpoints, _summary):
+        for look in (_manifest, _records, _lost_results, _lost_traces, _checkpoints, _summary):
+            if not mend and findings.mended and look not in (_manifest, _records, _lost_results):
                 break  # they are held against the manifest and the results
             with _noting(findings):
                 findings.mended += look(directory, mend)
@@ -132,9 +135,53 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
         ValueError: all are.
     """
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
-    if directory.run and (runs := directory.runs_told() - {""}) and directory.run not in runs:
+    if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results are of two runs; put back what was there")
     return [*directory.mend_records(), *directory.mend_packed()] if mend else directory.damaged()
+
+
+def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:
+    """A trace is packed when its result is kept: without one it is opened again, for the run to go on from."""
+    told = {directory.trace_file(*result.key) for result in directory.told()}
+    lost = [file for file in directory.trace_files() if kept_at(file) != file and file not in told]
+    for file in lost if mend else ():
+        unpack(file)
+    does = "the same command as before scores them again, from their traces"
+    return [f"{directory.results_file}: has no result of {_named(lost)}, which had ended; {does}"] if lost else []
+
+
+def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
+    """What was asked of a finished case cannot be had again.
+
+    Raises:
+        ValueError: the traces that are gone, or hold less than was asked, and what can be done.
+    """
+    gone, cut = [], []
+    for result in directory.each_result():
+        file = directory.trace_file(*result.key)
+        if (directory.path / DAMAGED / directory.traces.name / kept_at(file).name).exists():
+            continue  # it has been told of
+        if not kept_at(file).is_file():
+            gone += [file] * result.scored
+        elif result.calls and result.calls > read_trace(file).asked:
+            cut.append(file)
+    found = [
+        f"{what} {_named(files)}"
+        for what, files in {"have no": gone, "hold less than was asked of": cut}.items()
+        if files
+    ]
+    if found:
+        raise ValueError(
+            f"{directory.traces}: {', and '.join(found)}; put them back from a copy, or go without: the scores stand, "
+            "and what was asked is lost; a case whose line is taken out of results.jsonl is asked anew"
+        )
+    return []
+
+
+def _named(files: Sequence[Path]) -> str:
+    """Some cases by the names of their traces, the first few in full."""
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    return f"{', '.join(file.stem for file in files[:_SHOWN])}{more}"
 
 
 def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:

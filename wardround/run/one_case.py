@@ -17,7 +17,6 @@ from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
-from llm.specs import WITHOUT_MODEL
 from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
@@ -134,7 +133,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         epoch=attempt.epoch,
         tokens=trace.tokens,
         cost=trace.cost,
-        calls=sum(call.model not in WITHOUT_MODEL for call in trace.calls),
+        calls=trace.asked,
         models=trace.models,
         dropped_seats=_dropped_seats(trace),
         unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),

@@ -67,7 +67,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
 
     Only a line feed ends a line: the text in it may hold the other separators that ``splitlines`` knows.
     """
-    return (line[:-1] for line in _lines(path) if line.endswith(b"\n"))
+    return (line[:-1] for line in raw_lines(path) if line.endswith(b"\n"))
 
 
 def drop_cut_line(path: Path) -> None:
@@ -116,7 +116,7 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(raw_lines(path), start=1):
         if not line.endswith(b"\n") and line.startswith(b"{"):
             continue  # cut off by a kill; what begins otherwise is no line of ours
         try:
@@ -145,10 +145,10 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
     if found:
         aside.mkdir(parents=True, exist_ok=True)
         with (aside / path.name).open("ab") as out:
-            out.writelines(line for number, line in enumerate(_lines(path), start=1) if number in found)
+            out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if number in found)
         keep_lines(path, lambda number, _: number not in found)
     if not _ends_whole(path):
-        *_, last = _lines(path)
+        *_, last = raw_lines(path)
         try:
             read(last.decode("utf-8"))
         except ValueError:
@@ -167,10 +167,11 @@ def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
         wanted: given a line's number, from 1, and the line.
     """
     with replacing(path) as out:
-        out.writelines(line for number, line in enumerate(_lines(path), start=1) if wanted(number, line))
+        out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if wanted(number, line))
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file as they are, with their ends; none if there is no file."""
     if path.exists():
         with path.open("rb") as lines:
             yield from lines

@@ -32,6 +32,7 @@ from wardround.store.durable_lines import (
     keep_lines,
     mend_lines,
     only_writer,
+    raw_lines,
     whole_lines,
     writing,
 )
@@ -243,13 +244,11 @@ class RunDirectory:
         files = self.trace_files()
         return self.mend_traces({file for file in files if kept_at(file) != file and not packed_fault(file)})
 
-    def runs_told(self) -> set[str]:
-        """The runs that the results name as theirs; what cannot be read names none."""
-        found = set()
-        for line in whole_lines(self.results_file):
+    def told(self) -> Iterator[Result]:
+        """The results of the lines that can be read; damaged ones are passed over."""
+        for line in raw_lines(self.results_file):
             with contextlib.suppress(ValueError):
-                found.add(read_result(line.decode()).run)
-        return found
+                yield read_result(line.decode())
 
     def damaged(self) -> list[str]:
         """Each line that these two would set aside."""

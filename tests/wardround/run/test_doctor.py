@@ -472,6 +472,43 @@ def test_a_pseudo_case_that_is_lost_is_learnt_again(tmp_path: Path) -> None:
     assert len(RunDirectory(tmp_path / "run").remembered()) == 2
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_cases_that_ended_and_whose_results_are_gone_are_named_and_scored_again_from_their_traces(
+    left: int, tmp_path: Path
+) -> None:
+    with FakeServer() as server:
+        experiment = short(server, limit=2)
+        run(experiment, tmp_path / "whole")
+        out = shutil.copytree(tmp_path / "whole", tmp_path / "run")
+        edited(out / "results.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[:left]))
+        first, second = sorted(file.stem for file in traces_in(out / "traces"))
+        gone = second if left else f"{first}, {second}"
+        told = f"results.jsonl: has no result of {gone}, which had ended; the same command as before scores them again"
+        code, said = doctor("--check", out)
+        assert code == 1 and f"found: {out}/{told}" in said
+        code, said = doctor(out)
+        assert code == 0 and f"mended: {out}/{told}" in said and told not in doctor(out)[1]
+        asked = len(server.requests)
+        run(experiment, out)
+        assert len(server.requests) == asked, "nothing is asked again"
+    assert outcomes(out) == outcomes(tmp_path / "whole")
+
+
+def test_traces_of_finished_cases_that_are_gone_or_hold_too_little_are_named_with_what_can_be_done(
+    tmp_path: Path,
+) -> None:
+    with FakeServer() as server:
+        run(short(server, limit=2), tmp_path)
+    first, second = unpacked(tmp_path)
+    first.unlink()
+    edited(second, lambda content: b"".join(content.splitlines(keepends=True)[:-4]))
+    for arguments in ((), ("--check",)):
+        code, said = doctor(*arguments, tmp_path)
+        assert code == 1 and f"left: {tmp_path}/traces: have no {first.stem}, and hold less than was asked of" in said
+        assert f"{second.stem}; put them back from a copy, or go without: the scores stand" in said
+    assert RunDirectory(tmp_path).results()[0].scored
+
+
 @pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kinds=st.lists(st.sampled_from(DAMAGES), min_size=1, max_size=5), seed=st.integers(0, 2**32))
@@ -485,6 +522,6 @@ def test_a_run_damaged_anyhow_comes_to_the_same_end_after_the_doctor(
     findings = examine(RunDirectory(out), mend=True)
     again = examine(RunDirectory(out), mend=False)
     assert not again.mended, f"not mended at once: {again.mended}"
-    if not findings.left:
+    if all("/traces: have no " in left for left in findings.left):  # of what is finished nothing is asked
         run(EXPERIMENT, out)
         assert outcomes(out) == outcomes(sound)
