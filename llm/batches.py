@@ -29,8 +29,10 @@ _LARGEST, _BYTES = 1_000, 100 * 2**20  # questions of one batch, and their bytes
 _MOST = 256 * 2**20  # bytes of the answers of one batch
 _POLLS = (1.0, 1.5, 60.0)  # seconds until the first look, by how much longer each time, and the longest
 _AWAY = 1_800.0  # seconds for which a server may not answer, with a batch under way or to be sent
+_LAG = 60.0  # for which a listing of batches may lack one that was made
 _OVER = ("completed", "failed", "expired", "cancelled")
 _PASSING = (408, 409, 425, 429)  # and from 500 on
+_REFUSED = (425, 429)  # with which nothing was taken
 _DOWNLOADS = 3  # of a file whose last line is cut off
 _OF_A_BODY = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 _PATH = "/chat/completions"
@@ -153,13 +155,28 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return name
 
     async def _batch_of(self, name: str) -> dict[str, Any] | None:
-        """The batch that was made of a file, though the reply that tells of it got lost; None if there is none."""
-        wanted: dict[str, Any] = {"limit": 100}
+        """The batch that was made of a file, though nothing tells of it; None if there is none, nor comes to be listed.
+
+        A listing may lag behind what was made, and whoever made it may have been killed in this very moment.
+        """
+        pause, growth, longest = _POLLS
+        waited = 0.0
         while True:
             try:
-                page = await self._get("/batches", params=wanted)
+                if (found := await self._listed(name)) or waited >= _LAG:
+                    return found
             except httpx2.HTTPStatusError:  # a server that lists none
                 return None
+            if not waited:
+                _log.info("file %s: no batch of it is listed yet; looking for it for %.0f s", name, _LAG)
+            await asyncio.sleep(pause)
+            waited += pause
+            pause = min(longest, pause * growth)
+
+    async def _listed(self, name: str) -> dict[str, Any] | None:
+        wanted: dict[str, Any] = {"limit": 100}
+        while True:
+            page = await self._get("/batches", params=wanted)
             listed = page.get("data") or []
             if found := next((batch for batch in listed if batch.get("input_file_id") == name), None):
                 return dict(found)
@@ -232,7 +249,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             path: behind the server's address.
             method: of HTTP.
             read: what is made of a reply's text; a ValueError if it is none.
-            unless: before the request is sent again, tells what it has come to, though its reply got lost.
+            unless: before a request that may have been taken is sent again, tells what came of it.
             content: of the request.
         """
         assert self._client is not None
@@ -247,10 +264,11 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else _PASSING[0]
                 if (status not in _PASSING and status < HTTPStatus.INTERNAL_SERVER_ERROR) or waited > _AWAY:
                     raise
+                refused = status in _REFUSED or isinstance(error, httpx2.ConnectError)
             await asyncio.sleep(pause)
             waited += pause
             pause = min(longest, pause * growth)
-            if unless is not None and (found := await unless()):
+            if unless is not None and not refused and (found := await unless()):
                 return found
 
     def _noted(self) -> dict[str, list[tuple[str, str]]]:

@@ -20,6 +20,7 @@ from tests.support.fake_server import FakeServer, Fault
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_QUIET", 0.3)
     monkeypatch.setattr(batches, "_POLLS", (0.01, 1.5, 0.05))
+    monkeypatch.setattr(batches, "_LAG", 0.5)
 
 
 def settings(server: FakeServer, file: Path, **own: Any) -> ModelSettings:
@@ -81,6 +82,37 @@ async def test_replies_that_are_lost_cut_or_no_replies_send_no_question_twice(tm
         setattr(server.batches, trouble, 1)
         assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
         assert len(server.batches.batches) == 1 and len(server.requests) == 3
+
+
+async def test_a_batch_whose_reply_was_lost_and_that_is_listed_late_is_not_made_twice(tmp_path: Path) -> None:
+    with FakeServer(answer=echo) as server:
+        server.batches.lost, server.batches.lag = 1, 4
+        assert await several(settings(server, tmp_path / "b.jsonl"), 2) == [f"answer to question {n}" for n in range(2)]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 2
+
+
+async def test_a_batch_that_was_made_in_the_moment_of_a_kill_and_is_listed_late_is_not_made_twice(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "b.jsonl"
+    with FakeServer(answer=echo) as server:
+        server.batches.lag = 4
+        context = settings(server, file)
+        await killed_while_it_waits(server, context, file, asked=3, sent=1)
+        file.write_text(json.dumps(noted_by(file)[0]), "utf-8")  # without the batch that was made
+        assert await several(anew(context), 3) == [f"answer to question {number}" for number in range(3)]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 3
+
+
+async def test_a_file_of_which_no_batch_was_made_is_asked_anew_when_no_listing_can_lag_so_long(tmp_path: Path) -> None:
+    file = tmp_path / "b.jsonl"
+    with FakeServer(answer=echo) as server:
+        context = settings(server, file)
+        await killed_while_it_waits(server, context, file, asked=2, sent=1)
+        file.write_text(json.dumps(noted_by(file)[0]), "utf-8")
+        server.batches.batches.clear()
+        assert await several(anew(context), 2) == [f"answer to question {number}" for number in range(2)]
+        assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("trouble", ["full", "away"])

@@ -20,6 +20,7 @@ class FakeBatches:
         full: batches that are refused as there are too many.
         away: requests that find the server away.
         lost: batches that are made, and the reply that tells of it is lost.
+        lag: listings in which a batch that was made does not stand yet.
         cut: downloads of answers that end within their last line.
         page: looks that get a page with a 200.
         ascii: whether lines escape what is no ASCII.
@@ -32,6 +33,7 @@ class FakeBatches:
     full: int = 0
     away: int = 0
     lost: int = 0
+    lag: int = 0
     cut: int = 0
     page: int = 0
     ascii: bool = True
@@ -55,11 +57,20 @@ class FakeBatches:
                 return 200, {"id": name, "object": "file"}
             case "POST", ["batches"]:
                 name = f"batch_{len(self.batches)}"
-                self.batches[name] = {"id": name, "status": "validating", "looks": 0, **json.loads(body)}
+                self.batches[name] = {
+                    "id": name,
+                    "status": "validating",
+                    "looks": 0,
+                    "lag": self.lag,
+                    **json.loads(body),
+                }
                 self.lost -= (lost := self.lost > 0)
                 return (503, {"error": {"message": "lost"}}) if lost else (200, self.batches[name])
             case "GET", ["batches"]:
-                return 200, {"data": [*self.batches.values()][::-1], "has_more": False}
+                listed = [batch for batch in self.batches.values() if batch["lag"] <= 0]
+                for batch in self.batches.values():
+                    batch["lag"] -= 1
+                return 200, {"data": listed[::-1], "has_more": False}
             case "GET", ["batches", name] if name in self.batches:
                 return 200, self._looked_at(self.batches[name])
             case "GET", ["files", name, "content"] if name in self._files:
