@@ -21,9 +21,10 @@ def check_built_for(built: str, asked: str) -> None:
     """
     if asked != built:
         STRATEGIES[str(asked)]
+        in_studio = "clinical_workflow" if asked == "group" else f"clinical_workflow_{asked}"
         raise ValueError(
             f"strategy: this graph was built for {built!r}; for {asked!r}, "
-            f"wardround.build_clinical_workflow({asked!r}).compile()"
+            f"wardround.build_clinical_workflow({asked!r}).compile(), or in Studio the graph {in_studio!r}"
         )
 
 

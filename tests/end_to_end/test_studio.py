@@ -28,6 +28,7 @@ pytest.importorskip("langgraph_api", reason="the studio extra is not installed")
 sdk = pytest.importorskip("langgraph_sdk", reason="the studio extra is not installed")
 
 INTERNALS = {"epoch", "scope", "trace_file", "run", "position"}
+OF_PLUG_INS = {"patient_terse", "clinical_workflow_second_opinion"}
 COURSE = ["referral", "history_taking", "examination", "diagnosis", "treatment"]
 
 
@@ -43,7 +44,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, model: FakeServer) -> Itera
     block = f'spec = "openai:small@{model.base_url}"\napi_key_env = "STUDY_KEY"\ntop_p = 0.5\n'
     study.write_text(f'[models]\npatient = "lively"\n[model.lively]\n{block}', "utf-8")
     folder = tmp_path_factory.mktemp("studio")
-    with serving(folder, "--experiment", str(study), setting={"STUDY_KEY": "sk-of-the-study"}) as running:
+    plugins = [f"--plugin={ROOT / 'examples' / name}" for name in ("own_patient.py", "own_strategy.py")]
+    with serving(folder, "--experiment", str(study), *plugins, setting={"STUDY_KEY": "sk-of-the-study"}) as running:
         yield running
 
 
@@ -78,6 +80,7 @@ def error_of(parts: list[Any]) -> str:
 
 def test_every_graph_that_is_to_be_served_is_and_no_other_each_with_a_description(client: Any) -> None:
     found = {one["graph_id"]: one["description"] for one in client.assistants.search(limit=100)}
+    assert {found.pop(name)[:12] for name in OF_PLUG_INS} == {"The clinical", "The patient "}
     assert found == {name: graph.description for name, graph in served_graphs().items()}
     assert {"patient_saps", "patient_medpmc", "stage_diagnosis"} <= found.keys()
     assert len(set(found.values())) == len(found) and all(len(text) > 30 for text in found.values())
@@ -94,6 +97,29 @@ def test_a_form_has_the_settings_of_its_own_graph(client: Any) -> None:
     assert saps["patient"]["default"] == "saps" and "tracker" in saps
     assert not saps.keys() & {"actor", "max_turns", "general_agents", "retrieval"}
     assert "general_agents" in stage and not stage.keys() & {"patient", "max_turns", "strategy", "sequential"}
+
+
+def test_a_patient_and_a_strategy_of_plug_ins_are_chosen_run_and_when_misspelt_refused_by_name(client: Any) -> None:
+    for graph in ("consultation", "clinical_workflow"):
+        assert form_of(client, graph)["patient"]["enum"][-1] == "terse"
+    assert "terse_patient" in form_of(client, "patient_terse")["models"]["properties"]
+    assert "colleague" in form_of(client, "clinical_workflow_second_opinion")["models"]["properties"]
+    short = {"patient": "terse", "retrieval": False, "max_turns": 2}
+
+    def run(graph: str, **context: Any) -> Any:
+        thread, case = str(client.threads.create()["thread_id"]), {"case_id": "surgery-01"}
+        return client.runs.wait(thread, graph, input=case, context={**short, **context}, raise_error=True)
+
+    told = run("clinical_workflow_second_opinion")
+    assert told["dialogue"][1]["text"].startswith("I have had") and told["treatment"]
+    for graph, wrong, said in (
+        ("consultation", {"patient": "ters"}, "unknown patient 'ters': did you mean 'terse'"),
+        ("clinical_workflow", {"strategy": "second_opinon"}, "did you mean 'second_opinion'"),
+        ("clinical_workflow", {"strategy": "second_opinion"}, "in Studio the graph 'clinical_workflow_second_opinion'"),
+        ("consultation", {"models": {"ters_patient": "lively"}}, "did you mean 'terse_patient'"),
+    ):
+        with pytest.raises(Exception, match=said):
+            run(graph, **wrong)
 
 
 def test_models_are_chosen_by_role_from_what_the_server_was_started_with(
