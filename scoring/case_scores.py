@@ -11,15 +11,16 @@ from typing import Any, Literal, Self, TypeVar
 from cases import Case
 from cases.registry import Registry
 from cases.validation import in_a_line, line_in
-from llm import AskError, ModelSettings
+from llm import UNANSWERED, AskError, ModelSettings
 from scoring.metrics.statistics import Ends
 
 # What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
 # a patient took the doctor's words, and a dialogue that was written from a note.
 Part = Literal["decisions", "report", "dialogue", "actions", "patient", "reconstruction"]
-MetricFunction = Callable[[Case, Any], float | Awaitable[float | None] | None]
+MetricFunction = Callable[..., float | Awaitable[float | None] | None]  # of case and answers, and settings if it asks
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"
+SETTINGS = "settings"  # what a metric that asks a judge calls its third argument
 METRIC_FAILED = "metric failed"  # how the reason opens why an own metric has no value
 NO_SCORE = 1e100  # from here on, up or down, nothing is a score; nor are nan and infinity
 JUDGE_FAILED = "judge failed"  # how the reason opens why a score is missing that an answer was given for
@@ -59,7 +60,8 @@ class Metric:
 
     Attributes:
         name: of the score in results and summaries.
-        function: from a case and its answers to a value, None if the case has none.
+        function: from a case and its answers to a value, None if the case has none; of one that asks a judge, a third
+            argument `settings` is what `ask` takes: the run's model map, limits and trace.
         averaged: whether it counts in the suite's second average; the published one never has it.
     """
 
@@ -72,10 +74,23 @@ class Metric:
         """The name as a heading."""
         return self.name.replace("_", " ").capitalize()
 
-    async def score(self, case: Case, answers: Any) -> float | str:
-        """The value for one case, or the reason why it has none: somebody's metric never costs a case."""
+    @property
+    def asks(self) -> bool:
+        """Whether it may ask a judge."""
         try:
-            value = self.function(*copy.deepcopy((case, answers)))  # what it changes there is its own affair
+            return SETTINGS in inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # not of everything that can be called is known what it takes
+            return False
+
+    async def score(self, case: Case, answers: Any, settings: ModelSettings) -> float | str:
+        """The value for one case, or the reason why it has none: somebody's metric never costs a case.
+
+        Raises:
+            AskError: a limit was reached, or the judge's server takes no question.
+        """
+        try:
+            given = copy.deepcopy((case, answers))  # what it changes there is its own affair
+            value = self.function(*given, **({SETTINGS: settings} if self.asks else {}))
             if inspect.isawaitable(value):
                 value = await value
             if value is None:
@@ -83,6 +98,10 @@ class Metric:
             if not isinstance(value, Real) or not abs(value) < NO_SCORE:
                 return f"{METRIC_FAILED}: it gave {value!r:.80}; expected a finite number or None"
             return float(value)
+        except UNANSWERED as error:
+            return f"{JUDGE_FAILED}: {error.reason}: {error}"
+        except AskError:
+            raise
         except (Exception, SystemExit) as error:  # of a stranger's code
             return f"{METRIC_FAILED}: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
 
@@ -123,6 +142,11 @@ class Suite:
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
 
     @property
+    def asks(self) -> bool:
+        """Whether judges are asked."""
+        return bool(self.judged) or any(metric.asks for metric in self.metrics.values())
+
+    @property
     def columns(self) -> dict[str, str]:
         """The titles of what each case is scored by: the published columns, then what was added."""
         return {**self.published, **{metric.name: metric.title for metric in self.metrics.values()}}
@@ -157,8 +181,8 @@ class Suite:
         """Every column of one case; a metric that was added and fails is unscored, with the reason."""
         found = await self.scored_by(case, answers, settings)
         values, unscored = dict(found.values), dict(found.unscored)
-        for name, metric in self.metrics.items():
-            value = await metric.score(case, answers)
+        own = await side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
+        for name, value in zip(self.metrics, own, strict=True):
             values[name] = None if isinstance(value, str) else value
             if isinstance(value, str):
                 unscored[name] = value

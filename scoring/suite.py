@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from cases.registry import Registry, RegistryError, check_function, check_named
 from scoring.aie.suite import suite as aie
-from scoring.case_scores import AVERAGE, OWN_AVERAGE, CaseScores, Metric, MetricFunction, Suite
+from scoring.case_scores import AVERAGE, OWN_AVERAGE, SETTINGS, CaseScores, Metric, MetricFunction, Suite
 from scoring.clini_eval.gates import suite as gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
@@ -33,8 +33,9 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
     """Register a metric of one's own as a column of a suite: ``@metric("urgency", suite="medchain")``.
 
     The function takes the case and the answers of a course, and gives a number, or None if the case has no value; it
-    may be a coroutine. Where it fails or gives anything else, the case's other scores stand, and the reason is
-    recorded. The published average never moves.
+    may be a coroutine. One that asks a judge takes ``settings`` too, for :func:`llm.ask`: its questions are recorded,
+    counted and limited like those of the suite's own judges. Where it fails or gives anything else, the case's other
+    scores stand, and the reason is recorded. The published average never moves.
 
     Args:
         name: of the column; small letters, digits and underscores.
@@ -56,8 +57,10 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
         raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; one is made of {averaged}")
 
     def register(function: Function) -> Function:
-        check_function("metric", name, function, "case, answers", "a coroutine function")
-        beside.metrics.add(name, Metric(name, function, average))
+        made = Metric(name, function, average)
+        arguments = f"case, answers, {SETTINGS}" if made.asks else "case, answers"
+        check_function("metric", name, function, arguments, "a coroutine function")
+        beside.metrics.add(name, made)
         return function
 
     return register

@@ -89,7 +89,8 @@ def ward(tmp_path: Path) -> Path:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.txt").write_text(note, "utf-8")
     (tmp_path / "notes.jsonl").write_text('{"id": "one", "text": "' + note + '"}\n', "utf-8")
-    write_run(tmp_path / "runs" / "my-run", [graded(one) for one in ENGLISH], data={"case_ids": [*ENGLISH]})
+    traces: dict[tuple[str, int], list[Any]] = {(one, 0): [] for one in ENGLISH}
+    write_run(tmp_path / "runs" / "my-run", [graded(one) for one in ENGLISH], traces, data={"case_ids": [*ENGLISH]})
     return tmp_path
 
 

@@ -60,6 +60,13 @@ def test_an_own_metric_is_a_column_and_the_published_average_does_not_move(tmp_p
     assert read(tmp_path / "own/manifest.json")["plugins"]["own_metric"]["adds"] == ["metric urgency"]
 
 
+def test_an_own_judge_is_asked_and_recorded_with_the_others(tmp_path: Path) -> None:
+    line = f"wardround run --plugin examples/own_judge.py --limit 2 {SHORT} --out own"
+    assert "Reasoned" in run(f"{line} --models treatment_judge=offline", tmp_path).stdout
+    asked = [call for call in calls(tmp_path / "own") if call["role"] == "treatment_judge"]
+    assert len(asked) == 2 and {call["prompt"].partition("/")[2] for call in asked} == {"examples/treatment"}
+
+
 def test_an_own_patient_answers_in_its_own_words_and_may_have_a_model_of_its_own(tmp_path: Path) -> None:
     line = f"wardround run --plugin examples/own_patient.py --set patient=terse --limit 2 {SHORT} --out own"
     run(f"{line} --models terse_patient=offline", tmp_path)

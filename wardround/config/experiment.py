@@ -254,7 +254,7 @@ class Experiment(Strict):
     def context(self) -> Context:
         """The context of the graph, as far as it is the same for all cases."""
         judges = {key: spec for key, spec in self.judges.items() if key != "default"}
-        if "default" in self.judges and SUITES[self.scored_by].judged:  # whom nobody asks needs no key
+        if "default" in self.judges and SUITES[self.scored_by].asks:  # whom nobody asks needs no key
             judges = {role: self.models.get(role, self.judges["default"]) for role in judging_roles()} | judges
         with laid_over(self.prompts) if self.prompts else nullcontext():  # which may bring the language that is set
             own = CONTEXTS[self.graph].model_validate(
