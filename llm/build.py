@@ -4,9 +4,7 @@ import logging
 import os
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any
-
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING, Any
 
 from llm.blocks import OWN, ModelBlock
 from llm.egress import keep_loopback_direct, stays
@@ -16,6 +14,9 @@ from llm.model_objects import OBJECT, object_of
 from llm.retries import brief
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
+
+if TYPE_CHECKING:  # by whoever only builds a graph it is not needed
+    from langchain_core.language_models import BaseChatModel
 
 _OPENAI = ("openai", "azure_openai")
 _SEED_IN_BODY = {"groq"}  # the service takes one, its integration has no parameter for it
@@ -34,7 +35,7 @@ _EXTRAS = {"anthropic": "anthropic", "google_genai": "google", "ollama": "ollama
 _log = logging.getLogger(__name__)
 
 
-def build_model(name: str, settings: ModelSettings, without: Collection[str] = ()) -> BaseChatModel:
+def build_model(name: str, settings: ModelSettings, without: Collection[str] = ()) -> "BaseChatModel":
     """The LangChain chat model of an entry of the model map.
 
     A server named by URL gets its own key (``llm/keys.py``), and never the key of the provider's own service, nor what
@@ -100,7 +101,7 @@ def _own_clients(block: ModelBlock) -> dict[str, Any]:
     return {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
 
 
-def _constructed(block: ModelBlock, options: dict[str, Any]) -> BaseChatModel:
+def _constructed(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
     """The integration's model; why it cannot be had is said as what to do.
 
     Raises:
@@ -181,7 +182,7 @@ def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str
     return sorted(name for name in chat if settings.block(name).parsed.provider not in taking)
 
 
-def _check_parameters(name: str, block: ModelBlock, kind: type[BaseChatModel]) -> None:
+def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]") -> None:
     """Refuse what a block sets and the integration would pass over.
 
     Raises:
@@ -194,7 +195,7 @@ def _check_parameters(name: str, block: ModelBlock, kind: type[BaseChatModel]) -
             raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")
 
 
-def _fields(kind: type[BaseChatModel]) -> set[str | None]:
+def _fields(kind: "type[BaseChatModel]") -> set[str | None]:
     return {name for own, info in kind.model_fields.items() for name in (own, info.alias)}
 
 

@@ -7,9 +7,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
@@ -51,6 +50,9 @@ from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
 
+if TYPE_CHECKING:  # by whoever only builds a graph it is not needed
+    from langchain_core.language_models import BaseChatModel
+
 _NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 
 
@@ -73,7 +75,7 @@ class ChatClient:
     name: str
     settings: ModelSettings
     forms: Forms = field(init=False)
-    _models: dict[frozenset[str], BaseChatModel] = field(init=False)  # without these parameters
+    _models: "dict[frozenset[str], BaseChatModel]" = field(init=False)  # without these parameters
     _bound: dict[tuple[str, str, frozenset[str]], Runnable[Any, Any]] = field(default_factory=dict, init=False)
     _has_answered: bool = field(default=False, init=False)
 
@@ -92,6 +94,8 @@ class ChatClient:
     @cached_property
     def own_forms(self) -> tuple[str, ...]:
         """A model in this process, or one that binds no tools, knows no other form, and nobody would refuse one."""
+        from langchain_core.language_models import BaseChatModel
+
         if self.spec.provider == IN_PROCESS or type(self._models[frozenset()]).bind_tools is BaseChatModel.bind_tools:
             return (PLAIN,)
         return FORMS if self._openai_compatible else tuple(form for form in FORMS if form != "json_object")
@@ -222,7 +226,7 @@ class ChatClient:
             self._bound[key] = self._bind(self._models[without], form, question.name, question.schema)
         return self._bound[key], messages
 
-    def _bind(self, model: BaseChatModel, form: str, name: str, schema: dict[str, Any]) -> Runnable[Any, Any]:
+    def _bind(self, model: "BaseChatModel", form: str, name: str, schema: dict[str, Any]) -> Runnable[Any, Any]:
         if form != "tool" and self._openai_compatible:
             # As extra_body: the SDK's own structured output would rebuild and re-validate the schema on every call.
             strict = {"json_schema": {"name": name, "schema": schema, "strict": True}}

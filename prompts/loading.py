@@ -11,15 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
-from jinja2 import StrictUndefined, Template, meta
-from jinja2.exceptions import TemplateError
-from jinja2.sandbox import SandboxedEnvironment
 from pydantic import AfterValidator
 
 from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.sandbox import SandboxedEnvironment
 
 Language = str
 _PATTERN = "en"
@@ -178,18 +179,8 @@ def _titled(stage: str, language: Language, _: tuple[Path, ...]) -> str:
 def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...]) -> Prompt:
     source = _read(name, language)
     header, sections = _parse(name, source)
-    stage_texts: dict[str, str] = {}
-    sources = [source]
-    if wanted := header.get("stage_texts"):
-        if stage is None:
-            raise PromptError(f"prompt {name} is a prompt of a stage; say which")
-        beside = f"{name.rpartition('/')[0]}/stages/{stage}"
-        stage_source = _read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
-        sources.append(stage_source)
-        found = _parse(stage, stage_source)[1]
-        if absent := set(wanted) - found.keys():
-            raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
-        stage_texts = {section: found[section] for section in wanted}
+    stage_texts, stage_source = _stage_texts(name, header, language, stage)
+    sources = [source, *filter(None, [stage_source])]
     declared = frozenset(header.get("variables", ()))
     if opening := header.get("opening"):
         try:
@@ -285,16 +276,24 @@ def age(years: float, in_years: str, in_months: str, in_days: str) -> str:
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML has it: a tenth of the time
-_environment = SandboxedEnvironment(
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
-)
-_environment.filters |= {"fence": fence, "age": age, "titled": titled}
-_environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 
 @cache
-def _compiled(source: str) -> Template:
-    template = _environment.from_string(source)
+def _environment() -> "SandboxedEnvironment":
+    from jinja2 import StrictUndefined  # by whoever only builds a graph it is not needed
+    from jinja2.sandbox import SandboxedEnvironment
+
+    made = SandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
+    )
+    made.filters |= {"fence": fence, "age": age, "titled": titled}
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    return made
+
+
+@cache
+def _compiled(source: str) -> "Template":
+    template = _environment().from_string(source)
     template.globals = dict(template.globals)  # a chain of dictionaries is walked through at each rendering
     return template
 
@@ -338,6 +337,32 @@ def _header(head: str) -> Mapping[str, Any]:
     return header
 
 
+def check_stage_texts(name: str, language: Language, stage: str) -> None:
+    """See that a stage has what a prompt says of it.
+
+    Raises:
+        PromptError: its text, or a section of it, is missing.
+    """
+    _stage_texts(name, _parse(name, _read(name, language))[0], language, stage)
+
+
+def _stage_texts(
+    name: str, header: Mapping[str, Any], language: Language, stage: str | None
+) -> tuple[dict[str, str], str]:
+    """What a prompt takes from the text of a stage, by section, and that text; nothing if it takes none."""
+    wanted = header.get("stage_texts")
+    if not wanted:
+        return {}, ""
+    if stage is None:
+        raise PromptError(f"prompt {name} is a prompt of a stage; say which")
+    beside = f"{name.rpartition('/')[0]}/stages/{stage}"
+    source = _read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
+    found = _parse(stage, source)[1]
+    if absent := set(wanted) - found.keys():
+        raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
+    return {section: found[section] for section in wanted}, source
+
+
 def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
     header: Mapping[str, Any] = {}
     body = source
@@ -354,10 +379,14 @@ def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
 @cache
 def _variables_of(template: str) -> frozenset[str]:
     """The variables that a template uses; the stages of a workflow share theirs."""
-    return frozenset(meta.find_undeclared_variables(_environment.parse(template)))
+    from jinja2 import meta
+
+    return frozenset(meta.find_undeclared_variables(_environment().parse(template)))
 
 
 def _check_variables(name: str, template: str, declared: frozenset[str]) -> None:
+    from jinja2 import TemplateError
+
     try:
         used = _variables_of(template)
     except TemplateError as error:

@@ -54,8 +54,7 @@ def patient(
     def register(build: Build) -> Build:
         check_function("patient", name, build, "")
         graph = check_graph("patient", name, build()).compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
-        given = graph.get_output_jsonschema().get("properties", {})
-        if lost := sorted(given.keys() - PatientSideState.__annotations__.keys()):
+        if lost := sorted({*graph.output_channels} - PatientSideState.__annotations__.keys()):
             raise RegistryError(
                 f"patient {name!r}: its graph gives {', '.join(lost)}, and nothing but the dialogue outlives a reply: "
                 "read it off the dialogue; output_schema=wr.PatientSideOutput leaves out what serves one reply alone"

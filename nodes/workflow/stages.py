@@ -26,7 +26,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.state.stage import Recalled
-from prompts import load_prompt, stage_title
+from prompts import check_stage_texts, stage_title
 from retrieval import RememberedCase
 from retrieval.features import FEATURES
 
@@ -323,7 +323,7 @@ def check_prompts(languages: Iterable[Any]) -> None:
     for stage in STAGES.values():
         for language in languages:
             for prompt in ("task", "feedback"):
-                load_prompt(f"medchain/{prompt}", language, stage.name)
+                check_stage_texts(f"medchain/{prompt}", language, stage.name)
             if stage.output is DecidedOutput:
                 stage_title(stage.name, language)
 

@@ -481,9 +481,8 @@ def test_cases_that_ended_and_whose_results_are_gone_are_named_and_scored_again_
         run(experiment, tmp_path / "whole")
         out = shutil.copytree(tmp_path / "whole", tmp_path / "run")
         edited(out / "results.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[:left]))
-        first, second = sorted(file.stem for file in traces_in(out / "traces"))
-        gone = second if left else f"{first}, {second}"
-        told = f"results.jsonl: has no result of {gone}, which had ended; the same command as before scores them again"
+        gone = {f"{case_id}-0" for case_id in IDS[:2]} - {f"{result.case_id}-0" for result in results(out)}
+        told = f"results.jsonl: has no result of {', '.join(sorted(gone))}, which had ended; the same command as before"
         code, said = doctor("--check", out)
         assert code == 1 and f"found: {out}/{told}" in said
         code, said = doctor(out)
