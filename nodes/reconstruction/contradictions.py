@@ -4,7 +4,7 @@ English alone, for words that people choose freely; what keeps the note's own wo
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,10 +20,6 @@ from nodes.reconstruction.content import Finding, Rule, Told, content_words, den
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
 _KIN, _OF_YOU = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you"))
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-_BESIDE, _GENERAL = (
-    frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")[name].split()))
-    for name in ("beside", "general")
-)
 SHORT = 9  # words of a no, at most
 MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
 CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause has
@@ -37,6 +33,12 @@ class _Clause(NamedTuple):
     denies: bool
     kin: bool
     text: str
+
+
+@cache
+def _stems(name: str) -> frozenset[str]:
+    """The words of a list, without their endings."""
+    return frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")[name].split()))
 
 
 def other_answer(told: Told) -> Iterator[Finding]:
@@ -70,7 +72,7 @@ def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
     for part in _PATTERNS["between"].split(asked):
         if matter := _matter(part):
             most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(matter) > 2 else (MOST_ASKED, 1.0)
-            yield matter, NEVER if len(matter) > most or (len(matter) == 1 and matter <= _GENERAL) else share
+            yield matter, NEVER if len(matter) > most or (len(matter) == 1 and matter <= _stems("general")) else share
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:
@@ -130,7 +132,7 @@ def _clauses(note: str) -> list[_Clause]:
 
 
 def _matter(text: str) -> frozenset[str]:
-    return frozenset(one for one in content_words(text, "en") - _BESIDE if not one.isdigit())
+    return frozenset(one for one in content_words(text, "en") - _stems("beside") if not one.isdigit())
 
 
 def _is_english(told: Told) -> bool:

@@ -30,7 +30,6 @@ _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
 _KIN, _HAD = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had"))
 _LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
 _BETWEEN = frozenset(_LISTS["between"])
-_ADDED = frozenset(map(stem, _LISTS["added"].split()))
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
@@ -164,7 +163,9 @@ def _stock(language: Language) -> frozenset[str]:
     # Chinese: where the patient's own words too are no words of the list of common ones.
     said.append(speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
     stated = " ".join(text for part in texts_in(said) for text in sentences(part) if not text.endswith(("?", "？")))
-    return frozenset(_pairs(stated)) if language == "zh" else frozenset(content_words(stated, language)) | _ADDED
+    if language == "zh":
+        return frozenset(_pairs(stated))
+    return frozenset(content_words(stated, language)) | frozenset(map(stem, _LISTS["added"].split()))
 
 
 RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed, "told_by_who_knows": by_the_other}
