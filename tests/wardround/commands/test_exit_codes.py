@@ -54,6 +54,7 @@ async def waits():
         raise
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(int(sys.argv[1]), signal.SIG_DFL)  # under nohup it is ignored, and stays so
 end_gently()
 try: asyncio.run(waits())
 except KeyboardInterrupt: print("interrupted")
