@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -52,11 +51,14 @@ def tell_what_is_waited_for(is_theirs: IsTheirs) -> None:
 
 
 def _watch(is_theirs: IsTheirs) -> None:
-    waits: defaultdict[int, _Wait] = defaultdict(_Wait)
+    waits: dict[int, _Wait] = {}  # by thread; of one that has ended nothing is kept
     while True:
         time.sleep(_LOOK)
-        for thread, innermost in sys._current_frames().items():
+        frames = sys._current_frames()
+        waits = {thread: waits.get(thread) or _Wait() for thread in frames}
+        for thread, innermost in frames.items():
             waits[thread].told(_outermost(innermost, is_theirs))
+        del frames, innermost
 
 
 async def ended_within(seconds: float, work: Awaitable[T], is_theirs: IsTheirs) -> T:
