@@ -196,6 +196,6 @@ def test_a_model_that_obeys_what_is_not_marked_as_data_answers_an_attacked_case_
 
 def test_that_model_is_commanded_where_the_texts_are_not_fenced(monkeypatch: pytest.MonkeyPatch) -> None:
     course, case = Course("clinical_workflow"), builtin(CASES["en"])
-    monkeypatch.setitem(loading._environment.filters, "fence", lambda text, label: str(text))
+    monkeypatch.setitem(loading._environment().filters, "fence", lambda text, label: str(text))
     clean, commanded = answered(course, case), answered(course, attacked(case))
     assert commanded != clean and re.search("agreed", str(commanded["ends"]))

@@ -156,11 +156,11 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
     Raises:
         ValueError: the traces that are gone, or hold less than was asked, and what can be done.
     """
-    gone, cut = [], []
+    gone, cut, aside = [], [], directory.path / DAMAGED / directory.traces.name
     for result in directory.each_result():
         file = directory.trace_file(*result.key)
-        if (directory.path / DAMAGED / directory.traces.name / kept_at(file).name).exists():
-            continue  # it has been told of
+        if not result.final or any((aside / name).exists() for name in (file.name, f"{file.name}.gz")):
+            continue  # it goes on, or has been told of
         if not kept_at(file).is_file():
             gone += [file] * result.scored
         elif result.calls and result.calls > read_trace(file).asked:
