@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import jinja2  # noqa: F401  used when somebody speaks, and to be missed before
 from langgraph.checkpoint.memory import InMemorySaver
 
 from llm.limits import Limits, Meter
