@@ -245,18 +245,26 @@ def _person(about: str) -> tuple[str, str]:
 
 def _condition(text: str) -> tuple[list[str], str]:
     """What of the physical condition was found by examining, and what the patient tells of it."""
-    lines = [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
+    lines = _clauses(text)
     seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line) or _heads(line)]
     return seen, " ".join(re.sub(";$", ".", line) for line in lines if line not in seen)
+
+
+def _clauses(text: str) -> list[str]:
+    """The sentences, parted at semicolons too: what stands between them may belong elsewhere."""
+    return [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
 
 
 def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
     """What stands under the past: earlier illnesses, the patient's own habits, and the family's illnesses."""
     sections: dict[str, list[str]] = {"past_history": [], "personal_history": [], "family_history": []}
     family = note_sections()["family_history"].told["en"]
-    for line in filter(_plain, sentences(text)):
-        name = "family_history" if family.search(line) else claimed_by(line, "en")
-        sections.get(name or "", sections["past_history"]).append(line)
+    for sentence in filter(_plain, sentences(text)):
+        name = "past_history"  # a clause that nothing claims goes with the one before it
+        for clause in _clauses(sentence):
+            claim = "family_history" if family.search(clause) else claimed_by(clause, "en")
+            name = claim if claim in sections else name if claim is None else "past_history"
+            sections[name].append(re.sub(";$", ".", clause))
     past, habits, kin = sections.values()
     return past, habits, kin
 

@@ -32,6 +32,8 @@ _OF_A_LABORATORY = re.compile(
 _OF_THE_PATIENT = re.compile(r"(?:[男女]性?[，,]|患[者儿])[^，,：:]*[，,]")
 _BETWEEN = " ,，、。"  # what is left of the sentence before
 _HEAD = re.compile(r"[^\s,.;:，。；：]{1,8}(?=:)")
+_BEFORE = re.compile(r"(?:(?:his|her|the|an?|serum|initial|random|fasting) )*")
+_VALUE = re.compile(r"\s*(?:level )?(?:is|was|of|at|:)?\s*[<>]?\d(?![\d.]* ?-?(?:hour|day|week|month|year)s?\b)")
 # "A 3-week history of fatigue" is what brings somebody; "a history of asthma", "a 10-year history of", what was before.
 _OF_LATE = re.compile(r"\b(?:hour|day|week|month)s?[ -]history of\b", re.IGNORECASE)
 
@@ -56,6 +58,7 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     examined = _under(sections, "physical_examination")
     # a record without a heading for its tests
     measured = [line for line in (*told, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
+    measured += [line for line in told if line not in measured and _has_value(line)]
     seen = paragraph(*(line for line in examined if line not in measured))
     if language == "en":
         findings.add_physical({GENERAL: seen})
@@ -111,6 +114,15 @@ def _is_measured(line: str) -> bool:
     head = _HEAD.match(normalise(line))
     return any(
         (not start or (head is not None and end == head.end())) and test.item not in PHYSICAL_ITEMS.names
+        for start, end, test in placed_tests(line)
+    )
+
+
+def _has_value(line: str) -> bool:
+    """Whether a line is the name of a test and a number ("Her sodium is 128 mEq/L"); what was "2 years ago" is not."""
+    folded = normalise(line)
+    return any(
+        test.item not in PHYSICAL_ITEMS.names and _BEFORE.fullmatch(folded[:start]) and _VALUE.match(folded, end)
         for start, end, test in placed_tests(line)
     )
 

@@ -202,3 +202,32 @@ def test_what_began_of_late_is_the_present_illness_and_an_older_history_the_past
     told = "A man comes to the clinic. He has a six-month history of diarrhea. He has a history of asthma. What is it?"
     case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}})
     assert "six-month" in case.patient.present_illness and case.patient.past_history == "He has a history of asthma."
+
+
+@pytest.mark.parametrize(
+    ("told", "item"),
+    [
+        ("Lactate is 6 mmol/L.", "Blood Test"),
+        ("Her sodium is 128 mEq/L.", "Blood Test"),
+        ("Stool is guaiac positive.", "Stool Test"),
+        ("Her PSA 2 years ago was normal.", ""),
+        ("Her blood sugar has been high at home.", ""),
+    ],
+)
+def test_a_value_that_stands_alone_is_a_finding_and_what_the_patient_tells_of_a_test_is_not(
+    tmp_path: Path, told: str, item: str
+) -> None:
+    record = f"A 60-year-old woman has had pain for a day. {told} She smokes. What is the diagnosis?"
+    raw = {"question": record, "options": {"A": "Colitis", "B": "Ileus"}, "answer_idx": "A"}
+    case = case_of(tmp_path, {**EXAM, "raw_data": raw})
+    assert (told in case.examinations.results.get(item, "")) == bool(item)
+    assert (told in " ".join(case.patient.model_dump(include={"present_illness", "past_history"}).values())) != bool(
+        item
+    )
+
+
+def test_why_the_patient_comes_is_the_present_illness_whatever_it_is_about(tmp_path: Path) -> None:
+    record = "患者女，32岁。因月经量增多半年就诊。月经周期28天。查体：贫血貌。"
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": record}})
+    assert "因月经量增多半年就诊。" in case.patient.present_illness
+    assert case.patient.personal_history == "月经周期28天。"

@@ -79,6 +79,18 @@ def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Pat
     assert case.patient.family_history == "Sister has breast cancer."
 
 
+def test_a_sentence_about_an_illness_and_a_habit_is_parted_and_a_pulse_is_found_by_hand(tmp_path: Path) -> None:
+    told = {
+        "Past Medical History": "Gastric ulcer for three years; smokes 20 cigarettes a day; for 30 years by now.",
+        "Physical Condition": "Left dorsalis pedis pulse absent. He sleeps badly.",
+    }
+    [case] = imported(tmp_path, written("CT: normal.", {}, **told)).cases
+    assert case.patient.past_history == "Gastric ulcer for three years."
+    assert case.patient.personal_history == "smokes 20 cigarettes a day. for 30 years by now."
+    assert "pedis pulse absent" in " ".join(case.examinations.results.values())
+    assert "pulse" not in case.patient.present_illness
+
+
 def test_marks_joined_by_and_share_what_leads_to_them_and_none_is_no_finding(tmp_path: Path) -> None:
     pictures = {"00001.jpg": "A dark nodule.", "00002.jpg": "A swollen node."}
     unseen = {"Physical Condition": "None"}
