@@ -230,6 +230,11 @@ class PatientSettings(Settings):
     actor: bool = _of_dialogue(
         True, description="Med-PMC: say the patient's words in a persona's manner; if off, plainly."
     )
+    asks_back: Literal["patient", "technician"] = _of_dialogue(
+        "patient",
+        description="Med-PMC: who asks which examination is meant where the doctor advises some or other: the patient, "
+        "in persona, or the technician, as published.",
+    )
     pictures_in_dialogue: Literal["consultation", "none", "report"] = _of_dialogue(
         "consultation",
         description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",

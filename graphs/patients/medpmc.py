@@ -14,11 +14,11 @@ from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
 from nodes.offline.record_answers import Silence
 from nodes.patients.medpmc.actor import act
-from nodes.patients.medpmc.technician import report_results, search_files, take_order
+from nodes.patients.medpmc.technician import ask_back, report_results, search_files, take_order
 from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import release
 from nodes.patients.saps.response_generator import respond
-from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.saps.state_tracker import AMBIGUOUS, Action, track_coverage, track_kind, track_specificity
 from nodes.patients.saps.whole_record import hold_record
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Ended, Picture, Presentation, Turn
@@ -67,10 +67,14 @@ def patient_or_on(state: PatientActorState) -> Literal["for the patient", "still
     return "for the patient" if state.get("action") else "still open"
 
 
-def patient_or_technician(state: PatientActorState) -> Literal["for the patient", "specific advice"]:
-    """Questions are the patient's, and so is asking back when advice is vague."""
-    advised = state["kind"] == "advice" and not state.get("action")
-    return "specific advice" if advised else "for the patient"
+def patient_or_technician(
+    state: PatientActorState, runtime: Runtime[Context]
+) -> Literal["for the patient", "specific advice", "vague advice"]:
+    """Questions are the patient's; asking back when advice is vague is whose the setting says."""
+    if state["kind"] == "advice" and not state.get("action"):
+        return "specific advice"
+    is_vague = state.get("action") == AMBIGUOUS["advice"]
+    return "vague advice" if is_vague and context_of(runtime).asks_back == "technician" else "for the patient"
 
 
 def asked_for_or_not(state: PatientActorState) -> Literal["examinations", "no examination"]:
@@ -96,6 +100,7 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
         "patient_profession",
         "actor",
         "rewriting",
+        "asks_back",
         "pictures_in_dialogue",
         "result_gate",
         "tracker",
@@ -124,6 +129,7 @@ def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, 
     builder.add_node(track_kind.at(demands=False))  # the state tracker, step 1
     builder.add_node(track_specificity)  # step 2
     builder.add_node("patient", plain_builder.compile(name="Plain patient"))
+    builder.add_node(ask_back)  # the technician: which examination is meant
     builder.add_node(take_order)  # the technician: is an examination asked for, and which
     builder.add_node(search_files)  # is it on record
     builder.add_node(report_results)  # its result
@@ -138,8 +144,11 @@ def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, 
         "track_kind", patient_or_on, {"for the patient": "patient", "still open": "track_specificity"}
     )
     builder.add_conditional_edges(
-        "track_specificity", patient_or_technician, {"for the patient": "patient", "specific advice": "take_order"}
+        "track_specificity",
+        patient_or_technician,
+        {"for the patient": "patient", "specific advice": "take_order", "vague advice": "ask_back"},
     )
+    builder.add_edge("ask_back", END)
     builder.add_conditional_edges(
         "take_order", asked_for_or_not, {"examinations": "search_files", "no examination": "patient"}
     )

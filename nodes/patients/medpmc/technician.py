@@ -25,7 +25,7 @@ from nodes.patients.ai_hospital.examiner import (
     read_out,
 )
 from nodes.patients.filed_results import Filed, as_spoken, asked_for, is_asked_for, look_up, told_once
-from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE
+from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words, turn_number
 from prompts import load_words
@@ -62,6 +62,15 @@ order_desk = Role("technician", "medpmc.order", "medpmc/order", ParsedRequest, o
 technician = Role(
     "technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out, speech=Speech.of_text(Outcomes)
 )
+
+
+@node
+async def ask_back(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Where the doctor advises some examination or other: which one, in the technician's fixed words."""
+    dialogue, language = state["dialogue"], state["presentation"].language
+    words = load_words("medpmc/words", runtime.context.language or language)["technician"]["vague"]
+    advised = dialogue[-1].model_copy(update={"action": AMBIGUOUS["advice"]})
+    return {"dialogue": [*dialogue[:-1], advised, Turn(speaker="examiner", addressee="doctor", text=words)]}
 
 
 @node

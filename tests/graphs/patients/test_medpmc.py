@@ -401,3 +401,24 @@ def test_several_pictures_of_one_order_are_all_handed_over() -> None:
     )
     told = answer_to("Please have an X-ray.", EN.model_copy(update={"examinations": twice}))["dialogue"][-1]
     assert [picture.file.rsplit("/", 1)[-1] for picture in told.pictures] == ["a.png", "b.png"]
+
+
+@pytest.mark.parametrize(
+    ("case", "question", "told"),
+    [(EN, "What did the X-ray show?", "wants the result of"), (ZH, "超声结果怎么样？", "想知道结果的")],
+)
+def test_the_technician_is_told_that_who_asks_for_a_result_wants_it_named(case: Case, question: str, told: str) -> None:
+    with FakeServer(answer=lambda request: {"items": ["X-ray"]} if request.name == "ParsedRequest" else None) as server:
+        models = {"default": "offline", "medpmc.order.technician": f"openai:any@{server.base_url}"}
+        answer_to(question, case=case, models=models)
+        [asked] = server.requests
+    assert told in asked.text
+
+
+@pytest.mark.parametrize(("case", "asked"), [(EN, "Which examination"), (ZH, "哪项检查")])
+def test_who_asks_back_where_an_order_is_vague_is_set(case: Case, asked: str) -> None:
+    vague = "Please have some tests done." if case is EN else "建议您去做些检查。"
+    for setting, speaker in (("patient", "patient"), ("technician", "examiner")):
+        last = (result := answer_to(vague, case=case, asks_back=setting))["dialogue"][-1]
+        assert (last.speaker, tracked(result)) == (speaker, "Ambiguous Advice")
+    assert asked in last.text and not last.facts and not last.plain
