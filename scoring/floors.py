@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from statistics import mean, median
 from typing import Any, Literal
 
 from cases import AnswerKey, Case
+from cases.text.prose import paragraph
 from cases.text.record_sentences import record_sentences
 from cases.text.statements import statements
 from nodes.consultation.final_report import FinalReport
+from nodes.state.chart import Picture
 from nodes.state.decisions import Referral
 from scoring.case_scores import Suite
 from scoring.consultation import ConsultationAnswers, reference_parts
@@ -30,7 +33,8 @@ DialogueFloor = Literal["constant dialogue", "shuffled dialogues", "record told"
 DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
     "constant dialogue": "every case but that one has the offline baseline's dialogue, and report, about one case",
     "shuffled dialogues": "every case has the offline baseline's dialogue, and report, about another case",
-    "record told": "in the offline baseline's dialogue the patient tells the whole record; the report is the key's",
+    "record told": "in the offline baseline's dialogue the patient tells the whole record and hands over all pictures; "
+    "the report is the record's and the key's",
 }
 Reference = tuple[AnswerKey, ReportParts]
 
@@ -99,15 +103,20 @@ def _exchanged(places: Sequence[int]) -> dict[int, int]:
 
 
 def _told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:
-    """The dialogue with the whole record in the patient's first reply, and the key for its report."""
-    record = [fact.text for fact in record_sentences(case.patient, case.examinations, case.language)]
+    """The dialogue with the whole record and all pictures in the patient's first reply; all of it is in the report."""
+    facts = record_sentences(case.patient, case.examinations, case.language)
+    record = [fact.text for fact in facts]
+    shown = [Picture(item=image.item, file=str(Path(case.folder) / image.file)) for image in case.examinations.images]
     dialogue = list(answers.dialogue)
     for place, turn in enumerate(dialogue):
         if turn.speaker == "patient" and place:  # what opens a dialogue is no reply
-            told = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": ""}
+            told = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": "", "pictures": shown}
             dialogue[place] = turn.model_copy(update=told)
             break
-    report = _report(case.key, reference_parts(case)).report
+    if report := _report(case.key, reference_parts(case)).report:
+        own = paragraph(*(fact.text for fact in facts if not fact.is_result))
+        read = "\n".join([report.examinations, *case.key.imaging_reports.values()])
+        report = report.model_copy(update={"symptoms": own, "examinations": read})
     return answers.model_copy(update={"dialogue": dialogue, "report": report or answers.report})
 
 

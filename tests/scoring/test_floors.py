@@ -93,3 +93,11 @@ def test_a_dialogue_stays_in_its_language_and_one_case_alone_has_a_ceiling_only(
     english = {f"I am {case.id}." for case in cases[:3]}
     assert [one.dialogue[1].text in english for one in shuffled] == [True] * 3 + [False] * 3
     assert list(dialogues_of_floors(CASES[:1], [silent(CASES[0])])) == ["record told"]
+
+
+def test_who_is_told_the_whole_record_and_shown_all_pictures_has_all_of_med_pmcs_recalls() -> None:
+    cases = [case for case in load_cases() if case.examinations.images and case.key.treatment_course][:4]
+    told = dialogues_of_floors(cases, [silent(case) for case in cases])["record told"]
+    for case, one in zip(cases, told, strict=True):
+        values = asyncio.run(SUITES["medpmc"].score(case, one, ModelSettings())).values
+        assert [values[name] for name in ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment")] == [100.0] * 5
