@@ -57,5 +57,6 @@ suite = Suite(
     needs=frozenset({"dialogue", "patient"}),
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
     notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
-    "2; their sum: 0 to 10; the actor's semantic consistency and character feature: 0 to 5.",
+    "2; their sum: 0 to 10; the actor's semantic consistency and character feature: 0 to 5. "
+    "The paper prints 4.85 for its actor's consistency, 4.59 for its character and 0.77 without an actor (Table 5).",
 )

@@ -30,7 +30,8 @@ def _answer(request: ChatRequest) -> dict[str, Any] | None:
 @pytest.mark.parametrize(
     ("name", "rows", "tables"),
     [
-        ("medpmc_table_2", 3, ["scores"]),
+        ("medpmc_table_2", 3, ["medpmc", "scores"]),
+        ("medpmc_table_3", 3, ["medpmc", "scores"]),
         ("medpmc_table_4", 2, ["scores", "contrasts"]),
         ("medpmc_table_5", 2, ["scores", "contrasts", "personas"]),
         ("medpmc_figure_2", 6, ["scores", "contrasts"]),
@@ -66,5 +67,19 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
     tracked = [request for request in server.requests if request.name in ("ActionKind", "Specificity")]
     assert all(request.text.count("<data name=") == 1 for request in tracked), "the doctor's words alone (Table 15)"
     assert not any(request.name == "Coverage" for request in server.requests), "one call in stage III (Table 17)"
+    if name in ("medpmc_table_2", "medpmc_table_3"):
+        [paper] = made[0].tables
+        modes, printed = list(dict.fromkeys(paper.frame["mode"])), {2: 12 + 20, 3: 12}[int(name[-1])]
+        assert modes == ["direct prompt", "zero-shot CoT", "one-shot CoT"] and paper.name.endswith(name[-1])
+        assert [column.title for column in paper.columns[3:]] == [
+            *("Inquiry", "Exam.", "MMA", "Avg.", "Diagn.", "Treat.", "Avg.", "Lens", "Turns")
+        ]
+        assert (len(paper.rows), len(paper.beside)) == (rows + printed, printed)
+        doctors = paper.frame.set_index(["mode", "by", "doctor"])["Inquiry_mean"]
+        cell = {
+            2: ("direct prompt", "Table 8, ROUGE-1", "[GPT-4o]"),
+            3: ("one-shot CoT", "Table 3, RaTEScore", "[GPT-4o]"),
+        }
+        assert doctors[cell[int(name[-1])]] == {2: 68.75, 3: 42.05}[int(name[-1])]
     if name == "medpmc_table_2":
         assert any("Thoughts of mine. Please have a CT." in request.text for request in asked)

@@ -23,6 +23,7 @@ from wardround.tables import (
     leakage,
     learning_curve,
     leaves,
+    medpmc,
     models,
     orders,
     personas,
@@ -72,6 +73,7 @@ KINDS: Mapping[str, Kind] = {
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions, draw=figures.draw_actions),
     "simulators": Kind(aie.build_simulators, draw=figures.draw_simulators),
+    "medpmc": Kind(medpmc.build),
     "personas": Kind(personas.build, _PERSONA, judged=True),
     "leaves": Kind(leaves.build, judged=True),
 }

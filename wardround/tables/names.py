@@ -18,12 +18,13 @@ TABLE_NAMES = (
     "aie",
     "actions",
     "simulators",
+    "medpmc",
     "personas",
     "leaves",
 )
 
 # What is made when it is asked for: it opens a memory, or is of few runs.
 _ON_REQUEST = frozenset(
-    {"leakage", "learning_curve", "information", "contrasts", "simulators", "personas", "models", "leaves"}
+    {"leakage", "learning_curve", "information", "contrasts", "simulators", "medpmc", "personas", "models", "leaves"}
 )
 USUAL = tuple(name for name in TABLE_NAMES if name not in _ON_REQUEST)

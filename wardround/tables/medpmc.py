@@ -1,0 +1,72 @@
+"""Med-PMC's tables of doctors: runs in the order of Tables 2 and 3, the printed rows below those of their mode."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scoring.metrics.statistics import Estimate
+from wardround.analysis.published import published
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+
+COLUMNS = {  # as printed
+    "Inquiry": ("Inquiry", "Information gathering"),
+    "Examination": ("Exam.", "Information gathering"),
+    "MMA": ("MMA", "Information gathering"),
+    "Avg. (gathering)": ("Avg.", "Information gathering"),
+    "Diagnosis": ("Diagn.", "Decision-making"),
+    "Treatment": ("Treat.", "Decision-making"),
+    "Avg. (decision)": ("Avg.", "Decision-making"),
+    "Lens": ("Lens", ""),
+    "Turns": ("Turns", ""),
+}
+MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_cot": "one-shot CoT"}
+_NOTES = (
+    f"Percent, but Lens (words of a turn) and Turns. {SPREAD}.",
+    "In brackets: as printed, of the paper's doctors on its 30 cases, Tables 2 and 3 by RaTEScore, Table 8 by ROUGE-1. "
+    "Ours are by ROUGE-1; `wardround score medpmc RUN --recall ratescore` has the other.",
+)
+
+
+def build(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Table 2 of runs with the standard patient, Table 3 of those with an actor: by mode, a row a run."""
+    fitting = [run for run in runs if run.suite.name == "medpmc" and run.scored]
+    if not fitting:
+        raise DoesNotFitError("no run with dialogues is scored by suite medpmc")
+    by_actor = {actor: [run for run in fitting if _acted(run) == actor] for actor in (False, True)}
+    return [_table(3 if actor else 2, actor, of_one) for actor, of_one in by_actor.items() if of_one]
+
+
+def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
+    rows: list[dict[str, Any]] = []
+    theirs: list[int] = []
+    for mode, title in MODES.items():
+        ours = [run for run in runs if run.experiment.context.doctor_mode == mode]
+        rows += [_row(title, run.name, "ours", run.estimates) for run in ours]
+        for printed in published("medpmc")["beside"] if ours else ():
+            if (printed["actor"], printed["mode"]) == (actor, mode):
+                for doctor, cells in printed["doctors"].items():
+                    theirs.append(len(rows))
+                    means = {name: Estimate(n=0, mean=value) for name, value in zip(COLUMNS, cells, strict=False)}
+                    rows.append(_row(title, f"[{doctor}]", f"Table {printed['table']}, {printed['recall']}", means))
+    columns = [
+        Column("mode", "Mode", key=True),
+        Column("by", "By", key=True),
+        Column("doctor", "Doctor", key=True),
+        *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
+    ]
+    name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
+    return Table(f"medpmc-table-{number}", name, columns, rows, _NOTES, beside=theirs)
+
+
+def _row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:
+    return {
+        "mode": mode,
+        "by": by,
+        "doctor": doctor,
+        **measured({name: means.get(name, Estimate(n=0)) for name in COLUMNS}),
+    }
+
+
+def _acted(run: RecordedRun) -> bool:
+    context = run.experiment.context
+    return context.patient == "medpmc" and context.actor
