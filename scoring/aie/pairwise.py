@@ -1,10 +1,11 @@
-"""Two consultations with one patient, compared by a judge: both orders are asked, disagreement is a tie.
+"""Two consultations with one patient, compared by a judge: in both orders, disagreement a tie, or in one that is drawn.
 
 Two views, five aspects each (AIE, sections 2.4 and 4.4.3): the doctor's and the patient's.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Literal, NamedTuple
 
 from cases.strict import Strict
@@ -63,11 +64,11 @@ ASPECTS: dict[View, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Duel:
-    """One pair, asked both ways round; without answers if a judge failed, with the reason.
+    """One pair, asked both ways round or one; without answers if a judge failed, with the reason.
 
     Attributes:
-        straight: the answers with ``one`` shown first.
-        swapped: the answers with ``other`` shown first.
+        straight: the answers with ``one`` shown first; empty if it was not asked so.
+        swapped: the answers with ``other`` shown first; empty if it was not asked so.
         longer: which consultation has more characters.
         failure: why there is no answer.
     """
@@ -81,8 +82,9 @@ class Duel:
         """Who is better; a tie also where the two orders disagree; None (missing) if the judge failed."""
         if self.failure is not None:
             return None
-        here, there = _STRAIGHT[self.straight[aspect]], _SWAPPED[self.swapped[aspect]]
-        return here if here == there else "tie"
+        asked = ((_STRAIGHT, self.straight), (_SWAPPED, self.swapped))
+        outcomes = {means[given[aspect]] for means, given in asked if given}
+        return outcomes.pop() if len(outcomes) == 1 else "tie"
 
 
 _STRAIGHT: dict[Preference, Outcome] = {"first": "one", "second": "other", "tie": "tie"}
@@ -99,6 +101,7 @@ async def compare(
     record: str = "",
     answer: str = "",
     place: str = "",
+    once: bool = False,
 ) -> Duel:
     """Have two consultations of one case compared from one view.
 
@@ -111,20 +114,25 @@ async def compare(
         record: the patient's record, which only the doctor's view reads.
         answer: the right diagnosis, which only the doctor's view reads.
         place: the case, for the record of the calls.
+        once: in one order alone, drawn by the two texts, as published.
     """
     longer: Outcome = "tie"
     if len(one.text) != len(other.text):
         longer = "one" if len(one.text) > len(other.text) else "other"
     role: Role[Any] = doctor_view if view == "doctor" else patient_view
-    answers: list[dict[str, Preference]] = []
-    for order, (first, second) in (("straight", (one, other)), ("swapped", (other, one))):
+    answers: dict[str, dict[str, Preference]] = {"straight": {}, "swapped": {}}
+    orders = {"straight": (one, other), "swapped": (other, one)}
+    drawn = Random(f"{one.text}\n{other.text}").choice(list(orders))
+    for order, (first, second) in orders.items():
+        if once and order != drawn:
+            continue
         shown = PairView(record, answer, first, second)
         where = "/".join(filter(None, (place, order)))
         try:
-            answers.append((await ask(role, shown, settings, language=language, place=where)).model_dump())
+            answers[order] = (await ask(role, shown, settings, language=language, place=where)).model_dump()
         except UNANSWERED as error:
             return Duel({}, {}, longer, f"{error.reason}: {error}")
-    return Duel(answers[0], answers[1], longer)
+    return Duel(answers["straight"], answers["swapped"], longer)
 
 
 class Tally(NamedTuple):
@@ -152,7 +160,9 @@ class Bias(NamedTuple):
 
 def position_bias(duels: Iterable[Duel], aspect: str) -> Bias:
     """The share of the judge's single answers, ties aside, that favour what is shown first."""
-    answers = [given[aspect] for duel in duels if duel.failure is None for given in (duel.straight, duel.swapped)]
+    answers = [
+        given[aspect] for duel in duels if duel.failure is None for given in (duel.straight, duel.swapped) if given
+    ]
     return _bias([answer == "first" for answer in answers if answer != "tie"])
 
 

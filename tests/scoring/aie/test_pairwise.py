@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -94,3 +95,18 @@ def test_every_duel_is_counted_once_and_swapping_sides_swaps_the_outcome(pairs: 
     assert sum(counted) == len(duels)
     turned = tally([duel(swapped, straight) for straight, swapped in pairs], "total")
     assert (turned.won, turned.lost, turned.tied) == (counted.lost, counted.won, counted.tied)
+
+
+async def test_once_each_pair_is_judged_in_one_order_which_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Consultation] = []
+
+    async def first_wins(role: Any, view: Any, *_: object, **__: object) -> Any:
+        shown.append(view.first)
+        return pairwise.DoctorPreferences(**dict.fromkeys(ASPECTS["doctor"], "first"))
+
+    monkeypatch.setattr(pairwise, "ask", first_wins)
+    others = [replace(POOR, text=f"{POOR.text} {number}") for number in range(20)]
+    duels = [await compare("doctor", GOOD, other, ModelSettings(), language="en", once=True) for other in others]
+    assert len(shown) == 20 and 4 <= shown.count(GOOD) <= 16
+    assert [one.outcome("total") for one in duels] == ["one" if first == GOOD else "other" for first in shown]
+    assert position_bias(duels, "total")[:2] == (1.0, 20)

@@ -1,4 +1,4 @@
-"""``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge in both orders."""
+"""``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -84,6 +84,10 @@ def aie_pairwise(
         Literal["record", "dialogues"],
         typer.Option(help="What the judge of the doctor's view sees: record and diagnosis too, or dialogues alone."),
     ] = "record",
+    orders: Annotated[
+        Literal["both", "one"],
+        typer.Option(help="Each pair judged in both orders, disagreement a tie; or once, who is first drawn."),
+    ] = "both",
     people: Annotated[
         list[Path] | None,
         typer.Option(
@@ -124,7 +128,9 @@ def aie_pairwise(
     if diagnose:  # after all that can be refused, which no answer is paid for
         read = [diagnosed(records, diagnose, notes) for records in read]
     by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
-    judged = {each: _duels(by_case, each, settings, sees == "record") for each, settings in judges.items()}
+    judged = {
+        each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()
+    }
     notes += [*_not_played(choices, by_case), *by_rules]
     told = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
     figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
@@ -206,13 +212,17 @@ def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[
 
 
 def _duels(
-    by_case: Mapping[str, Mapping[str, AieTranscript]], view: View, settings: ModelSettings, sees_record: bool
+    by_case: Mapping[str, Mapping[str, AieTranscript]],
+    view: View,
+    settings: ModelSettings,
+    sees_record: bool,
+    once: bool,
 ) -> Duels:
     """Every two doctors on each case that both played, as the judge sees them."""
     doctors = combinations(by_case, 2)
     pairs = [(case, one, other) for one, other in doctors for case in by_case[one] if case in by_case[other]]
 
-    async def both_orders(pair: tuple[str, str, str]) -> Duel:
+    async def compared(pair: tuple[str, str, str]) -> Duel:
         case, one, other = pair
         record = by_case[one][case]
         language = language_of(record.record)
@@ -225,9 +235,10 @@ def _duels(
             record=record.findings if sees_record else "",
             answer=record.right if sees_record else "",
             place=case if len(by_case) == 2 else "/".join(pair),
+            once=once,
         )
 
-    return dict(anyio.run(ask_each, pairs, both_orders).answers)
+    return dict(anyio.run(ask_each, pairs, compared).answers)
 
 
 def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
