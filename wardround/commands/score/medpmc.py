@@ -108,7 +108,7 @@ def medpmc(
 
     here = scored(transcripts)
     cases, samples = here.dialogues, here.samples
-    tables = by_file(transcripts, here.parts)
+    tables: list[ExtraTable] = []
     notes: list[str] = []
     if against:
         tables.append(here.minus(scored(against), notes))
@@ -128,6 +128,7 @@ def medpmc(
     estimated = partial(_columns, judged=judged_columns, clustered=definition == "sound")
     named = dict(zip(distinct(names_of(transcripts)), here.parts, strict=True))
     metrics, files = estimated(samples), of_each(named, estimated)
+    tables = [*by_file(files), *tables]
     if mode is Mode.PAPER:
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, here.files, strict=True)))

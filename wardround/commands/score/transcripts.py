@@ -11,7 +11,8 @@ import typer
 from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
-from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means, mean
+from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
+from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
 from wardround.commands.exit_codes import refuse
@@ -196,15 +197,19 @@ class Scored(Generic[Dialogue]):
         return compared(self.samples, others.samples)
 
 
-def by_file(paths: Sequence[Path], parts: Sequence[Samples]) -> list[ExtraTable]:
-    """The means of each file, if there are several."""
-    if len(paths) < 2:
+def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
+    """The means of each file with their standard errors, in the order of the metrics; nothing of none."""
+    if not files:
         return []
-    rows = [
-        [path.name, *(cell(mean([one.value for one in values])) for values in part.values())]
-        for path, part in zip(paths, parts, strict=True)
-    ]
-    return [ExtraTable("Means of each file", ["file", *parts[0]], rows)]
+    names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
+    rows = [[file, *(_with_error(metrics.get(name)) for name in names)] for file, metrics in files.items()]
+    return [ExtraTable("Means of each file ± standard error", ["file", *names], rows)]
+
+
+def _with_error(found: Estimate | None) -> str:
+    if found is None or found.se is None:
+        return cell(None if found is None else found.mean)
+    return f"{cell(found.mean)} ± {found.se:.3f}"
 
 
 def compared(

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -129,6 +130,16 @@ def test_the_window_of_a_reading_is_no_option_of_paper_mode(file: Path, tmp_path
         assert run(file, "--mma", window, "--json", tmp_path / "out.json").exit_code == 0
         found.append(json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]["MMA"]["mean"])
     assert found[1] < found[0], "the report is not read"
+
+
+def test_of_several_files_each_ones_averages_and_errors_stand_in_a_row(file: Path, tmp_path: Path) -> None:
+    result = run(file, write(tmp_path / "u.json", [medpmc_data(*MEDPMC_HISTORY, id=3)]))
+    lines = result.stdout[result.stdout.index("Means of each file") :].splitlines()
+    head, first = ([part.strip() for part in re.split("[┃│]", line)[1:-1]] for line in (lines[2], lines[4]))
+    assert head[:8] == [
+        *("file", "Inquiry", "Examination", "MMA", "Avg. (gathering)", "Diagnosis", "Treatment", "Avg. (decision)")
+    ]
+    assert re.fullmatch(r"\d+\.\d{3} ± \d+\.\d{3}", dict(zip(head, first, strict=True))["Avg. (decision)"]), first
 
 
 def test_each_of_several_files_has_its_own_columns_in_the_json(file: Path, tmp_path: Path) -> None:
