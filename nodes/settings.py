@@ -272,6 +272,11 @@ class DialogueSettings(TurnSettings, PatientSettings):
         description="`one_shot_cot`: a text file with a consultation as example, `![finding](FILE)` where a picture is "
         "handed over; ours if not set.",
     )
+    report_form: Literal["five_parts", "case_report"] = _shown_at("report")(
+        "five_parts",
+        description="What the doctor's report is asked for as: AI Hospital's five parts, or Med-PMC's six (person, "
+        "present illness, history, examinations, diagnosis, treatment), filed as the five, without a basis.",
+    )
     already_examined: bool = _shown_at("interview")(
         False,
         description="The doctor in a consultation is told that all examinations have been done and only their results "

@@ -128,7 +128,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         return DoctorTurn(text=words["farewell"], finished=True)
     if told_already(view.chart):
         return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
-    found = report_by_neighbours(ReportView(view.chart, view.neighbours, view.seat))
+    found = report_by_neighbours(ReportView(view.chart, view.neighbours, seat=view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
     told = wording["open" if is_undetermined(names, language) else "told"]
     return DoctorTurn(text=told.format(diagnosis=names, treatment=found.treatment), finished=False)

@@ -44,12 +44,30 @@ class FinalReport(Strict):
     treatment: str = Field(description="What is to be done.")
 
 
+class CaseReport(Strict):
+    """The same in the parts of a case report (Med-PMC, Table 14)."""
+
+    person: str = Field(description="Who the patient is.")
+    present_illness: str = Field(description="The present illness, as far as it came up.")
+    past_history: str = Field(description="Earlier illnesses, habits and family.")
+    examinations: str = Field(description="The examinations that were done and what they showed.")
+    diagnosis: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
+    treatment: str = Field(description="What is to be done.")
+
+    def in_five_parts(self) -> FinalReport:
+        """As it is filed and scored: the first three are the symptoms, and a basis is not asked for."""
+        told = "\n".join(filter(None, (self.person, self.present_illness, self.past_history)))
+        rest = self.model_dump(include={"examinations", "diagnosis", "treatment"})
+        return FinalReport(symptoms=told, basis="", **rest)
+
+
 @dataclass(frozen=True)
 class ReportView:
     """What the reporting doctor sees."""
 
     chart: Chart
     neighbours: Sequence[Neighbour]
+    form: str = "five_parts"
     seat: int = 0  # of an intern, whose offline rule differs from the others'
 
 
@@ -147,6 +165,13 @@ def is_undetermined(names: str, language: Language) -> bool:
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)
 
 
+def case_report_by_neighbours(view: ReportView) -> CaseReport:
+    """Offline: the same words; a rule does not part what the patient told."""
+    told = report_by_neighbours(view)
+    rest = told.model_dump(include={"examinations", "diagnosis", "treatment"})
+    return CaseReport(person="", present_illness=told.symptoms, past_history="", **rest)
+
+
 @node
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """The doctor's final report on what the consultation brought to light."""
@@ -154,12 +179,15 @@ async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, A
     if knows_nothing(runtime.context, stage_of_doctor(runtime.context, consultation=True)):
         chart = of_the_dialogue(chart)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
-    return {
-        "report": await ask(
-            reporter,
-            ReportView(chart=chart, neighbours=recalled, seat=state.get("seat", 0)),
-            runtime.context,
-            language=chart.language,
-            pictures=[picture.file for picture in chart.all_pictures],
-        )
-    }
+    form = runtime.context.report_form
+    role: Role[Any] = reporter
+    if form == "case_report":
+        role = reporter.at(reporter.stage, CaseReport, offline=case_report_by_neighbours)
+    written = await ask(
+        role,
+        ReportView(chart=chart, neighbours=recalled, form=form, seat=state.get("seat", 0)),
+        runtime.context,
+        language=chart.language,
+        pictures=[picture.file for picture in chart.all_pictures],
+    )
+    return {"report": written.in_five_parts() if form == "case_report" else written}

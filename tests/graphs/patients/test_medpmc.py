@@ -422,3 +422,25 @@ def test_who_asks_back_where_an_order_is_vague_is_set(case: Case, asked: str) ->
         last = (result := answer_to(vague, case=case, asks_back=setting))["dialogue"][-1]
         assert (last.speaker, tracked(result)) == (speaker, "Ambiguous Advice")
     assert asked in last.text and not last.facts and not last.plain
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_case_report_is_asked_for_in_six_parts_and_filed_in_five(language: str) -> None:
+    six = ("person", "present_illness", "past_history", "examinations", "diagnosis", "treatment")
+
+    def answer(request: ChatRequest) -> dict[str, Any] | None:
+        return (
+            {**{part: f"{part} told" for part in six}, "diagnosis": ["Gout"]} if request.name == "CaseReport" else None
+        )
+
+    given = {"case": CASES[language]}
+    context: Any = {"patient": "medpmc", "retrieval": False, "max_turns": 2, "report_form": "case_report"}
+    by_rule = CONSULTATION.invoke(given, context=context)["report"]
+    assert (by_rule.basis, bool(by_rule.symptoms), bool(by_rule.diagnosis)) == ("", True, True)
+    with FakeServer(answer=answer) as server:
+        models = {"default": "offline", "report.doctor": f"openai:any@{server.base_url}"}
+        written = CONSULTATION.invoke(given, context={**context, "models": models})["report"]
+        [asked] = server.requests
+    assert written.symptoms == "person told\npresent_illness told\npast_history told"
+    assert (written.basis, written.diagnosis, written.treatment) == ("", ["Gout"], "treatment told")
+    assert {"en": "six parts", "zh": "六部分"}[language] in asked.text
