@@ -201,6 +201,28 @@ def draw_win_rates(table: Table) -> "Figure":
     return figure
 
 
+def draw_radar(table: Table) -> "Figure":
+    """A radar for each who judged: win rates as shares of the best doctor's in each aspect (AIE, Figure 6a)."""
+    aspects = [column for column in table.columns if column.mean]
+    judged = table.frame.groupby("judged", sort=False)
+    figure, panels = panels_of(1, len(judged), (4.4 * len(judged), 5.0), projection="polar")
+    angles = np.linspace(0, 2 * math.pi, len(aspects), endpoint=False)
+    for panel, (source, rows) in zip(panels, judged, strict=True):
+        rates = rows[[f"{aspect.name}_mean" for aspect in aspects]].astype(float)
+        scaled = rates / rates.max().replace(0, np.nan)
+        for number, (name, line) in enumerate(zip(rows["run"], scaled.to_numpy(), strict=True)):
+            look: dict[str, Any] = {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "markersize": 4}
+            panel.plot([*angles, angles[0]], [*line, line[0]], label=name, clip_on=False, **look)
+        panel.set_title(_JUDGED[str(source)], loc="left", y=0.98)
+        panel.set_xticks(angles, [aspect.title for aspect in aspects])
+        panel.tick_params(axis="x", pad=14)
+        panel.set(ylim=(0, 1), yticks=(0.5, 1.0))
+    handles, labels = panels[0].get_legend_handles_labels()
+    scale = "1: the best doctor's win rate in the aspect"
+    figure.legend(handles, labels, title=scale, frameon=False, loc="outside lower center", ncols=4)
+    return figure
+
+
 def draw_agreement(table: Table) -> "Figure":
     """Each judged and automatic column's mean correlation with people's, the highest on top (AIE, Figure 5b)."""
     figure, (panel,) = panels_of(1, 1, (5.4, 0.9 + 0.22 * len(table.rows)))
@@ -301,6 +323,7 @@ def panels_of(
     used: int | None = None,
     sharey: bool = False,
     heights: Sequence[float] | None = None,
+    projection: str | None = None,
 ) -> "tuple[Figure, list[Axes]]":
     """An empty figure of our look and the panels in use, from left to right; ``heights`` are the rows' ratios."""
     import matplotlib
@@ -308,7 +331,9 @@ def panels_of(
 
     with matplotlib.rc_context(fname=_STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(down, across, sharey=sharey, squeeze=False, height_ratios=heights)
+        panels = figure.subplots(
+            down, across, sharey=sharey, squeeze=False, height_ratios=heights, subplot_kw={"projection": projection}
+        )
     for panel in panels.flat[used or panels.size :]:
         panel.set_visible(False)
     return figure, list(panels.flat[:used])

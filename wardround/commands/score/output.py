@@ -257,3 +257,6 @@ def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] =
             if table.name.startswith(begins):
                 figures.say_under(figure := drawn(table), by_rules)
                 write_figure(table.name, figure, folder)
+        if table.name.startswith("aie-figure-4-"):
+            figures.say_under(figure := figures.draw_radar(table), by_rules)
+            write_figure(table.name.replace("figure-4", "figure-6a"), figure, folder)

@@ -402,6 +402,8 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
         "aie-figure-5b-closed-spearman.csv",
     }
     assert "Agreement with people, all pairs" in told.stdout and "gpt4: people: total" not in told.stdout
+    radar = (folder / "aie-figure-6a-doctor.svg").read_text("utf-8")
+    assert "the best doctor" in radar, "the radar of the win rates"
     assert (folder / "aie-figure-5b-all-spearman.svg").stat().st_size > 1000 and "DIAGNOSIS" in told.stdout
     beneath = told.stdout.partition("aie-pairwise, sound mode, 4 cases")[2].split()
     assert beneath[:2] == ["Win", "rates,"], "the heading stands above its table"
