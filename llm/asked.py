@@ -8,6 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, Generic
 
+from langchain_core.messages import convert_to_messages
+
 from cases.dialogues import Message
 from cases.vocabulary import Language
 from llm.blocks import ModelBlock
@@ -66,6 +68,11 @@ class Asked(Generic[Answer]):
         """What has been said so far, of a view, where the model goes on with it in place of answering a prompt."""
         return self.speech.conversation if self.speech else None
 
+    def turns(self, view: Any) -> list[Message]:
+        """What has been said so far, as turns of a chat between the prompt's two messages; mostly none."""
+        speech = self.role.speech if self.chats and self.settings.dialogue_in_roles and not self.conversation else None
+        return speech.conversation(view) if speech and speech.conversation and speech.apart else []
+
     @property
     def length(self) -> int | None:
         """Tokens that its model reads, if known."""
@@ -80,8 +87,10 @@ class Asked(Generic[Answer]):
         """What it is asked, of what it sees."""
         if self.conversation:
             return self.conversation(view)
-        system, user = self.prompt.render(variables(view))
-        return [Message(role="system", content=system), Message(role="user", content=user)]
+        turns, speech = self.turns(view), self.role.speech
+        shown = speech.apart(view) if turns and speech and speech.apart else view
+        system, user = self.prompt.render(variables(shown))
+        return [Message(role="system", content=system), *turns, Message(role="user", content=user)]
 
     def words(self, view: Any) -> str:
         """The text of the messages."""
@@ -115,7 +124,9 @@ class Asked(Generic[Answer]):
             shown += [{"role": "user", "image": Path(picture).name} for picture in pictures]  # by file, not by content
             if not self.chats:
                 return call.model_copy(update={"messages": shown}), None
-            system, user = (message.content for message in messages)
-            question = await typed_question(self.role, view, system, user, pictures, self.language)
+            system, *turns, user = messages
+            question = await typed_question(self.role, view, system.content, user.content, pictures, self.language)
+            if turns:
+                question.messages[1:1] = convert_to_messages([turn.model_dump() for turn in turns])
         key = fingerprint(call.id, self.spec, question.messages, question.schema, question.instruction, self.settings)
         return call.model_copy(update={"messages": shown, "fingerprint": key}), question

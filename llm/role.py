@@ -27,11 +27,13 @@ class Speech(Generic[Answer]):
             to speak and not to fill in forms; None if the role is never asked so.
         answer: the role's answer that plain words are; a ValueError if they are none.
         heard: what was just said to the role, which is no answer if it is only said back; None if nobody looks.
+        apart: the view without what has been said, where the prompt may stand around the turns of a chat.
     """
 
     conversation: Callable[[Any], list[Message]] | None
     answer: Callable[[Any, str], Answer]
     heard: Callable[[Any], str] | None = None
+    apart: Callable[[Any], Any] | None = None
 
     @classmethod
     def of_text(cls, answer: type[Answer], heard: Callable[[Any], str] | None = None) -> "Speech[Answer]":

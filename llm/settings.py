@@ -48,6 +48,12 @@ class ModelSettings(BaseModel):
         description="Let the doctor's model talk with the patient in plain words, as one that was tuned on dialogues "
         "does; an `hf:` model always does.",
     )
+    dialogue_in_roles: bool = Field(
+        False,
+        description="Give the doctor's model the dialogue as turns of a chat between prompt and request, as AIE does, "
+        "and not fenced in one message; not where it thinks step by step. Then a patient's words are no longer marked "
+        "as material.",
+    )
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict,
         description="US dollars per million input and output tokens, by model spec: `[0.15, 0.6]`.",

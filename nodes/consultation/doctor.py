@@ -6,7 +6,7 @@ for a consultation, where the doctor asks for them in the dialogue and hears the
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -154,8 +154,14 @@ def conversation(view: InterviewView) -> list[Message]:
     ]
     opened = bool(said) and said[0].role == PATIENT
     greeting = load_words("clini_eval/words", view.chart.language)["greeting"]
-    complaint = Message(role=PATIENT, content=view.chart.presentation.chief_complaint or greeting)
-    return said if opened else [complaint, *said]
+    complaint = "" if _is_told(view) else view.chart.presentation.chief_complaint
+    return said if opened else [Message(role=PATIENT, content=complaint or greeting), *said]
+
+
+def _is_told(view: InterviewView) -> bool:
+    """Whether the complaint is what the patient says in the dialogue, and stands there."""
+    told = (turn.text for turn in view.chart.dialogue if turn.speaker == "patient")
+    return next(told, None) == view.chart.presentation.chief_complaint
 
 
 def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
@@ -170,7 +176,14 @@ def last_words(view: InterviewView) -> str:
     return view.chart.dialogue[-1].text if view.chart.dialogue else ""
 
 
-spoken = Speech(conversation, in_plain_words, last_words)
+def without_dialogue(view: InterviewView) -> InterviewView:
+    """What the prompt tells beside the turns of a chat."""
+    door = view.chart.presentation
+    door = door.model_copy(update={"chief_complaint": ""}) if _is_told(view) else door
+    return replace(view, chart=replace(view.chart, dialogue=[], presentation=door))
+
+
+spoken = Speech(conversation, in_plain_words, last_words, without_dialogue)
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken

@@ -333,3 +333,24 @@ def test_of_four_turns_one_is_the_greeting_and_three_are_the_doctors_each_answer
     doctors = [turn for turn in result["dialogue"] if turn.speaker == "doctor"]
     assert [turn.action for turn in doctors] == ["Initialization", *["Effective Inquiry"] * 3]
     assert (left, result["dialogue_ended"], result["dialogue"][-1].speaker) == ([3, 2, 1], "turn_limit", "patient")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_dialogue_can_stand_before_the_doctors_model_as_turns_of_a_chat(language: str) -> None:
+    case = builtin({"en": "surgery-01", "zh": "surgery-06"}[language])
+    with FakeServer(answer=lambda request: {"text": "Do you smoke?", "finished": False}) as server:
+        models = {"default": "offline", "consultation.doctor": f"openai:any@{server.base_url}"}
+        settings: Any = {
+            "patient": "saps",
+            "retrieval": False,
+            "max_turns": 4,
+            "models": models,
+            "doctor_knows": "nothing",
+        }
+        result: Any = consultation.invoke({"case": case}, context={**settings, "dialogue_in_roles": True})
+        last = server.requests[-1].messages
+    roles = ["system", "user", *["assistant", "user"] * 3, "user"]
+    assert [message["role"] for message in last] == roles
+    said = [turn.text for turn in result["dialogue"]][: len(roles) - 3]
+    assert [message["content"] for message in last[2:-1]] == said, "each turn once, as it was said"
+    assert "<data" not in last[-1]["content"] and not any(text in last[-1]["content"] for text in said)
