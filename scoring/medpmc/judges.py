@@ -10,9 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.text.named_tests import named_tests
 from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
+from nodes.offline.hearing import heard_items
 from prompts import speaker
 from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
 from scoring.medpmc.metrics import imaging_pair, inquiry_pair
@@ -87,14 +89,15 @@ def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
     """``1 + 4 x`` a share in each aspect.
 
     How much of the history, the examinations, the images' reports and the treatment is stated, by meaning, polarity and
-    side; of the diagnoses, how many one sentence of the report names.
+    side, the examinations' less by the share of orders for what is not on record; of the diagnoses, how many one
+    sentence of the report names.
     """
     case, imaging = seen.case, imaging_pair(seen.case)
     history, _ = inquiry_pair(case)
     record = "\n".join([history, case.examinations, case.diagnosis, case.treatment, *case.images.values()])
     return ConsultationScores(
         inquiry=_to_five(stated_share(case.report, history, record)),
-        examination=_to_five(stated_share(case.report, case.examinations, record)),
+        examination=_to_five(stated_share(case.report, case.examinations, record) * _needed(case)),
         multimodal_analysis=None if imaging is None else _to_five(stated_share(imaging[1], imaging[0], record)),
         diagnosis=_to_five(_named(case.report, case.diagnosis)),
         treatment=_to_five(stated_share(case.report, case.treatment, record)),
@@ -142,6 +145,13 @@ persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaSco
 def _named(report: str, diagnosis: str) -> float:
     said = [{*name_words(sentence)} for sentence in statements(report)]
     return _share(any(words >= {*name_words(name)} for words in said) for name in split_diseases(diagnosis))
+
+
+def _needed(case: MedPmcTranscript) -> float:
+    """The share of the ordered examinations that the case has on record; 1 where none is named."""
+    ordered = {item for turn in case.turns_before_end for item in heard_items(turn.doctor)}
+    recorded = {test.item for test in named_tests(case.examinations)}
+    return len(ordered & recorded) / len(ordered) if ordered and recorded else 1.0
 
 
 def _to_five(share: float) -> float:

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm import ModelSettings, ask
 from scoring.medpmc.judges import (
     ConsultationScores,
@@ -33,6 +34,17 @@ def test_the_offline_consultation_judge_spans_its_scale() -> None:
     worst = judge_consultation_offline(view(medpmc(diagnosis_self=""), "en"))
     assert set(worst.model_dump().values()) == {1.0}
     assert judge_consultation_offline(view(medpmc(Image={}), "en")).multimodal_analysis is None
+
+
+def test_who_orders_everything_is_lowered_by_the_offline_judge_and_who_orders_what_is_on_record_is_not() -> None:
+    full = " ".join([*TEXT.values(), *IMAGES.values()])
+    everything = ", ".join(label(item, "en") for item in EXAMINATION_ITEMS.names)
+
+    def judged(order: str) -> float:
+        asked = turn("B-A-A", f"Please have these: {order}.", "<\\image00001.jpg>")
+        return judge_consultation_offline(view(medpmc(asked, diagnosis_self=full), "en")).examination
+
+    assert (judged("a CT"), judged(everything) <= 3) == (5.0, True)
 
 
 def test_the_offline_patient_judge_spans_its_scale() -> None:
