@@ -4,22 +4,23 @@ Gates know words; who reads knows what is meant. Offline the gates' own rules of
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from cases.dialogues import PHYSICIAN, Dialogue, Objection
+from cases.dialogues import PHYSICIAN, Dialogue, Message, Objection
 from cases.notes import Note
 from cases.strict import Strict
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction import content
 
-_BY_RULE = {
+_BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
     "agrees_with_the_note": "contradicted",
     "side_of_the_note": "contradicted",
     "numbers_of_the_note": "contradicted",
@@ -35,10 +36,28 @@ class ReadingState(TypedDict, total=False):
     dialogue: Dialogue
 
 
-class Reading(Strict):
-    """What a dialogue says against its note or beyond it."""
+class TurnReading(Strict):
+    """A turn held against the note: first what either says, then the verdict, which is a guess where it comes first."""
 
-    objections: list[Objection] = Field(description="Empty if the note bears out all that is said.")
+    turn: int = Field(description="Its number.")
+    says: str = Field(description="What the turn states, in a few words; of a yes or no, what was asked.")
+    note: str = Field(description="What the note has of it, in its words; empty if it has nothing.")
+    kind: Literal["supported", "contradicted", "invented"]
+
+
+class Reading(Strict):
+    """What a dialogue says, turn by turn; a small model that may list objections alone lists none."""
+
+    turns: list[TurnReading] = Field(description="Every turn that states something, in order.")
+
+    @property
+    def objections(self) -> list[Objection]:
+        """What the note knows nothing of, or contradicts by what it has; where that is empty it contradicts nothing."""
+        return [
+            Objection(turn=one.turn, kind=one.kind, reason=f"{one.says!r}: {one.note or 'the note has nothing of it'}")
+            for one in self.turns
+            if one.kind == "invented" or (one.kind == "contradicted" and one.note)
+        ]
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,7 @@ class ReadingView:
     """What the reader sees: the note and every turn; no answer key."""
 
     note: str
-    turns: list[tuple[str, str]]
+    turns: list[tuple[str, str, bool]]  # who, the words, whether they only ask
     dialogue: Dialogue
     language: Language
 
@@ -55,16 +74,16 @@ def objections_by_rule(view: ReadingView) -> Reading:
     """Offline: what the gates' rules of content find."""
     told = content.Told(view.dialogue)
     found = [
-        Objection(turn=turn, kind=kind, reason=message)
+        TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
         for name, kind in _BY_RULE.items()
         for message, turn in content.RULES[name](told)
         if turn is not None
     ]
-    return Reading(objections=found)
+    return Reading(turns=found)
 
 
 def _in_the_dialogue(view: ReadingView, reading: Reading) -> str | None:
-    beyond = [one.turn for one in reading.objections if not 1 <= one.turn <= len(view.turns)]
+    beyond = [one.turn for one in reading.turns if not 1 <= one.turn <= len(view.turns)]
     return f"turn {beyond[0]}: there are turns 1 to {len(view.turns)}" if beyond else None
 
 
@@ -83,7 +102,15 @@ reader = Role(
 async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Hold the finished dialogue against its note, turn by turn; what is objected to stands beside it."""
     note, dialogue = state["note"], state["dialogue"]
-    turns = [("physician" if turn.role == PHYSICIAN else "patient", turn.content) for turn in dialogue.spoken]
+    turns = [
+        ("physician", one.content, _only_asks(one)) if one.role == PHYSICIAN else ("patient", one.content, False)
+        for one in dialogue.spoken
+    ]
     view = ReadingView(note.text, turns, dialogue, note.language)
     reading = await ask(reader, view, runtime.context, language=note.language, place="reading")
-    return {"dialogue": dialogue.model_copy(update={"objections": reading.objections})}
+    objections = [one for one in reading.objections if not turns[one.turn - 1][2]]
+    return {"dialogue": dialogue.model_copy(update={"objections": objections})}
+
+
+def _only_asks(message: Message) -> bool:
+    return all(one.endswith(("?", "？")) for one in sentences(message.content))

@@ -177,7 +177,8 @@ def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue(
         if request.name != "Reading":
             return None
         beyond = "there are turns" not in request.messages[-1]["content"]
-        return {"objections": [{"turn": 99 if beyond else 2, "kind": "invented", "reason": "No rash in the note."}]}
+        turn = {"turn": 99 if beyond else 2, "says": "A rash.", "note": "", "kind": "invented"}
+        return {"turns": [{"turn": 1, "says": "Pain.", "note": "Chest pain.", "kind": "supported"}, turn]}
 
     with FakeServer(answer=answer) as server:
         models = {"dialogue_reader": spec(server)["default"]}
@@ -186,7 +187,7 @@ def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue(
     assert [request.name for request in asked] == ["Reading", "Reading"], "a turn that there is not is asked about"
     assert NOTE.text[:40] in asked[0].text and dialogue.spoken[2].content in asked[0].text
     (problem,) = check_dialogue(dialogue)
-    assert str(problem) == "entailed_by_the_note (turn 2): invented: No rash in the note."
+    assert str(problem) == "entailed_by_the_note (turn 2): invented: 'A rash.': the note has nothing of it"
 
 
 @pytest.mark.slow
@@ -195,7 +196,9 @@ def test_offline_the_reader_goes_by_the_rules_and_unasked_nobody_reads() -> None
     dialogue: Dialogue = run(entailment=True)["dialogue"]
     assert dialogue.objections == [] and check_dialogue(dialogue) == []
     worse = [*dialogue.messages, Message(role="user", content="I have had a cough for 77 weeks.")]
-    view = ReadingView(dialogue.note, [("patient", "")] * 99, dialogue.model_copy(update={"messages": worse}), "en")
+    view = ReadingView(
+        dialogue.note, [("patient", "", False)] * 99, dialogue.model_copy(update={"messages": worse}), "en"
+    )
     assert [(one.turn, one.kind) for one in objections_by_rule(view).objections] == [(len(worse), "contradicted")]
 
 
