@@ -88,7 +88,7 @@ def _parent_says(match: re.Match[str]) -> str:
 def _work(text: str) -> str:
     """The occupation out of "35-year-old female, graphic designer"."""
     work = text.partition(",")[2].strip(" .")
-    if not work:
+    if not work or PATTERNS["no_work"].search(work):
         return ""
     article = "" if re.fullmatch("retired|unemployed", work, re.IGNORECASE) else f"{article_of(work)} "
     return f"@I {'is' if PATTERNS['no_trade'].search(work) else 'works as'} {article}{lowered(work)}"
@@ -178,6 +178,8 @@ def _whole(text: str, section: str) -> str:
     if section == "chief_complaint":
         if PATTERNS["goes_on"].fullmatch(fragment):
             return f"@I has been {fragment}"
+        if PATTERNS["happened"].fullmatch(fragment):
+            return f"@I has had {article_of(fragment)} {fragment}"
         fragment = PATTERNS["one_of_many"].sub(r"a \1", fragment)
     several = section == "family_history" and re.match(r"two|three|four|several|both|parents|siblings", fragment)
     if several or section not in SPEECH["fragment"]:
