@@ -10,17 +10,26 @@ from cases.text.note_sections import read_sections
 from cases.text.numbers import stated_numbers
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies
+from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies
 
 _WORDS = data_file("nodes.reconstruction", "answers")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
 _PARTS = {part["name"]: (re.compile(part["asked"]), part["sections"]) for part in _WORDS["part"]}
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
+ANSWER = 8  # words of an answer to oneself, at most
+EVADED = 2  # replies that tell nothing, at least
 OF_ANOTHER = 3  # words of an answer, at least, that only another part of the note has
 
 
 def no_answer(told: Told) -> Iterator[Finding]:
-    """The answer is to another question, or stands before it in the physician's mouth."""
+    """The answer is to another question, stands in the physician's mouth, or is none most of the time."""
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        if message.role == PHYSICIAN and (found := _answers_himself(told, message.content)) is not None:
+            yield f"the physician answers himself: {found!r}", number
+    replies = [message.content for message in told.dialogue.spoken if message.role == PATIENT]
+    evaded = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
+    if evaded >= EVADED and 2 * evaded > len(replies):
+        yield f"{evaded} of {len(replies)} replies tell nothing", None
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue
@@ -39,6 +48,19 @@ def no_answer(told: Told) -> Iterator[Finding]:
             yield "the patient asks what the physician has answered", number
         elif (found := _of_other_section(told, last, message.content)) is not None:
             yield f"the answer tells of the {found}, and was not asked for it", number
+
+
+def _answers_himself(told: Told, text: str) -> str | None:
+    """What follows a question in the same turn: a yes or a no, or something short of the note that it did not ask."""
+    note = content_words(told.note, told.language)
+    for asked, other in pairwise(sentences(text)):
+        if not asked.endswith(("?", "？")) or other.endswith(("?", "？")):
+            continue
+        said = content_words(other, told.language)
+        new = said & note and not said & content_words(asked, told.language)
+        if denies(other) or affirms(other) or (told.language == "en" and new and len(other.split()) <= ANSWER):
+            return other
+    return None
 
 
 def _of_other_section(told: Told, question: str, answer: str) -> str | None:

@@ -32,10 +32,12 @@ PLAYED = 0.55  # the shortest of a role-play, which ends where its turns are use
 LONGEST_REPLY, RECITED = 200, 60  # words; more at once is recited, from the second on if it is most of the note
 INVENTED = 3  # complaints that the note does not know; one is enough if it is added of itself
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
+REASON_TOLD = 3  # turns: whoever begins, the patient has replied once
 KNOWN = 0.2  # of a turn's words, at least, are common, the note's or said elsewhere, if it has enough of them
 FEWEST = 5
 MISPLACED = 0.05  # of the words of a turn: more is no order; it takes two
 SIGNS, SINGLE = 12, 0.7  # Chinese signs of a turn, at least, and their share that is a word by itself
+SAID_AGAIN = 5  # words of a sentence, at least: people say "yes, I do" twice
 _GREETINGS = 4  # turns in which people may greet each other
 FOREIGN = 3  # words of another script in a turn
 
@@ -266,12 +268,14 @@ def other_person(told: Told) -> Iterator[Finding]:
 
 
 def repeated(told: Told) -> Iterator[Finding]:
-    """The same is said again word for word."""
-    seen: dict[str, int] = {}
+    """Somebody says a sentence of his own again, word for word."""
+    seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
-        key = " ".join(words(message.content))
-        if _length(message.content) >= 5 and seen.setdefault(key, number) != number:
-            yield f"said before in turn {seen[key]}", number
+        for sentence in sentences(message.content):
+            key = (message.role, " ".join(words(sentence)))
+            if _length(sentence) >= SAID_AGAIN and key in seen:
+                yield f"{sentence!r}: said before in turn {seen[key]}", number
+            seen.setdefault(key, number)
 
 
 def roles_swapped(told: Told) -> Iterator[Finding]:

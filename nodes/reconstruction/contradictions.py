@@ -3,26 +3,32 @@
 English alone, for words that people choose freely; what keeps the note's own words is held to them in `verbatim`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from cases.dialogues import PATIENT, PHYSICIAN
+from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
 from cases.text.sentences import sentences
 from cases.text.statements import statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies, only_where
+from nodes.reconstruction.content import Finding, Rule, Told, complaints, content_words, denies, only_where
 
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
-_KIN, _OF_YOU = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you"))
+_KIN, _OF_YOU, _OF_ONESELF = (
+    patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you", "of_oneself")
+)
+_SAME_KIN = data_file("nodes.reconstruction", "contradictions")["same_kin"]
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-SHORT = 9  # words of a no, at most
+SHORT = 7  # words of a yes or a no, at most: a longer reply says more than that
 MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
 CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause has
+ASKED_BEFORE = 4  # turns back: the question before the last
 MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words told of a relative that a clause has; their share; of fewer
 
 
@@ -48,16 +54,27 @@ def other_answer(told: Told) -> Iterator[Finding]:
         no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
         if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
             continue
-        if no and (len(reply.split()) > SHORT or _PATTERNS["hedges"].search(reply)):
+        if len(reply.split()) > SHORT or (no and _PATTERNS["hedges"].search(reply)):
+            continue
+        asked_for = list(_asked_whether(asked))
+        if any(_says_otherwise(told, number, matter, no) for matter, _ in asked_for):
             continue
         met = [
             [one for one in _clauses(told.dialogue.note) if one.kin == _is_of_kin(asked) and _has(one, *matter)]
-            for matter in _asked_whether(asked)
+            for matter in asked_for
         ]
         # A no denies each of several matters, a yes affirms one of them.
         turned = [found for found in met if found and {one.denies for one in found} == {yes}]
         if turned and (no or len(turned) == len(met)):
             yield f"{asked!r}, {reply!r}: the note has {turned[0][0].text!r}", number
+
+
+def _says_otherwise(told: Told, number: int, matter: frozenset[str], no: bool) -> bool:
+    """Whether the patient tells elsewhere what is now denied, or denies what is now told: of another time."""
+    return any(
+        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and matter <= _matter(text)
+        for at, role, text in told.statements
+    )
 
 
 def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
@@ -76,19 +93,43 @@ def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:
-    """What the note tells of the patient becomes a relative's, unless a relative speaks, or is asked for."""
+    """What is the patient's becomes another's, unless a relative speaks, or is asked for.
+
+    Either the note tells it of the patient, or it has nothing of this person, of whom the reply begins to tell.
+    """
     heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
     if len(_PATTERNS["he_or_she"].findall(heard)) > len(_OF_YOU.findall(heard)):
         return
     for number, role, sentence in told.statements:
         asked_for = number > 1 and _is_of_kin(told.dialogue.spoken[number - 2].content)
-        if role != PATIENT or asked_for or not (found := _PATTERNS["of_a_relative"].search(sentence)):
+        if role != PATIENT or asked_for:
             continue
-        said = _matter(sentence[found.end() :])
-        nearest = max(_clauses(told.dialogue.note), key=lambda one: (len(one.matter & said), one.kin), default=None)
-        shared = len(nearest.matter & said) if nearest and not nearest.kin else 0
-        if nearest and shared and shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(said):
-            yield f"{sentence!r}: the note has {nearest.text!r}", number
+        if own := _told_of_oneself_in_the_note(told.dialogue.note, sentence):
+            yield f"{sentence!r}: the note has {own!r}", number
+        elif (other := _PATTERNS["begins_with_another"].search(sentence)) and _is_unknown(told, number, other):
+            yield f"{sentence!r}: nobody asked for the {other[1]}, of whom the note has nothing", number
+
+
+def _told_of_oneself_in_the_note(note: str, sentence: str) -> str | None:
+    """The clause of the note that tells of the patient what a sentence tells of a relative."""
+    if not (found := _PATTERNS["of_a_relative"].search(sentence)):
+        return None
+    said = _matter(sentence[found.end() :])
+    nearest = max(_clauses(note), key=lambda one: (len(one.matter & said), one.kin), default=None)
+    shared = len(nearest.matter & said) if nearest and not nearest.kin else 0
+    is_meant = shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(said)
+    return nearest.text if nearest and shared and is_meant else None
+
+
+def _is_unknown(told: Told, number: int, other: re.Match[str]) -> bool:
+    """Whether a person to whom something happens stands nowhere: not in the note, nor in what was asked before."""
+    in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
+    asked_before = number > ASKED_BEFORE and _is_of_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
+    rest = other.string[other.end() :]
+    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.matter}
+    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.matter}
+    ill = bool(_matter(rest) & own) or any(name in complaints() for name, _ in terms_in(rest, "en"))
+    return ill and not (in_note or asked_before or _matter(rest) & of_kin or _OF_ONESELF.search(rest))
 
 
 def other_side_of_a_part(told: Told) -> Iterator[Finding]:

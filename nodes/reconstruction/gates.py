@@ -77,7 +77,13 @@ def roles_alternate(told: Told) -> Iterator[Finding]:
 
 
 def not_cut_off(told: Told) -> Iterator[Finding]:
-    """Every turn ends as the others do, not within a sentence; a few words before the last turn need no full stop."""
+    """Every turn ends as the others do, not within a sentence; a few words before the last turn need no full stop.
+
+    Nor does the physician ask something last, which nobody answers.
+    """
+    last = told.dialogue.spoken[-1:]
+    if last and last[0].role == PHYSICIAN and last[0].content.rstrip().endswith(("?", "？")):
+        yield "nobody answers the last question", len(told.dialogue.spoken)
     ends = [bool(_PATTERNS["end"].search(message.content)) for message in told.dialogue.spoken]
     for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
         begun = number == len(ends) or len(message.content.split()) >= SENTENCE

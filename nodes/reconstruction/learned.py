@@ -28,7 +28,19 @@ from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies, only_where, sides_in
+from nodes.reconstruction.content import (
+    REASON_TOLD,
+    Finding,
+    Rule,
+    Told,
+    affirms,
+    complaints,
+    content_words,
+    courtesies,
+    denies,
+    only_where,
+    sides_in,
+)
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
@@ -36,9 +48,11 @@ ALIKE = 0.85  # two exchanges are the same in other words
 GRAMS = 4096  # places for words and pairs of words, which are not kept themselves
 DOUBT = 0.3  # how much a turn must sound like the other speaker to speak for it at all
 TELLS, SHORTEST = 3, 3  # words of an answer, of a sentence, that can be weighed
+NO_GREETING = 8  # words of question and answer
 ASKED = 200  # signs of a question that are read with the answer
 LONG_NOTE = 20  # words of a note of which a half can be missed
 TOLD_AT_ALL = 2  # words of a note that tells something
+ILLNESS = 2.5  # how much stranger a complaint or a finding is, which people add to no note as they do the rest
 UNLIKE = 0.45  # what is no nearer to anything said is not said
 _PATTERNS = patterns("nodes.reconstruction", "learned")
 _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
@@ -238,15 +252,9 @@ def _tells_nothing() -> frozenset[str]:
 
 def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
     """The run of turns that sounds most as if the other of the two said it."""
-    cut = [
-        [one for one in sentences(message.content) if len(one.split()) > 1] or [message.content or "."]
-        for message in told.dialogue.spoken
-    ]
-    scores = iter(_scores(speaker_rows([one for texts in cut for one in texts]), weights))
     begun, total, most, found = 1, 0.0, 0.0, (1, 1)
-    for number, (message, texts) in enumerate(zip(told.dialogue.spoken, cut, strict=True), 1):
-        like_patient = sum(next(scores) for _ in texts) / len(texts) ** 0.5
-        total += (like_patient if message.role == PHYSICIAN else -like_patient) - DOUBT
+    for number, like_other in enumerate(_like_other(told.dialogue.spoken, weights), 1):
+        total += like_other - DOUBT
         if total <= 0:
             begun, total = number + 1, 0.0
         elif total > most:
@@ -254,6 +262,29 @@ def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
     if most:
         first, last = (told.dialogue.spoken[at - 1].content for at in found)
         yield most, f"from {first!r} to {last!r} (turn {found[1]}) it sounds as if the other said it", found[0]
+
+
+def question_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """The physician's turn and the reply of which both sound most as if the other said them: answer, then question.
+
+    A patient who asks back stands the other way round, and a greeting is nobody's.
+    """
+    both = list(zip(told.dialogue.spoken, _like_other(told.dialogue.spoken, weights), strict=True))
+    for number, ((said, one), (reply, other)) in enumerate(pairwise(both), 1):
+        length = [len(message.content.split()) for message in (said, reply)]
+        if said.role == PHYSICIAN and reply.role == PATIENT and min(length) >= TELLS and sum(length) >= NO_GREETING:
+            yield min(one, other), f"{said.content!r}, {reply.content!r}: each sounds as if the other said it", number
+
+
+def _like_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
+    """How much each turn sounds as if the other of the two said it."""
+    cut = [
+        [one for one in sentences(message.content) if len(one.split()) > 1] or [message.content or "."]
+        for message in spoken
+    ]
+    scores = iter(_scores(speaker_rows([one for texts in cut for one in texts]), weights) if cut else ())
+    like_patient = [sum(next(scores) for _ in texts) / len(texts) ** 0.5 for texts in cut]
+    return [one if message.role == PHYSICIAN else -one for message, one in zip(spoken, like_patient, strict=True)]
 
 
 def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
@@ -283,7 +314,20 @@ def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
     """How little each statement is founded on the note, if the note tells something."""
     said = claims(told)
     for one, score in zip(said, _scores(claim_rows(told, said), weights) if said else (), strict=False):
-        yield score, f"{one.text!r}: the note has nothing of it", one.number
+        yield score + ILLNESS * _tells_of_illness(told, one), f"{one.text!r}: the note has nothing of it", one.number
+
+
+def _tells_of_illness(told: Told, one: Claim) -> bool:
+    """Whether a claim tells a complaint, or a finding, and has no word and no term of the note."""
+    matter, terms = content_words(one.text, "en") - courtesies(), terms_in(one.text, "en")
+    if matter & content_words(told.note, "en") or {name for name, _ in terms} & told.of_note[0]:
+        return False
+    if one.role == PHYSICIAN:
+        return _PATTERNS["observes"].search(one.text) is not None and not _PATTERNS["no_finding"].search(one.text)
+    if any(name in complaints() for name, denied in terms if not denied):
+        return not _PATTERNS["no_complaint"].search(one.text)
+    of_a_part = one.number > REASON_TOLD and _PATTERNS["of_a_part"].search(one.text) is not None
+    return of_a_part and not _DENIAL.search(one.text)
 
 
 def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
@@ -345,7 +389,7 @@ def _learned(head: str) -> Rule:
 
     @wraps(HEADS[head])
     def gate(told: Told) -> Iterator[Finding]:
-        weighed = HEADS[head](told, _weights()[head])
+        weighed = HEADS[head](told, _weights()[WEIGHTS_OF.get(head, head)])
         return ((message, turn) for score, message, turn in weighed if score > _weights()[f"{head}_limit"])
 
     return gate
@@ -357,13 +401,16 @@ def _is_freely_worded(told: Told) -> bool:
 
 HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
+    "exchanged": question_exchanged,
     "fits": answers_exchanged,
     "strange": of_nobody_else,
     "unfounded": unfounded,
     "whole": left_out,
 }
+WEIGHTS_OF: Mapping[str, str] = {"exchanged": "speaker"}  # heads that weigh otherwise what another has learned
 RULES: Mapping[str, Rule] = {
     "speaks_for_oneself": only_where(_is_freely_worded, _learned("speaker")),
+    "turns_in_place": only_where(_is_freely_worded, _learned("exchanged")),
     "answers_in_place": only_where(_is_freely_worded, _learned("fits")),
     "connected_to_the_note": only_where(_is_freely_worded, _learned("strange")),
     "founded_on_the_note": only_where(_is_freely_worded, _learned("unfounded")),

@@ -14,8 +14,8 @@ from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
-from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, affirms, complaints, content_words, illnesses
+from cases.vocabulary import Language, data_file, patterns
+from nodes.reconstruction.content import REASON_TOLD, Finding, Rule, Told, affirms, complaints, content_words, illnesses
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
@@ -51,18 +51,19 @@ def _with_units(text: str) -> dict[str, set[str]]:
 
 
 def other_medicine(told: Told) -> Iterator[Finding]:
-    """A medicine stands where the note has another, of which nobody speaks."""
+    """A medicine that the note has not; what is sold freely only where the note has another, of which nobody speaks."""
     known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
     text = " ".join(message.content.casefold() for message in told.dialogue.spoken)
     unsaid = [name for name in known if name not in text]
-    for number, _, sentence in told.statements if unsaid else ():
+    for number, _, sentence in told.statements:
         said = {
             found[0].casefold()
             for found in _PATTERNS["medicine"].finditer(sentence)
             if not _PATTERNS["denies"].search(sentence[: found.start()])
         }
-        if said - known:
-            yield f"{', '.join(sorted(said - known))}: the note names {', '.join(sorted(unsaid))}", number
+        new = {name for name in said - known if unsaid or not _PATTERNS["sold_freely"].search(name)}
+        if new:
+            yield f"{', '.join(sorted(new))}: the note names {', '.join(sorted(unsaid)) or 'none such'}", number
 
 
 def other_allergy(told: Told) -> Iterator[Finding]:
@@ -133,17 +134,43 @@ def other_illness(told: Told) -> Iterator[Finding]:
     for number, role, sentence in told.statements:
         if role != PATIENT or _PATTERNS["of_another"].search(sentence) or not _PATTERNS["claims"].search(sentence):
             continue
-        text = _PATTERNS["no_doubt"].sub(" ", sentence)
-        named = {name for name, negated in terms_in(text, told.language) if not negated and name in illnesses()}
+        terms, others = _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), told.language)
+        named = terms - every
         named |= {
-            found[0]
-            for found in _PATTERNS["illness"].finditer(text)
-            if not content_words(found[0], told.language) & known
-            and not {name for name, _ in terms_in(found[0], told.language)} & every
-            and not _PATTERNS["denies"].search(text[: found.start()])
+            found
+            for found in others
+            if not content_words(found, told.language) & known
+            and not {name for name, _ in terms_in(found, told.language)} & every
         }
         if named - every:
             yield f"{sentence!r}: the note knows nothing of {', '.join(sorted(named - every))}", number
+
+
+def _illnesses_in(text: str, language: Language) -> tuple[set[str], set[str]]:
+    """The illnesses of the list that a text does not deny, and what else is called like one."""
+    terms = {name for name, negated in terms_in(text, language) if not negated and name in illnesses()}
+    others = {
+        found[0]
+        for found in _PATTERNS["illness"].finditer(text)
+        if not _PATTERNS["denies"].search(text[: found.start()])
+    }
+    return terms, others
+
+
+def concluded_at_once(told: Told) -> Iterator[Finding]:
+    """The physician says what it is when the patient has told no more than the reason of the visit (English).
+
+    A few turns about a diagnosis alone take no history.
+    """
+    for number, role, sentence in told.statements:
+        if (
+            role == PHYSICIAN
+            and number <= REASON_TOLD < len(told.dialogue.spoken) / 2
+            and not _PATTERNS["recalls"].search(sentence)
+        ):
+            found = _PATTERNS["concludes"].search(sentence)
+            if found and any(_illnesses_in(sentence[found.start() :], told.language)):
+                yield f"{sentence!r}: the physician concludes before any history is taken", number
 
 
 def turned_round(told: Told) -> Iterator[Finding]:
@@ -195,6 +222,7 @@ RULES: Mapping[str, Rule] = {
     "own_illness": of_a_relative,
     "illness_of_the_note": other_illness,
     "one_history": all_at_once,
+    "history_first": concluded_at_once,
     "denials_kept": turned_round,
     "address_of_the_note": other_address,
 }

@@ -28,6 +28,7 @@ from nodes.reconstruction.learned import (
     LONG_NOTE,
     RULES,
     WEIGHTS,
+    WEIGHTS_OF,
     Claim,
     Exchange,
     Rows,
@@ -52,10 +53,16 @@ KEPT_APART = frozenset((
 # fmt: on
 FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
-_REFUSED = {"speaker": 1, "fits": 0, "strange": 1, "unfounded": 0, "whole": 1}  # real dialogues, in the folds
+_REFUSED = {
+    "speaker": 1,
+    "exchanged": 1,
+    "fits": 0,
+    "strange": 1,
+    "unfounded": 2,
+    "whole": 1,
+}  # real dialogues, in the folds
 TELLS_SOMETHING, ENOUGH_TO_CUT = 2, 6  # words of a claim, turns of a dialogue
-# Of a score: beyond the strangest that passes.
-_SPARE = {"speaker": 0.1, "fits": 0.1, "strange": 0.1, "unfounded": 0.1, "whole": 0.5}
+SPARE = 0.1  # of a score: beyond the strangest that passes
 
 
 Labelled = tuple[Rows, list[bool]]
@@ -233,14 +240,17 @@ def _passes(dialogue: Dialogue) -> bool:
 def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
     """The weights of all heads, in half precision, and the score beyond which each refuses."""
     stored: dict[str, NDArray[np.generic]] = {}
+    parts = [[each for place, each in enumerate(dialogues) if place % FOLDS != fold] for fold in range(FOLDS)]
+    weights = {head: [fitted(head, rest) for rest in parts] for head in _LEARNED}
+    stored |= {head: fitted(head, dialogues).astype(np.float16) for head in _LEARNED}
     for head, refused in _REFUSED.items():
-        scores: list[tuple[float, str]] = []
-        for fold in range(FOLDS):
-            rest = [each for place, each in enumerate(dialogues) if place % FOLDS != fold]
-            weights = fitted(head, rest)
-            scores += [(strangest(head, each, weights), each.id) for each in dialogues[fold::FOLDS] if _passes(each)]
-        stored[head] = fitted(head, dialogues).astype(np.float16)
-        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + _SPARE[head], np.float32)
+        scores = [
+            (strangest(head, each, own), each.id)
+            for fold, own in enumerate(weights[WEIGHTS_OF.get(head, head)])
+            for each in dialogues[fold::FOLDS]
+            if _passes(each)
+        ]
+        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + SPARE, np.float32)
         print(f"{head}: refuses beyond {stored[f'{head}_limit']:.2f}; the strangest are {sorted(scores)[-5:]}")
     return stored
 

@@ -57,6 +57,12 @@ def test_what_the_note_bears_out_or_does_not_say_passes(asked: str, answer: str)
     assert refused(asked, answer) == []
 
 
+def test_who_denies_now_what_he_tells_elsewhere_speaks_of_another_time() -> None:
+    told = ("How are you?", "I had a migraine.", "Do you have a migraine?", "No.")
+    assert refused(*told) == []
+    assert refused(*told[2:]) != []
+
+
 def test_what_the_note_tells_of_the_patient_is_no_relatives_unless_a_relative_speaks() -> None:
     (found,) = refused("What brings you here?", "My brother takes ibuprofen.")
     assert found.startswith("own_history")

@@ -74,8 +74,10 @@ def test_another_site_side_day_or_number_is_another_question_and_the_same_in_oth
 
 
 def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
-    (refused,) = refusals(between=("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night."))
-    assert refused.startswith("connected_to_the_note (turn 10)") and "nothing nearer than" in refused
+    between = ("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night.")
+    stranger, invented = refusals(between=between)
+    assert stranger.startswith("connected_to_the_note (turn 10)") and "nothing nearer than" in stranger
+    assert invented.startswith("founded_on_the_note (turn 11)") and between[1] in invented
 
 
 def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
@@ -86,6 +88,15 @@ def test_answers_that_changed_places_are_named_with_the_question_that_they_fit()
 def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> None:
     swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
     assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
+
+
+def test_a_question_and_its_answer_in_each_others_mouth_are_named() -> None:
+    refused = refusals({8: SPOKEN[8], 9: SPOKEN[7]})
+    assert any(one.startswith("turns_in_place (turn 8)") for one in refused)
+    asked_back = refusals(
+        {9: "Do you mean like my mom and my brothers?", 10: "Yes, mostly your parents, and your siblings."}
+    )
+    assert not any(one.startswith("turns_in_place") for one in asked_back)
 
 
 @pytest.mark.parametrize("more", [{"language": "zh"}, {"models": [OFFLINE]}])
