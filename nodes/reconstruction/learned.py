@@ -45,6 +45,7 @@ from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
 ALIKE = 0.85  # two exchanges are the same in other words
+SAME_MATTER, STATED, OF_MATTER = 0.6, 4, 2  # two statements are of the same matter; statements, their words, at least
 GRAMS = 4096  # places for words and pairs of words, which are not kept themselves
 DOUBT = 0.3  # how much a turn must sound like the other speaker to speak for it at all
 TELLS, SHORTEST = 3, 3  # words of an answer, of a sentence, that can be weighed
@@ -354,6 +355,24 @@ def asked_again(told: Told) -> Iterator[Finding]:
             yield f"{one.asked!r}: asked and answered as in turn {earlier.number}, {earlier.asked!r}", one.number
 
 
+def told_again(told: Told) -> Iterator[Finding]:
+    """A third of what the patient states was stated before in other words; of real dialogues a quarter at most."""
+    said = [
+        (number, text)
+        for number, role, text in told.statements
+        if role == PATIENT and len(content_words(text, "en")) >= OF_MATTER
+    ]
+    if len(said) < STATED:
+        return
+    rows = _embedded([text for _, text in said])
+    alike = rows @ rows.T
+    nearest = [(place, int(alike[place, :place].argmax())) for place in range(1, len(said))]
+    again = [(place, other) for place, other in nearest if alike[place, other] >= SAME_MATTER]
+    if len(again) >= len(said) / 3:
+        (number, text), (_, earlier) = (said[at] for at in again[0])
+        yield f"{len(again)} of {len(said)} statements were made before, as {text!r} after {earlier!r}", number
+
+
 def _matter(text: str) -> set[str | float]:
     """What an exchange is about, in everyday words: where, on which side, when, how many."""
     lay = in_lay_words(_PATTERNS["says_nothing"].sub(" ", text), "en")
@@ -416,4 +435,5 @@ RULES: Mapping[str, Rule] = {
     "founded_on_the_note": only_where(_is_freely_worded, _learned("unfounded")),
     "whole_note": only_where(_is_freely_worded, _learned("whole")),
     "not_asked_again": only_where(_is_freely_worded, asked_again),
+    "not_told_again": only_where(_is_freely_worded, told_again),
 }

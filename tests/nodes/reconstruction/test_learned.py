@@ -90,6 +90,18 @@ def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> Non
     assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
 
 
+def test_what_is_told_twice_in_other_words_is_named_with_what_it_repeats() -> None:
+    twice = {
+        3: f"{SPOKEN[2]} Climbing stairs makes my left hip hurt.",
+        7: f"{SPOKEN[6]} The ibuprofen helps me.",
+        9: f"{SPOKEN[8]} Her knees had arthritis, my mom's.",
+        11: f"{SPOKEN[10]} I stand all day as a cook.",
+    }
+    (refused,) = [one for one in refusals(twice) if one.startswith("not_told_again")]
+    assert "(turn 3)" in refused and SPOKEN[2] in refused
+    assert not any(one.startswith("not_told_again") for one in refusals({3: twice[3]}))
+
+
 def test_a_question_and_its_answer_in_each_others_mouth_are_named() -> None:
     refused = refusals({8: SPOKEN[8], 9: SPOKEN[7]})
     assert any(one.startswith("turns_in_place (turn 8)") for one in refused)
