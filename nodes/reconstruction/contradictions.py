@@ -25,7 +25,7 @@ _KIN, _OF_YOU, _OF_ONESELF = (
 )
 _SAME_KIN = data_file("nodes.reconstruction", "contradictions")["same_kin"]
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-SHORT = 7  # words of a yes or a no, at most: a longer reply says more than that
+SHORT_NO, SHORT_YES = 6, 7  # words of either, at most: a longer reply says more than that
 MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
 CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause has
 ASKED_BEFORE = 4  # turns back: the question before the last
@@ -54,7 +54,7 @@ def other_answer(told: Told) -> Iterator[Finding]:
         no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
         if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
             continue
-        if len(reply.split()) > SHORT or (no and _PATTERNS["hedges"].search(reply)):
+        if len(reply.split()) > (SHORT_NO if no else SHORT_YES) or (no and _PATTERNS["hedges"].search(reply)):
             continue
         asked_for = list(_asked_whether(asked))
         if any(_says_otherwise(told, number, matter, no) for matter, _ in asked_for):

@@ -319,12 +319,14 @@ def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
 
 
 def _tells_of_illness(told: Told, one: Claim) -> bool:
-    """Whether a claim tells a complaint, or a finding, and has no word and no term of the note."""
+    """Whether a claim tells a complaint, or a finding that nobody asked for, without a word or a term of the note."""
     matter, terms = content_words(one.text, "en") - courtesies(), terms_in(one.text, "en")
     if matter & content_words(told.note, "en") or {name for name, _ in terms} & told.of_note[0]:
         return False
     if one.role == PHYSICIAN:
-        return _PATTERNS["observes"].search(one.text) is not None and not _PATTERNS["no_finding"].search(one.text)
+        asked_for = affirms(one.text) or told.dialogue.spoken[max(0, one.number - 2)].content.rstrip().endswith("?")
+        found = _PATTERNS["observes"].search(one.text) and not _PATTERNS["no_finding"].search(one.text)
+        return bool(found) and not asked_for
     if any(name in complaints() for name, denied in terms if not denied):
         return not _PATTERNS["no_complaint"].search(one.text)
     of_a_part = one.number > REASON_TOLD and _PATTERNS["of_a_part"].search(one.text) is not None

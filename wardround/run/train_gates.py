@@ -53,14 +53,8 @@ KEPT_APART = frozenset((
 # fmt: on
 FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
-_REFUSED = {
-    "speaker": 1,
-    "exchanged": 1,
-    "fits": 0,
-    "strange": 1,
-    "unfounded": 2,
-    "whole": 1,
-}  # real dialogues, in the folds
+# Real dialogues, in the folds.
+_REFUSED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
 TELLS_SOMETHING, ENOUGH_TO_CUT = 2, 6  # words of a claim, turns of a dialogue
 SPARE = 0.1  # of a score: beyond the strangest that passes
 
