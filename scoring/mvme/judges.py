@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field, create_model
 
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language
@@ -109,12 +110,14 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
     return Misdiagnosis(reason="examined, but read otherwise", type="wrong_judgement")
 
 
-def _every_part(view: GradingView, answer: MvmeGrades) -> str | None:
-    missing = [part for part in view.parts if getattr(answer, part) is None]
-    return f"the director did not grade {', '.join(missing)}" if missing else None
+@cache
+def _form(parts: tuple[Part, ...]) -> type[BaseModel]:
+    """The grades of these parts alone: where each may be null, a small model grades none."""
+    fields: dict[str, Any] = dict.fromkeys(parts, (PartGrade, ...))
+    return create_model("MvmeGrades", __base__=Strict, __doc__="The grades of a report's parts.", **fields)
 
 
-director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline, check=_every_part)
+director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
 misdiagnosis_judge: Role[Misdiagnosis] = Role(
     "misdiagnosis_judge", "evaluation", "judges/misdiagnosis", Misdiagnosis, offline=_misdiagnosis_offline
 )
@@ -136,8 +139,9 @@ async def grade(
     fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves it empty.", option=LOWEST))
     if len(fixed) == len(PARTS):
         return MvmeGrades.model_validate(fixed)
-    answer = await ask(director, GradingView(report, reference, parts), settings, language=language, place=place)
-    return answer.model_copy(update=fixed)
+    role = director.at(director.stage, _form(tuple(parts)))
+    answer = await ask(role, GradingView(report, reference, parts), settings, language=language, place=place)
+    return MvmeGrades.model_validate({**answer.model_dump(), **fixed})
 
 
 async def misdiagnosis(
