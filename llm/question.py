@@ -19,7 +19,7 @@ from cases.vocabulary import Language
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
 from llm.replies import answer_in, find_json
-from llm.role import Answer, Role, Speech
+from llm.role import Answer, Role, Speech, says_back
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
 
@@ -110,7 +110,7 @@ async def typed_question(
         words=lambda schema: _answer_format(schema, language),
         fields=lambda schema: _words("fields", language, {"fields": outline(schema)}),
         checked=partial(role.checked, view),
-        read=lambda text, closed: role.read(view, _given(role, text), closed=closed),
+        read=lambda text, closed: _read(role, view, text, closed=closed),
         whole=role.whole,
         slow=role.speech is not None,
         directions=frozenset(directions_in(f"{system}\n{user}\n{_answer_format({}, language)}") if role.speech else ()),
@@ -154,6 +154,14 @@ def _names_of_form(
 
 def _is_phrase(heading: str) -> bool:
     return " " in heading or (len(heading) > _LONGEST_WORD and not heading.isascii())
+
+
+def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
+    answer = role.read(view, _given(role, text), closed=closed)
+    own = role.speech.said(view) if closed and role.speech and role.speech.said else ""
+    if says_back(getattr(answer, "text", ""), own):
+        raise ValueError("text: you have just said the same, word for word; go on from what has been said since")
+    return answer
 
 
 def _given(role: Role[Any], text: str) -> Any:

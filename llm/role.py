@@ -14,7 +14,8 @@ from cases.registry import GivenError, RegistryError, check_function
 Answer = TypeVar("Answer", bound=BaseModel)
 
 NO_WORDS = "it holds no words; it is what somebody says"  # of what has none
-_SENTENCE, _QUESTION = 40, 6  # characters
+_SENTENCE, _QUESTION = 40, 6  # characters; a Chinese one says as much as two others in a sentence
+_LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # of who speaks
 _declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
 
 
@@ -28,12 +29,14 @@ class Speech(Generic[Answer]):
         answer: the role's answer that plain words are; a ValueError if they are none.
         heard: what was just said to the role, which is no answer if it is only said back; None if nobody looks.
         apart: the view without what has been said, where the prompt may stand around the turns of a chat.
+        said: what the role itself said last, which a model that is stuck would say again; a person may.
     """
 
     conversation: Callable[[Any], list[Message]] | None
     answer: Callable[[Any, str], Answer]
     heard: Callable[[Any], str] | None = None
     apart: Callable[[Any], Any] | None = None
+    said: Callable[[Any], str] | None = None
 
     @classmethod
     def of_text(cls, answer: type[Answer], heard: Callable[[Any], str] | None = None) -> "Speech[Answer]":
@@ -154,10 +157,13 @@ def has_words(text: str) -> bool:
 def says_back(said: str, heard: str) -> bool:
     """Whether words are those that were heard, however they are set; a few may well be (yes, and goodbye).
 
-    No question is its own answer, be it short.
+    No question is its own answer, be it short. Who is said to speak ("Patient:") adds nothing.
     """
-    least = _QUESTION if heard.rstrip().endswith(("?", "？")) else _SENTENCE
-    return len(heard) >= least and _signs(said) == _signs(heard)
+    if _signs(heard) not in (_signs(said), _signs(_LABEL.sub("", said))):
+        return False
+    if heard.rstrip().endswith(("?", "？")):
+        return len(heard) >= _QUESTION
+    return len(heard) + sum("\u4e00" <= sign <= "\u9fff" for sign in heard) >= _SENTENCE
 
 
 def _signs(words: str) -> str:

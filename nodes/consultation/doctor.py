@@ -172,8 +172,8 @@ def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
 
 
 def last_words(view: InterviewView) -> str:
-    """What was said to the doctor last; nothing before the first word."""
-    return view.chart.dialogue[-1].text if view.chart.dialogue else ""
+    """What was said to the doctor last; before the first word what the patient comes with."""
+    return view.chart.dialogue[-1].text if view.chart.dialogue else view.chart.presentation.chief_complaint
 
 
 def without_dialogue(view: InterviewView) -> InterviewView:
@@ -183,7 +183,12 @@ def without_dialogue(view: InterviewView) -> InterviewView:
     return replace(view, chart=replace(view.chart, dialogue=[], presentation=door))
 
 
-spoken = Speech(conversation, in_plain_words, last_words, without_dialogue)
+def own_words(view: InterviewView) -> str:
+    """What the doctor said last; nothing before the first word."""
+    return next((turn.text for turn in reversed(view.chart.dialogue) if turn.speaker == "doctor"), "")
+
+
+spoken = Speech(conversation, in_plain_words, last_words, apart=without_dialogue, said=own_words)
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken

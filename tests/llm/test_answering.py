@@ -116,6 +116,13 @@ async def test_who_only_says_back_what_was_said_is_asked_once_more_and_then_take
         ("哪里不舒服？", "哪里不舒服", True),
         ("It is 1. 74 years that she has had this pain.", "It is 1.74 years that she has had this pain.", True),
         ("Goodbye, and thank you.", "Goodbye, and thank you.", False),
+        ("宝宝的皮肤发黄，两天来越来越黄，吃奶也变少了。", "宝宝的皮肤发黄，两天来越来越黄，吃奶也变少了", True),
+        (
+            "宝宝的皮肤发黄，两天来越来越黄，吃奶也变少了。",
+            "患者：宝宝的皮肤发黄，两天来越来越黄，吃奶也变少了。",
+            True,
+        ),
+        ("好的，谢谢医生，再见。", "好的，谢谢医生，再见。", False),
         ("Does it hurt?", "It does hurt.", False),
     ],
 )

@@ -1,0 +1,65 @@
+from dataclasses import replace
+
+import pytest
+
+from llm import ModelSettings, ask
+from llm.role import variables
+from nodes.consultation.doctor import DOCTORS, InterviewView
+from nodes.state.chart import Chart, Presentation, Turn
+from nodes.state.stage import Options, Recalled
+from prompts import load_prompt
+from tests.support.fake_server import FakeServer
+
+COMPLAINT = "宝宝出生第一天就开始皮肤发黄，两天来越来越黄。"
+CHART = Chart(
+    language="zh",
+    presentation=Presentation(language="zh", chief_complaint=COMPLAINT),
+    referral=None,
+    triage=None,
+    dialogue=[],
+    results={},
+    pictures=[],
+    reports={},
+    diagnosis=None,
+    decided={},
+)
+VIEW = InterviewView(
+    chart=CHART,
+    questions_left=5,
+    suggest_examinations=False,
+    physical_options=Options((), "zh"),
+    auxiliary_options=Options((), "zh"),
+    neighbours=Recalled([], ("symptoms",), "zh"),
+    mode="direct",
+    example="",
+)
+HEARD = {
+    "the complaint, before the first word": VIEW,
+    "the doctor": replace(
+        VIEW,
+        chart=replace(
+            CHART, dialogue=[Turn(speaker="doctor", text=COMPLAINT), Turn(speaker="patient", text="不知道。")]
+        ),
+    ),
+    "the patient": replace(VIEW, chart=replace(CHART, dialogue=[Turn(speaker="patient", text=COMPLAINT)])),
+}
+
+
+@pytest.mark.parametrize("view", HEARD.values(), ids=HEARD)
+async def test_a_doctor_who_only_says_what_has_been_said_is_asked_once_more(view: InterviewView) -> None:
+    said = iter([f"患者：{COMPLAINT}", "宝宝有没有发烧？"])
+    with FakeServer(answer=lambda request: {"text": next(said), "finished": False}) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        turn = await ask(DOCTORS["history_taking"], view, settings, language="zh")
+    assert turn.text == "宝宝有没有发烧？" and len(server.requests) == 2
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("prompt", sorted({role.prompt for role in DOCTORS.values()}))
+def test_what_a_doctor_reads_last_is_what_to_say_now_and_before_it_until_when_it_is_not_the_end(
+    prompt: str, language: str
+) -> None:
+    """Where the last words read were of the end, a small model ended each dialogue with its first sentence."""
+    text = load_prompt(prompt, language).render(variables(VIEW))[1]
+    end, now = text.rstrip().rsplit("\n\n", 1)
+    assert "`finished`" in end and "`finished`" not in now
