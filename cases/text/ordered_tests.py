@@ -62,14 +62,19 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 
 
 def denied(words: str) -> list[Span]:
-    """The places, in the folded words, of what is said not to be done and of questions for what was done before."""
-    folded = with_mark(words)
-    return [match.span() for name in ("not_to_be_done", "done_before") for match in _patterns()[name].finditer(folded)]
+    """The places, in the folded words, of what is no order: not to be done, a question for what was, or told back."""
+    folded, names = with_mark(words), ("not_to_be_done", "done_before", "told_back")
+    return [match.span() for name in names for match in _patterns()[name].finditer(folded)]
 
 
 def with_mark(words: str) -> str:
     """The folded words with the question mark at their end, which is folded away."""
     return normalise(words) + ("?" if words.rstrip().endswith(("?", "？")) else "")
+
+
+def without_told_back(words: str) -> str:
+    """The doctor's own part of the words: without what the patient has said, unless nothing else is left."""
+    return _patterns()["told_back"].sub("", words).strip(" .,;。，；") or words
 
 
 def left_of(words: str) -> str:

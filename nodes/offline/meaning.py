@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cases.text.ordered_tests import without_told_back
 from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file
@@ -150,6 +151,7 @@ def kind_label(words: str, language: Language) -> str:
     It is heard by the table of wordings: what asks is less one thing than many, which count together beside a question
     for the whole. A farewell comes last: an end that nobody meant does more harm than one that was not heard.
     """
+    words = without_told_back(words)
     tables, scores = _scores("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
     if label == "other_topic" and _likelihood(scores) < _OTHER:

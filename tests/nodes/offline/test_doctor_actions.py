@@ -2,6 +2,8 @@ import pytest
 
 from cases.vocabulary import Language
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
+from nodes.offline.hearing import heard_tests
+from nodes.offline.record_answers import wants_examination
 
 KINDS: list[tuple[Language, Kind, str]] = [
     ("en", "inquiry", "Do you have a fever?"),
@@ -35,6 +37,45 @@ KINDS: list[tuple[Language, Kind, str]] = [
 @pytest.mark.parametrize(("language", "kind", "words"), KINDS)
 def test_a_kind_is_known_by_its_words(language: Language, kind: Kind, words: str) -> None:
     assert kind_of(words, language) == kind
+
+
+# What doctors who are models say before each question; each of these was heard as an order.
+TOLD_BACK: list[tuple[Language, str]] = [
+    (
+        "en",
+        "I see, the dark curtain on your right side has been coming up for four days. Could you describe any other "
+        "symptoms or changes in your vision?",
+    ),
+    (
+        "en",
+        "I see you have been experiencing a blocked nose with thick yellow-green mucus and a pressing pain in your "
+        "right cheek. Could you tell me more about the symptoms?",
+    ),
+    ("en", "I'm sorry to hear that somebody felt a small lump at the front of your neck. Does anything make it worse?"),
+    ("zh", "我了解到您右手发抖、动作变慢有两年了，近半年走路拖着步子。请问吃饭睡觉怎么样？"),
+    ("zh", "您刚才说您没劲、身上发痒有四个月了，抽血说肝里有两项酶高。这种情况是什么时候开始的？"),
+]
+
+
+@pytest.mark.parametrize(("language", "words"), TOLD_BACK)
+def test_what_a_patient_has_said_is_no_order_where_the_doctor_tells_it_back(language: Language, words: str) -> None:
+    assert kind_of(words, language) == "inquiry"
+    assert not wants_examination(words) and not heard_tests(words)
+
+
+@pytest.mark.parametrize(
+    ("language", "item", "words"),
+    [
+        ("en", "Ultrasound", "I see, it has been coming up for four days, so let's do an ultrasound."),
+        ("en", "Blood Test", "I'm sorry to hear that you are so tired. I'd like a blood test."),
+        ("en", "Skin Examination", "May I see those red patches on your arms?"),
+        ("zh", "CT", "我明白了，您头痛三天了，先做个CT吧。"),
+        ("zh", "Blood Test", "您刚才说没劲有四个月了，去抽个血吧。"),
+    ],
+)
+def test_what_is_ordered_after_it_is_heard(language: Language, item: str, words: str) -> None:
+    assert item in {test.item for *_, test in heard_tests(words)}
+    assert kind_of(words, language) == "advice"
 
 
 @pytest.mark.parametrize(
