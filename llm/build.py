@@ -69,7 +69,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     from llm.transport import hold
 
     keep_loopback_direct()
-    options |= {"timeout": SECONDS if block.batch else settings.timeout, "max_retries": 0}
+    longest = settings.timeout * settings.max_attempts  # as long as a request may be after time-outs; `ask` ends each
+    options |= {"timeout": SECONDS if block.batch else longest, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key
     if spec.base_url is not None:

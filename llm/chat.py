@@ -165,7 +165,7 @@ class ChatClient:
         self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
     ) -> AIMessage:
         most = 1 if self.spec.provider == IN_PROCESS else settings.max_connections
-        seconds = settings.timeout
+        seconds = settings.timeout * patience.patient
         if self.block.batch:
             from llm.batches import AT_ONCE, SECONDS
 
@@ -268,12 +268,12 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
 
 async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage], seconds: float) -> AIMessage:
     try:
-        # The client's own time-out covers the gaps between bytes; this one covers the request.
-        async with asyncio.timeout(seconds + 1):
+        # The client's own time-out, a longer one, covers the gaps between bytes; this one covers the request.
+        async with asyncio.timeout(seconds):
             message = await runnable.ainvoke(messages, untraced())
     except Exception as error:
         if type(error) is TimeoutError:
-            raise TimeoutError(f"no whole answer within {seconds:g} s") from error
+            raise TimeoutError(f"no whole answer within {seconds:g} s; a higher timeout gives it longer") from error
         if str(error).startswith("Unexpected response type"):
             raise EmptyReplyError(f"the server answered with no JSON: {str(error).partition(': ')[2]}") from error
         # What integrations raise on a body without choices, and on what is no JSON or no text.

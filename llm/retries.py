@@ -67,10 +67,15 @@ class EmptyReplyError(RuntimeError):
 
 
 class Patience:
-    """What is left to try for one answer; every form of asking for it draws on the same."""
+    """What is left to try for one answer; every form of asking for it draws on the same.
+
+    A slow server, which mostly goes on with what nobody waits for, is asked for longer and not as often: after each
+    time-out a request may take its usual time once more, and uses up as many attempts.
+    """
 
     def __init__(self, attempts: int) -> None:
         self.sent = 0
+        self._times_out = 0
         self._failures_left = attempts
         self._refusals_left = attempts * BUSY_PER_ATTEMPT
 
@@ -82,7 +87,13 @@ class Patience:
         if passing or is_too_many(error):
             self._refusals_left -= 1
         elif is_transient(error):
-            self._failures_left -= 1
+            self._failures_left -= self.patient if is_time_out(error) else 1
+            self._times_out += is_time_out(error)
+
+    @property
+    def patient(self) -> int:
+        """How many times its usual time the next request may take."""
+        return max(1, min(self._times_out + 1, self._failures_left))
 
     def is_used_up(self, state: RetryCallState) -> bool:
         """Whether to give up (tenacity's ``stop``)."""
@@ -103,6 +114,11 @@ def is_transient(error: BaseException) -> bool:
         return True
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     return "Timeout" in names or "Connection" in names or "TransportError" in names
+
+
+def is_time_out(error: BaseException) -> bool:
+    """Whether no answer came in time, and nothing says why."""
+    return status_of(error) is None and any("Timeout" in kind.__name__ for kind in type(error).__mro__)
 
 
 def refusal(error: BaseException) -> str | None:

@@ -256,13 +256,22 @@ async def test_a_request_without_an_answer_in_time_is_sent_again() -> None:
     assert 1.0 <= time.monotonic() - start < 10
 
 
+async def test_after_each_time_out_a_request_may_take_longer_and_uses_up_as_many_attempts() -> None:
+    with FakeServer(answer=good, latency=1.2) as server:
+        opinion, call = await put(served(server, timeout=0.7, max_attempts=6))
+    assert opinion == OPINION and call.attempts == 2
+    with FakeServer(faults=["timeout"] * 9, hold=20) as server:
+        error, call = await fail(served(server, timeout=0.1, max_attempts=6), ModelError)
+    assert call.attempts == 3 and "after 3 requests" in error and "within 0.3 s" in error
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
         ("500", "500"),
         ("503", "503"),
         ("disconnect", "Connection"),
-        ("timeout", "[Tt]imed out"),
+        ("timeout", "no whole answer within 0.4 s; a higher timeout"),
         ("empty_choice", "without a choice"),
     ],
 )
