@@ -271,8 +271,12 @@ class Experiment(Strict):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a result depends on: the configuration without the way it is run and what the whole may cost."""
-        identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}})
+        """What a result depends on: the configuration without the way it is run and what the whole may cost.
+
+        How long a server is waited for may be changed for a run that has begun.
+        """
+        waiting = {"timeout", "max_attempts", "max_outage", "max_connections"}
+        identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}, "workflow": waiting})
         unless_empty = ("plugins", "prompts", "model", "alternative_plans", "published_reference")
         return {key: value for key, value in identity.items() if value or key not in unless_empty}
 

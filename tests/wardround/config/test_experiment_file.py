@@ -267,7 +267,8 @@ def test_a_person_is_no_model_of_a_run_of_many_cases(file: Path) -> None:
 
 def test_how_a_run_is_run_is_no_part_of_its_identity_and_all_else_is() -> None:
     base = read_experiment(None, {})
-    assert read_experiment(None, {"run.concurrency": 9}).identity == base.identity
+    for key in ("run.concurrency", "workflow.timeout", "workflow.max_attempts"):
+        assert read_experiment(None, {key: 9}).identity == base.identity
     for key, value in {"data.limit": 1, "seed": 1, "epochs": 2, "workflow.feedback": "off", "name": "b"}.items():
         assert read_experiment(None, {key: value}).identity != base.identity
 
