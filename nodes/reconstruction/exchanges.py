@@ -1,6 +1,7 @@
 """What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
@@ -8,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from cases.strict import Strict
 from llm.role import NO_WORDS, has_words, says_back
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
+from prompts import languages, speaker
 
 SectionName = Literal[
     "chief_complaint",
@@ -29,8 +31,18 @@ def _few_questions(text: str) -> str:
     return text
 
 
+_SPEAKERS = ("doctor", "physician", "patient")
+
+
+@cache
+def _called() -> frozenset[str]:
+    """What speakers are called in each language, which nobody says for a turn."""
+    named = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in languages()}
+    return frozenset(name.casefold() for name in named)
+
+
 def _in_words(text: str) -> str:
-    if not has_words(text):
+    if not has_words(text) or text.casefold() in _called():
         raise ValueError(NO_WORDS)
     return text
 
