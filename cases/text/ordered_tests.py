@@ -74,7 +74,8 @@ def with_mark(words: str) -> str:
 
 def without_told_back(words: str) -> str:
     """The doctor's own part of the words: without what the patient has said, unless nothing else is left."""
-    return _patterns()["told_back"].sub("", words).strip(" .,;。，；") or words
+    left = _patterns()["told_back"].sub("", words)
+    return left.lstrip(" .,;?!。，；？！") or words
 
 
 def left_of(words: str) -> str:
