@@ -156,7 +156,8 @@ async def test_the_groups_for_physical_and_auxiliary_orders_work_side_by_side_if
 def test_an_interview_over_a_server_is_held_turn_by_turn() -> None:
     def answer(request: ChatRequest) -> dict[str, Any] | None:
         if request.model == "doctor":
-            return {"text": "How is it?", "finished": len(asked_of(server, "doctor")) == 3}
+            asked = len(asked_of(server, "doctor"))
+            return {"text": f"How is it since {asked} o'clock?", "finished": asked == 3}
         return {"text": "It hurts."} if request.model == "patient" else None
 
     with FakeServer(answer=answer) as server:
