@@ -68,6 +68,8 @@ def test_what_a_patient_has_said_is_no_order_where_the_doctor_tells_it_back(lang
     [
         ("en", "Ultrasound", "I see, it has been coming up for four days, so let's do an ultrasound."),
         ("en", "Blood Test", "I'm sorry to hear that you are so tired. I'd like a blood test."),
+        ("en", "X-ray", "It hurts when you walk, so it's best to get an X-ray of the hip."),
+        ("en", "X-ray", "That must be X-rayed."),
         ("en", "Skin Examination", "May I see those red patches on your arms?"),
         ("zh", "CT", "我明白了，您头痛三天了，先做个CT吧。"),
         ("zh", "Blood Test", "您刚才说没劲有四个月了，去抽个血吧。"),
