@@ -2,7 +2,7 @@
 
 Who says it, whether it answers, whether anybody but this exchange speaks of it, whether the note has anything of a
 statement, and whether too much of the note is missing. They read multilingual embeddings and a few counts; the weights
-were learned from real English dialogues and their spoiled copies (`python -m wardround.run.train_gates`), and each
+were learned from real English dialogues and their spoiled copies (`python -m wardround.training.gates`), and each
 refuses only what is stranger than nearly all of those. So other languages are not read, nor what is all by rules, which
 is held to the note sentence by sentence (`verbatim`).
 """

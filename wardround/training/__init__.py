@@ -1,1 +1,1 @@
-"""What the rules without a model know by learning is learned here, a file for each file of weights in the package."""
+"""What comes with the package for the rules without a model is made here: the weights they learned, and embeddings."""

@@ -16,7 +16,7 @@ from nodes.offline.meaning import subjects, wordings
 from nodes.patients.filed_results import asked_for
 from nodes.state.chart import Turn
 from nodes.workflow.order_extraction import DialogueView, items_by_name
-from wardround.run.ship_embeddings import stock_words
+from wardround.training.embeddings import stock_words
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
 # In words that nothing was learned from.

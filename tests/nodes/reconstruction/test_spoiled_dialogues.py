@@ -15,7 +15,7 @@ from nodes.reconstruction.role_setting import roles_of
 from nodes.reconstruction.script import script
 from tests.nodes.reconstruction.spoiling import SPOILED, Spoil
 from tests.nodes.reconstruction.spoiling_by_words import BY_WORDS
-from wardround.run.train_gates import mts_dialogues, number_of
+from wardround.training.gates import mts_dialogues, number_of
 
 MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 SETTLED, HELD_OUT = 0, 1  # the rules were settled on the even half of MTS-Dialog

@@ -13,7 +13,7 @@ from retrieval.embedding import content_digest
 from retrieval.vector_cache import ShippedVectors
 from tests.support.processes import Forked
 from wardround.cli import main
-from wardround.run.ship_embeddings import tellable_sentences
+from wardround.training.embeddings import tellable_sentences
 
 
 def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
@@ -23,14 +23,14 @@ def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
         texts.add(cut_to_symptoms(WordsView(case.patient.chief_complaint, case.language)).symptoms)
     digests = {content_digest(text, DEFAULT_MODEL): text for text in texts}
     missing = digests.keys() - ShippedVectors().get(digests).keys()
-    assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
+    assert not missing, f"run `python -m wardround.training.embeddings`: {[digests[digest] for digest in missing][:3]}"
 
 
 def test_what_offline_patients_may_tell_of_built_in_cases_is_shipped() -> None:
     digests = {content_digest(text, MULTILINGUAL_MODEL): text for text in tellable_sentences()}
     missing = digests.keys() - ShippedVectors().get(digests).keys()
     assert len(digests) > 1000
-    assert not missing, f"run `python -m wardround.run.ship_embeddings`: {[digests[digest] for digest in missing][:3]}"
+    assert not missing, f"run `python -m wardround.training.embeddings`: {[digests[digest] for digest in missing][:3]}"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Write the embeddings that are shipped: ``python -m wardround.run.ship_embeddings``.
+"""Write the embeddings that are shipped: ``python -m wardround.training.embeddings``.
 
 With them a run of the built-in cases needs no embedding model. They are the symptom descriptions that the memory holds,
 those that the offline workflow asks it with, and the names of the clinics; and, by the multilingual model, what the

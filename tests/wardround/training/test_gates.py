@@ -7,7 +7,7 @@ import pytest
 
 from cases.dialogues import Dialogue, Message
 from nodes.reconstruction.learned import HEADS, WEIGHTS, WEIGHTS_OF
-from wardround.run.train_gates import KEPT_APART, fitted, mts_dialogues, number_of, strangest
+from wardround.training.gates import KEPT_APART, fitted, mts_dialogues, number_of, strangest
 
 MTS = Path(__file__).resolve().parents[4] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 

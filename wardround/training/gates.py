@@ -1,4 +1,4 @@
-"""Train what the gates hear in freely worded dialogues: ``python -m wardround.run.train_gates FILE``.
+"""Train what the gates hear in freely worded dialogues: ``python -m wardround.training.gates FILE``.
 
 Learned from real dialogues of MTS-Dialog (CC BY 4.0, Ben Abacha et al., EACL 2023; FILE is MTS-Dialog-TestSet-1.csv),
 from copies of them spoiled here, and from `nodes/reconstruction/strange.toml`. Of the dialogues no word is kept, only
