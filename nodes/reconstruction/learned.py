@@ -369,18 +369,28 @@ def told_again(told: Told) -> Iterator[Finding]:
     rows = _embedded([text for _, text in said])
     alike = rows @ rows.T
     nearest = [(place, int(alike[place, :place].argmax())) for place in range(1, len(said))]
-    again = [(place, other) for place, other in nearest if alike[place, other] >= SAME_MATTER]
+    apart = [_told_apart(in_lay_words(text, "en")) for _, text in said]
+    again = [
+        (place, other)
+        for place, other in nearest
+        if alike[place, other] >= SAME_MATTER and apart[place] <= apart[other]
+    ]
     if len(again) >= len(said) / 3:
         (number, text), (_, earlier) = (said[at] for at in again[0])
         yield f"{len(again)} of {len(said)} statements were made before, as {text!r} after {earlier!r}", number
 
 
 def _matter(text: str) -> set[str | float]:
-    """What an exchange is about, in everyday words: where, on which side, when, how many."""
+    """What an exchange is about, in everyday words: what, where, on which side, when, how many."""
     lay = in_lay_words(_PATTERNS["says_nothing"].sub(" ", text), "en")
-    apart = {found[0].casefold().split()[-1] for found in _PATTERNS["tells_apart"].finditer(lay)}
     about = {word for word in content_words(lay, "en") if not word.isdigit() and word not in NUMBER_WORDS}
-    return {*about, *apart, *sides_in(lay), *known_numbers(lay)}
+    return {*about, *_told_apart(lay)}
+
+
+def _told_apart(lay: str) -> set[str | float]:
+    """By what the same is told apart from the same of another time or place: where, which side, when, how many."""
+    apart = {found[0].casefold().split()[-1] for found in _PATTERNS["tells_apart"].finditer(lay)}
+    return {*apart, *sides_in(lay), *known_numbers(lay)}
 
 
 def _lines(told: Told) -> list[str]:

@@ -338,7 +338,8 @@ def test_of_four_turns_one_is_the_greeting_and_three_are_the_doctors_each_answer
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_dialogue_can_stand_before_the_doctors_model_as_turns_of_a_chat(language: str) -> None:
     case = builtin({"en": "surgery-01", "zh": "surgery-06"}[language])
-    with FakeServer(answer=lambda request: {"text": "Do you smoke?", "finished": False}) as server:
+    habits = iter(("smoke", "drink", "travel", "sleep well", "eat well", "work"))
+    with FakeServer(answer=lambda request: {"text": f"Do you {next(habits)}?", "finished": False}) as server:
         models = {"default": "offline", "consultation.doctor": f"openai:any@{server.base_url}"}
         settings: Any = {
             "patient": "saps",

@@ -1,6 +1,7 @@
 """A prompt that will not fit is shortened by one rule, which the record tells, or ends its case as what it is."""
 
 import re
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,11 +17,13 @@ from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 SHORT = {"general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 6}
 WORDS = " ".join(f"On day {day} it hurt more than on day {day - 1}." for day in range(30))
-LONG: dict[str, Any] = {"PatientReply": {"text": WORDS}, "DoctorTurn": {"text": "And what else?", "finished": False}}
+ASKED = count(1)  # who says the same again is asked once more
 
 
 def talkative(request: ChatRequest) -> Any:
-    return LONG.get(request.name)
+    if request.name == "DoctorTurn":
+        return {"text": f"And what else, on day {next(ASKED)}?", "finished": False}
+    return {"text": WORDS} if request.name == "PatientReply" else None
 
 
 def longer_than(most: int) -> Any:
@@ -98,16 +101,18 @@ def test_only_what_may_be_left_out_is() -> None:
 def test_a_doctor_who_tells_another_patients_case_as_this_ones_speaks_anew_without_having_read_of_it(
     case_id: str,
 ) -> None:
+    asked = ["And what else did you feel?", "And before that?"]
+    left = iter(asked)
+
     def told(request: ChatRequest) -> Any:
         if request.name != "DoctorTurn":
             return None
         others = re.search("earlier cases, other patients|其他患者", raw(request))
-        text = raw(request)[others.end() + 20 :][:200] if others else "And what else did you feel?"
-        return {"text": text, "finished": False}
+        return {"text": raw(request)[others.end() + 20 :][:200] if others else next(left), "finished": False}
 
     with FakeServer(answer=told) as server:
         models = {role: seats(server)[role] for role in ("doctor", "patient", "extraction", "refiner")}
         result = consultation.invoke({"case": builtin(case_id)}, context={"models": models, "max_turns": 2})
     turns = [call for call in calls(result, "doctor") if "/turn" in call.id]
-    assert [call.answer for call in turns] == [{"text": "And what else did you feel?", "finished": False}] * 2
+    assert [call.answer for call in turns] == [{"text": text, "finished": False} for text in asked]
     assert all(call.left_out[RECALLED] == 3 and call.repaired and call.attempts == 2 for call in turns)
