@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 from llm.blocks import OWN, ModelBlock
 from llm.egress import keep_loopback_direct, stays
@@ -91,12 +92,18 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
 
 def _own_clients(block: ModelBlock) -> dict[str, Any]:
     """HTTP clients for a model of its own: LangChain's is shared by all event loops, and its connections by none."""
+    import httpx2
     import openai
 
     from llm.batches import BatchTransport
-    from llm.transport import certificates
+    from llm.transport import SpreadTransport, certificates
 
-    transport, trusted = BatchTransport(block.batch) if block.batch else None, certificates()
+    trusted = certificates()
+    transport: httpx2.AsyncBaseTransport | None = None
+    if block.batch:
+        transport = BatchTransport(block.batch)
+    elif not getproxies().keys() - {"no"}:  # a client that is given a transport asks no proxy of the environment
+        transport = SpreadTransport(openai.DEFAULT_CONNECTION_LIMITS)
     http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
     unused = openai.DefaultHttpxClient(verify=trusted)  # else it makes one, and reads the certificates for it
     return {"http_async_client": http, "http_client": unused, "http_socket_options": ()}

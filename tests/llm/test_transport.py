@@ -8,10 +8,13 @@ import tracemalloc
 import zlib
 from typing import Any
 
+import httpx2
 import pytest
 
-from llm import ModelError
-from llm.transport import MOST
+from llm import ModelError, ModelSettings
+from llm.build import build_model
+from llm.chat_openai import ChatOpenAI
+from llm.transport import MOST, SpreadTransport
 from nodes.context import Context
 from tests.llm.examinee import GOOD, OPINION, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -116,3 +119,34 @@ async def test_a_list_of_models_without_an_end_holds_up_nobody() -> None:
         began = time.monotonic()
         await check_servers(Context(models={"default": spec(server)}))
         assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(("at_once", "least", "most"), [(1, 1, 1), (4, 4, 4), (100, 64, 100)])
+async def test_few_requests_keep_few_connections_and_many_are_all_answered(at_once: int, least: int, most: int) -> None:
+    opened = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        while (await reader.readline()).strip():
+            await reader.readuntil(b"\r\n\r\n")
+            await asyncio.sleep(0.01)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with httpx2.AsyncClient(transport=SpreadTransport(httpx2.Limits()), timeout=10) as client:
+        for _ in range(5):
+            replies = await asyncio.gather(*(client.get(url) for _ in range(at_once)))
+            assert [reply.text for reply in replies] == ["{}"] * at_once
+    server.close()
+    assert least <= opened <= most
+
+
+def test_a_proxy_of_the_environment_is_still_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    client = build_model("openai:m@https://example.org/v1", ModelSettings())
+    assert isinstance(client, ChatOpenAI)
+    proxied = client.root_async_client._client._transport_for_url(httpx2.URL("https://example.org/v1"))
+    assert not isinstance(proxied, SpreadTransport)
