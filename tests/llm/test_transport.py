@@ -145,7 +145,8 @@ async def test_few_requests_keep_few_connections_and_many_are_all_answered(at_on
 
 
 def test_a_proxy_of_the_environment_is_still_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    for name, given in (("HTTPS_PROXY", "http://127.0.0.1:9"), ("NO_PROXY", ""), ("no_proxy", "")):
+        monkeypatch.setenv(name, given)  # building a model adds to the last two
     client = build_model("openai:m@https://example.org/v1", ModelSettings())
     assert isinstance(client, ChatOpenAI)
     proxied = client.root_async_client._client._transport_for_url(httpx2.URL("https://example.org/v1"))
