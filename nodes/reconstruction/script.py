@@ -53,11 +53,14 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
     sections = _with_complaint(note.sections, voice)
     more = cycle(_turned(words["more"], note.id))
     written = []
+    said: set[str] = set()  # the work may stand among the habits too
     for name, parts in _TOLD.items():
         exchanges = []
         for part in parts:
             lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
-            told = list(dict.fromkeys(filter(None, (spoken(line, part, voice) for line in lines))))
+            spoken_lines = dict.fromkeys(spoken(line, part, voice) for line in lines)
+            told = [each for each in spoken_lines if each and each not in said]
+            said.update(told)
             if part == "person":
                 told = [*_age(roles, words, voice), *told]
             for number, reply in enumerate(_together(told, at_once, note.language)):
