@@ -47,8 +47,7 @@ class SpreadTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, as far as its head."""
-        at = next((at for at, waiting in enumerate(self._waiting) if waiting < _ROOM), None)
-        at = self._waiting.index(min(self._waiting)) if at is None else at
+        at = min(range(_POOLS), key=lambda at: max(self._waiting[at], _ROOM - 1))  # the first with room, else the least
         self._waiting[at] += 1
         try:
             return await self._pools[at].handle_async_request(request)

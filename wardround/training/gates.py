@@ -42,6 +42,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from wardround.training.fitting import keep
 
 # The numbers of the dialogues by which the gates are judged.
 # fmt: off
@@ -253,5 +254,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path, help="MTS-Dialog-TestSet-1.csv")
     real = mts_dialogues(parser.parse_args().path)
-    np.savez_compressed(WEIGHTS, **train([each for each in real if number_of(each) not in KEPT_APART]))  # type: ignore[arg-type]
-    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size // 1024} KB")
+    keep(WEIGHTS, train([each for each in real if number_of(each) not in KEPT_APART]))
