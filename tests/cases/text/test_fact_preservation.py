@@ -1,6 +1,6 @@
 import pytest
 
-from cases.text.fact_preservation import changes
+from cases.text.fact_preservation import changes, terms_in
 from cases.vocabulary import Language
 
 PLAIN = {
@@ -86,3 +86,16 @@ def test_the_same_words_are_no_change() -> None:
     for language, plain in PLAIN.items():
         assert not changes(plain, plain, language)  # type: ignore[arg-type]
         assert str(changes(plain, plain, language)) == ""  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "hurts"),
+    [
+        ("She is a teacher.", False),
+        ("A plaster was attached to it.", False),
+        ("He has headaches and a stomach-ache.", True),
+        ("It ached, and I felt achy.", True),
+    ],
+)
+def test_an_ache_is_no_part_of_another_word(text: str, hurts: bool) -> None:
+    assert (("pain", False) in terms_in(text, "en")) == hurts
