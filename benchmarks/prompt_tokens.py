@@ -13,10 +13,10 @@ import random
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from cases import Case, load_cases
@@ -113,44 +113,9 @@ def _in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
     return same
 
 
-@dataclass
-class Cost:
-    """Calls, input tokens, and how many of them open an earlier prompt; summed over cases."""
-
-    calls: int = 0
-    tokens: int = 0
-    shared: int = 0
-
-    def add(self, tokens: int, shared: int) -> None:
-        """One more call."""
-        self.calls, self.tokens, self.shared = self.calls + 1, self.tokens + tokens, self.shared + shared
-
-
-@dataclass
-class Found:
-    """What cases cost, by role and in all."""
-
-    cases: int = 0
-    roles: dict[str, Cost] = field(default_factory=dict)
-
-    @property
-    def all(self) -> Cost:
-        """Over all roles."""
-        costs = self.roles.values()
-        return Cost(*(sum(getattr(cost, name) for cost in costs) for name in ("calls", "tokens", "shared")))
-
-    def table(self) -> str:
-        """One line a role, per case."""
-        lines = [f"{'role':<14}{'calls':>8}{'tokens':>10}{'shared prefix':>16}"]
-        for role, cost in [*sorted(self.roles.items()), ("all", self.all)]:
-            calls, tokens = cost.calls / self.cases, cost.tokens / self.cases
-            lines.append(f"{role:<14}{calls:>8.1f}{tokens:>10.0f}{cost.shared / max(cost.tokens, 1):>16.2f}")
-        return "\n".join(lines)
-
-
 def measure(
     cases: Sequence[Case], tokens: Tokens, objections: int = 0, show: Path | None = None, **settings: Any
-) -> Found:
+) -> pd.DataFrame:
     """Run cases, all seats with one model, and count what the server received.
 
     Args:
@@ -159,8 +124,11 @@ def measure(
         objections: how many verdicts of a case are objections.
         show: a folder for the prompts, one file a call.
         settings: of the workflow.
+
+    Returns:
+        A row a call: its ``role``, its ``tokens``, and how many of them are ``shared`` with an earlier prompt.
     """
-    found = Found(cases=len(cases))
+    rows = []
     workflow: Any = clinical_workflow
     for case in cases:
         with FakeServer(answer=talkative(case, objections)) as server:
@@ -169,13 +137,13 @@ def measure(
         texts = [text_of(request) for request in server.requests]
         prompts = [tokens(text) for text in texts]
         for request, prompt, shared in zip(server.requests, prompts, shared_prefixes(prompts), strict=True):
-            found.roles.setdefault(request.model, Cost()).add(len(prompt), shared)
+            rows.append((request.model, len(prompt), shared))
         if show:
             show.mkdir(parents=True, exist_ok=True)
             for request, text in zip(server.requests, texts, strict=True):
                 name = f"{case.id}-{request.index:03}-{request.model}-{request.name}.txt"
                 (show / name).write_text(f"{text}\n", "utf-8")
-    return found
+    return pd.DataFrame(rows, columns=["role", "tokens", "shared"])
 
 
 def tokens_of(file: Path | None = None) -> Tokens:
@@ -200,8 +168,11 @@ def main(
     test = [case for case in load_cases() if case.split == "test"]
     for language in WORDS:
         chosen = [case for case in test if case.language == language][: cases // 2]
-        print(f"{language}, {len(chosen)} cases")
-        print(measure(chosen, tokens_of(tokenizer), objections, show).table())
+        calls = measure(chosen, tokens_of(tokenizer), objections, show)
+        print(f"{language}, {len(chosen)} cases\n{'role':<14}{'calls':>8}{'tokens':>10}{'shared prefix':>16}")
+        for role, made in [*calls.groupby("role"), ("all", calls)]:
+            each, tokens = len(made) / len(chosen), made.tokens.sum()
+            print(f"{role:<14}{each:>8.1f}{tokens / len(chosen):>10.0f}{made.shared.sum() / max(tokens, 1):>16.2f}")
 
 
 if __name__ == "__main__":
