@@ -44,9 +44,9 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
 
 
 def confirm(
-    file: Annotated[str, typer.Argument(help="The file of what was proposed.", show_default=False)],
-    checklist: Annotated[Path, typer.Argument(help="Its list, as a person left it (CSV).", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="The file of what was proposed.")],
+    checklist: Annotated[Path, typer.Argument(help="Its list, as a person left it (CSV).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
     by: Annotated[str, typer.Option(help="Who checked; stands in the provenance of each case.")] = "a person",
 ) -> None:
     """Take back a list that a person checked.

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 cases_app = typer.Typer(
-    cls=Commands,
-    help="Import, check, show, split and rate cases.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    cls=Commands, help="Import, check, show, split and rate cases.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -35,11 +32,9 @@ def _formats() -> "Mapping[str, Iterable[str]]":
 
 @cases_app.command("import", cls=names_in_help(_formats, light=True))
 def import_(
-    format: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="The format: one of those below.", show_default=False)
-    ],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="The file to read.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],
+    format: Annotated[str, typer.Argument(metavar="FORMAT", help="The format: one of those below.")],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="The file to read.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.")],
     departments: Annotated[
         Path | None, typer.Option(help="Department names to check second-level departments against (medchain).")
     ] = None,
@@ -102,7 +97,7 @@ def import_(
 
 @cases_app.command()
 def check(
-    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.")],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -139,7 +134,7 @@ def list_(
 
 @cases_app.command()
 def show(
-    case_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the case.", show_default=False)],
+    case_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the case.")],
     file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
@@ -156,7 +151,7 @@ def show(
 
 @cases_app.command()
 def split(
-    file: Annotated[Path, typer.Argument(help="A JSON-lines file of cases.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="A JSON-lines file of cases.")],
     ratio: Annotated[str, typer.Option(help="train:validation:test, or train:test.")] = "7:1:2",
     seed: Annotated[int, typer.Option(help="Another one draws another split.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", show_default="the file")] = None,
@@ -194,9 +189,7 @@ def split(
 
 @cases_app.command()
 def sample(
-    sources: Annotated[
-        list[str], typer.Argument(metavar="SRC...", help="Notes, as `wardround reconstruct` reads.", show_default=False)
-    ],
+    sources: Annotated[list[str], typer.Argument(metavar="SRC...", help="Notes, as `wardround reconstruct` reads.")],
     limit: Annotated[int | None, typer.Option(min=1, help="The first so many.")] = None,
     shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Take them in this random order.")] = None,
     out: Annotated[
@@ -232,10 +225,8 @@ def sample(
 
 @cases_app.command()
 def inject(
-    source: Annotated[
-        str, typer.Argument(metavar="SRC", help="A JSON-lines file of cases, or 'builtin'.", show_default=False)
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.", show_default=False)],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A JSON-lines file of cases, or 'builtin'.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.")],
     case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
     earlier: Annotated[
         bool, typer.Option("--earlier", help="Attacks in what is recalled of a case, to build a memory from.")

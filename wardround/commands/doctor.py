@@ -10,8 +10,7 @@ from wardround.commands.printing import echo
 
 
 def doctor(
-    runs: Runs,
-    check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False,
+    runs: Runs, check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False
 ) -> None:
     """Look for damage in run directories, and mend it.
 

@@ -11,9 +11,9 @@ from wardround.commands.printing import counted, echo
 
 
 def draft_tests(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON file to write.", show_default=False)],
-    writer: Annotated[str, typer.Option(metavar="SPEC", help="The model that writes.", show_default=False)],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON file to write.")],
+    writer: Annotated[str, typer.Option(metavar="SPEC", help="The model that writes.")],
     rounds: Annotated[int, typer.Option(min=1, max=50, help="Tests after none to so many exchanges less one.")] = 10,
     limit: Annotated[int | None, typer.Option(min=1, help="Of the first so many cases; the paper has 50.")] = None,
     case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,

@@ -14,8 +14,7 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask nobody; print the calls, tokens and cost that it will take.")
 ]
 Like = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="With --dry-run: project from what this smaller run took, time too."),
+    Path | None, typer.Option(metavar="RUN", help="With --dry-run: project from what this smaller run took, time too.")
 ]
 
 

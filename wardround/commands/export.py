@@ -15,17 +15,14 @@ if TYPE_CHECKING:
 
     from wardround.analysis.training_sets import Line
 
-Sources = Annotated[
-    list[Path],
-    typer.Argument(metavar="SRC...", help="Dialogue files, run directories, or sweeps'.", show_default=False),
-]
+Sources = Annotated[list[Path], typer.Argument(metavar="SRC...", help="Dialogue files, run directories, or sweeps'.")]
 Marks = Annotated[
     list[Path] | None,
     typer.Option("--marks", metavar="FILE", help="Judgements of pairs of these runs (`wardround rate`); repeatable."),
 ]
 
 export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Runs in the formats of other tools.")
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.", show_default=False)]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.")]
 
 
 @contextmanager
@@ -39,7 +36,7 @@ def _writing(extra: str) -> Iterator[None]:
 
 @export_app.command()
 def transcripts(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or a sweep's.", show_default=False)],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or a sweep's.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON list to write.")],
     format: Annotated[Literal["aie", "medpmc"], typer.Option("--format", help="Whose transcript files.")] = "aie",
 ) -> None:
@@ -67,7 +64,7 @@ def transcripts(
 
 @export_app.command()
 def example(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run of consultations.", show_default=False)],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run of consultations.")],
     case_id: Annotated[str, typer.Option("--case-id", metavar="ID", help="Whose consultation; no case to be played.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The text; its pictures lie beside it.")],
 ) -> None:
@@ -155,8 +152,7 @@ def dataset(
 
 @export_app.command()
 def inspect(
-    runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where RUN.eval is written.")],
+    runs: Runs, out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where RUN.eval is written.")]
 ) -> None:
     """Write a log of Inspect for each run. It has every case, dialogue, score and call; `inspect view` shows it."""
     from wardround.exports.inspect_log import write_inspect_logs

@@ -24,7 +24,7 @@ memory_app = typer.Typer(cls=Commands, help="The store of earlier cases.", no_ar
 @memory_app.command()
 def build(
     source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="A directory, or a Chroma server's URL.", show_default=False)],
+    out: Annotated[str, typer.Option("--out", "-o", help="A directory, or a Chroma server's URL.")],
     embedding: Embedding = "all-MiniLM-L6-v2",
     split: Annotated[
         list[str] | None, typer.Option(help="Only this split; may be repeated.", show_default="train, validation")

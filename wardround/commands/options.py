@@ -25,9 +25,7 @@ Settings = Annotated[
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")]
 Engine = Annotated[Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")]
-Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.", show_default=False)
-]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.")]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.", callback=a_file)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rate(
-    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.")],
     scale: Annotated[
         Literal["medchain", "ai_hospital"],
         typer.Option(help="Six dimensions of a case (medchain), or diagnosis, basis and treatment (ai_hospital)."),

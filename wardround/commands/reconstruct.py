@@ -27,10 +27,9 @@ def reconstruct(
         typer.Argument(
             metavar="SRC...",
             help="Notes: a folder of .txt, JSON lines, MTS-Dialog, MedQA, AgentClinic, a case file, or 'builtin'.",
-            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file of dialogues.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file of dialogues.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Reconstruct the first so many notes.")] = None,
     shuffle: Annotated[
         int | None, typer.Option(metavar="SEED", help="Take them in this random order: with --limit, a sample.")

@@ -12,8 +12,7 @@ from wardround.commands.printing import echo
 def report(
     runs: Runs,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Where to write one page over all runs.", show_default=False),
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where to write one page over all runs.")
     ] = None,
     cases: Annotated[
         int, typer.Option(min=0, help="Show the first so many cases in full, and as many failed ones.")

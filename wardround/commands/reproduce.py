@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     paper: Annotated[Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Whose tables.")],
-    source: Annotated[
-        Path, typer.Argument(metavar="SRC", help="A clone of the authors' repository.", show_default=False)
-    ],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="A clone of the authors' repository.")],
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Also write every cell here, at full precision.", callback=a_file),
@@ -31,12 +29,9 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FILE", help="AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
     ] = None,
-    by: Annotated[
-        Literal["turn"] | None, typer.Option(help="AIE's simulators by round, not their means.", show_default=False)
-    ] = None,
+    by: Annotated[Literal["turn"] | None, typer.Option(help="AIE's simulators by round, not their means.")] = None,
     leave_out: Annotated[
-        list[str] | None,
-        typer.Option(metavar="IDS", help="Cases that ours do not count, by commas (AIE, Med-PMC).", show_default=False),
+        list[str] | None, typer.Option(metavar="IDS", help="Cases that ours do not count, by commas (AIE, Med-PMC).")
     ] = None,
 ) -> None:
     """Every printed cell beside ours, and why they differ.

@@ -28,7 +28,6 @@ def run(
         typer.Argument(
             metavar="[EXPERIMENT.toml]",
             help="An experiment file, or the name of a built-in one (see `wardround experiments`).",
-            show_default=False,
         ),
     ] = None,
     cases: Annotated[str | None, typer.Option(help="A case file, or 'builtin'.", show_default="builtin")] = None,
@@ -44,8 +43,7 @@ def run(
     engine: Engine = None,
     address: Address = None,
     tracing: Annotated[
-        bool,
-        typer.Option(help="Post what models are asked and answer to LangSmith; no answer key."),
+        bool, typer.Option(help="Post what models are asked and answer to LangSmith; no answer key.")
     ] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Also run cases again that have failed for good.")

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def tables(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN_OR_SWEEP...", help="Run directories, or a sweep's.", show_default=False),
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN_OR_SWEEP...", help="Run directories, or a sweep's.")],
     table: Annotated[
         list[str] | None,
         typer.Option(

@@ -17,21 +17,14 @@ if TYPE_CHECKING:
 
 def tune(
     context: typer.Context,
-    dialogues: Annotated[
-        Path | None, typer.Argument(metavar="DIALOGS", help="A JSON-lines file of dialogues.", show_default=False)
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option(metavar="MODEL_OR_PATH", help="The model that is adapted.", show_default=False)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the adapter and its record go.", show_default=False)
-    ] = None,
+    dialogues: Annotated[Path | None, typer.Argument(metavar="DIALOGS", help="A JSON-lines file of dialogues.")] = None,
+    base: Annotated[str | None, typer.Option(metavar="MODEL_OR_PATH", help="The model that is adapted.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the adapter and its record go.")] = None,
     method: Annotated[
         str | None, typer.Option(metavar="prefix|lora", help="P-Tuning v2, or LoRA.", show_default="prefix")
     ] = None,
     example: Annotated[
-        str | None,
-        typer.Option(metavar="turn|dialogue", help="What is encoded as one example.", show_default="turn"),
+        str | None, typer.Option(metavar="turn|dialogue", help="What is encoded as one example.", show_default="turn")
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Times through the dialogues.", show_default="1")] = None,
     batch: Annotated[int | None, typer.Option(help="Examples of one step.", show_default="48")] = None,
@@ -51,20 +44,16 @@ def tune(
         str | None, typer.Option(metavar="float32|bfloat16", help="Of the frozen base.", show_default="float32")
     ] = None,
     checkpointing: Annotated[
-        bool | None, typer.Option("--checkpointing", help="Less memory for more time (LoRA).", show_default=False)
+        bool | None, typer.Option("--checkpointing", help="Less memory for more time (LoRA).")
     ] = None,
     packing: Annotated[
-        bool | None,
-        typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).", show_default=False),
+        bool | None, typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
     keep: Annotated[int, typer.Option(min=1, help="How many checkpoints are kept, the newest.")] = 2,
     evaluate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="EXPERIMENT", help="Interviews by each checkpoint, as `clinichat.doctor`.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="EXPERIMENT", help="Interviews by each checkpoint, as `clinichat.doctor`.")
     ] = None,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")

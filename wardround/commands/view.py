@@ -12,10 +12,7 @@ from wardround.commands.printing import echo
 
 def view(
     runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUNS ...", help="Run directories, sweeps, or folders that hold them.", show_default=False
-        ),
+        list[Path], typer.Argument(metavar="RUNS ...", help="Run directories, sweeps, or folders that hold them.")
     ],
     follow: Annotated[bool, typer.Option("--follow", help="Show what runs write while they go on.")] = False,
     port: Port = 0,

@@ -12,21 +12,12 @@ from scoring.aie.action_tables import action_shares, by_length, utterance_langua
 from scoring.aie.mcq import METRIC
 from scoring.aie.metrics import DISTINCT_BY_LENGTH, diagnosis_is_right, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
-from scoring.aie.transcripts import ACTIONS, AieTranscript, read_aie
+from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
-from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.mcq import (
-    ask_again_as_mcq,
-    by_round,
-    coverage_and_diagnosis,
-    diagnosed,
-    formats_by_subset,
-    formats_compared,
-)
+from wardround.commands.score.mcq import ask_again_as_mcq, by_round, coverage_and_diagnosis, diagnosed, formats_compared
 from wardround.commands.score.output import (
     ExtraTable,
-    Mode,
     ModeOption,
     Scores,
     asked_of_rules,
@@ -44,20 +35,17 @@ from wardround.commands.score.transcripts import (
     cell,
     correlated,
     counts,
-    distinct,
-    must_be_played,
-    names_of,
-    read_files,
+    each_doctor,
+    read_played,
     without,
 )
-from wardround.store.recorded_run import find_runs
-from wardround.tables.aie import actions_table, language_of_all, paper_table
+from wardround.tables.aie import actions_table, formats_table, language_of_all, paper_table
 from wardround.tables.scores import offline_notes
 
 
 def aie(
     transcripts: Transcripts,
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
     language: Annotated[
         Literal["en", "zh"] | None,
         typer.Option(help="What paper mode takes the data set for; by default the language of its records."),
@@ -65,28 +53,18 @@ def aie(
     against: Against = None,
     human: HumanScores = None,
     mcq: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC", help="Also ask this model each case as a multiple-choice question.", show_default=False
-        ),
+        str | None, typer.Option(metavar="SPEC", help="Also ask this model each case as a multiple-choice question.")
     ] = None,
     diagnose: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Have this model choose among each case's options from the dialogue alone.",
-            show_default=False,
-        ),
+        typer.Option(metavar="SPEC", help="Have this model choose among each case's options from the dialogue alone."),
     ] = None,
     each_round: Annotated[
         bool, typer.Option("--each-round", help="With --diagnose: also from the dialogue up to each round.")
     ] = False,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6b to 6d, here.", show_default=False
-        ),
+        Path | None, typer.Option("--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6b to 6d, here.")
     ] = None,
 ) -> Scores:
     """The ten doctor metrics of AIE.
@@ -98,31 +76,43 @@ def aie(
     if each_round and not diagnose:
         refuse("--each-round: name a model that chooses with --diagnose")
     writable(out)
-    doctors, transcripts, notes, by_rules = _doctors(transcripts)
-    by_rules += asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))
-    definition: Definition = mode.value
+    doctors, transcripts, runs = each_doctor(transcripts)
+    if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
+        refuse(f"{untracked[0]}: its patient tracks no actions, which these metrics count; play with patient = 'saps'")
+    notes = [
+        f"{run.name}: {failed} of {len(run.results)} cases failed, and are in no figure here."
+        for run in runs
+        if (failed := len(run.results) - len(run.scored))
+    ]
+    by_rules = [*offline_notes(runs), *asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))]
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        files = _read(paths, leave_out, diagnose, notes, played=mcq is None)
-        return _scored(files, definition, language, asked=diagnose is not None)
+        read = read_played(paths, "aie", played=mcq is None)  # a choice from the record needs no dialogue
+        files = without(read, leave_out, lambda one: one.case, by_either_name(read))
+        if diagnose:
+            files = [diagnosed(records, diagnose, notes) for records in files]
+        parts = [score_aie(records, mode, language) for records in files]
+        if not diagnose and not any(record.diagnosis for records in files for record in records):
+            parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
+        return Scored(files, parts)
 
     here = scored(transcripts)
     samples = here.samples
     by_doctor = dict(zip(doctors, here.files, strict=True))
     of_doctors = dict(zip(doctors, here.parts, strict=True))
-    tables = _tables(here.dialogues, definition)
-    drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), definition)]
+    tables = _tables(here.dialogues, mode)
+    drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), mode)]
     if against:
         tables.append(here.minus(scored(against), notes))
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
     if each_round and diagnose:
-        drawn.append(by_round(by_doctor, diagnose, definition))
+        drawn.append(by_round(by_doctor, diagnose, mode))
     if "DIAGNOSIS" in samples:
         tables.append(coverage_and_diagnosis(of_doctors))
-    if definition == "sound":
+    if mode == "sound":
         tables.append(_partner(here.dialogues))
-    estimated = partial(estimates, clustered=definition == "sound", ends=PERCENT, neither=suite.neither)
+    estimated = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimated(samples), of_each(of_doctors, estimated)
     notes += by_rules
     n, more = counts(here.dialogues)
@@ -137,31 +127,6 @@ def aie(
     return _with_silent(found, here) if "DIAGNOSIS" in samples else found
 
 
-def _read(
-    paths: Sequence[Path], leave_out: Sequence[str] | None, diagnose: str | None, notes: list[str], *, played: bool
-) -> list[list[AieTranscript]]:
-    """The dialogues of each file or run, with the letter that a model chooses where one is to.
-
-    The command ends where there is none and one must have been ``played``: only a choice from the record needs none.
-    """
-    read = read_files(reading_runs(read_aie, "aie"), paths)
-    for path, records in zip(paths, read, strict=True):
-        if played:
-            must_be_played(path, records)
-    files = without(read, leave_out, lambda one: one.case, by_either_name(read))
-    return [diagnosed(records, diagnose, notes) for records in files] if diagnose else files
-
-
-def _scored(
-    files: list[list[AieTranscript]], definition: Definition, language: Literal["en", "zh"] | None, *, asked: bool
-) -> Scored[AieTranscript]:
-    """The metrics of each file; DIAGNOSIS is none of them where nobody was ``asked`` for a letter."""
-    parts = [score_aie(records, definition, language) for records in files]
-    if not asked and not any(record.diagnosis for records in files for record in records):
-        parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
-    return Scored(files, parts)
-
-
 def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
     """With each case asked as a multiple-choice question too, and both formats side by side."""
     again = ask_again_as_mcq(here.dialogues, spec)
@@ -169,11 +134,12 @@ def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores
     tables, drawn = [*found.tables], [*found.drawn]
     if (interactive := here.samples.get("DIAGNOSIS")) is not None:
         tables.append(formats_compared(again.answered, interactive))
-        drawn += formats_by_subset(here.dialogues, again.samples, interactive)
+        of_case = {one.case: one.dataset or "" for one in here.dialogues}
+        if len(subsets := list(dict.fromkeys(of_case.values()))) > 1:  # the examinations of MedicalExam
+            drawn.append(formats_table(again.samples, interactive, of_case, subsets))
     return replace(
         found,
         metrics={**found.metrics, **estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)},
-        asked={METRIC: len(again.samples)},
         answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if without else {},
         failed=found.failed or without,
         tables=tables,
@@ -188,27 +154,12 @@ def _with_silent(found: Scores, here: Scored[AieTranscript]) -> Scores:
     notes, answered = [*found.notes], {**found.answered}
     if lacking := len(dialogues) - len(chosen):
         notes.append(f"{lacking} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
-    if found.mode is Mode.SOUND and (silent := unanswered(dialogues)):
+    if found.mode == "sound" and (silent := unanswered(dialogues)):
         given = [one for one in dialogues if one.answer_idx and one not in silent]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
         notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
-    return replace(found, notes=notes, answered=answered, asked={"DIAGNOSIS": len(chosen), **found.asked})
-
-
-def _doctors(paths: list[Path]) -> tuple[list[str], list[Path], list[str], list[str]]:
-    """Who played, by file and by run, and the runs of a sweep one by one; what these lack, and who were rules."""
-    runs = find_runs([path for path in paths if path.is_dir()])
-    if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
-        refuse(f"{untracked[0]}: its patient tracks no actions, which these metrics count; play with patient = 'saps'")
-    named = [(name, path) for name, path in zip(names_of(paths), paths, strict=True) if not path.is_dir()]
-    named += [(run.name, run.path) for run in runs]
-    lacking = [
-        f"{run.name}: {failed} of {len(run.results)} cases failed, and are in no figure here."
-        for run in runs
-        if (failed := len(run.results) - len(run.scored))
-    ]
-    return distinct([name for name, _ in named]), [path for _, path in named], lacking, offline_notes(runs)
+    return replace(found, notes=notes, answered=answered)
 
 
 def _partner(transcripts: list[AieTranscript]) -> ExtraTable:

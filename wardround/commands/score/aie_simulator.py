@@ -17,7 +17,7 @@ from nodes.context import Context
 from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, replies, score_simulator
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import PERCENT, estimates
+from scoring.metrics.samples import PERCENT, Definition, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.simulator_tests import (
     cases_of,
@@ -32,7 +32,6 @@ from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (
     ExtraTable,
-    Mode,
     ModeOption,
     Scores,
     of_each,
@@ -46,14 +45,11 @@ from wardround.tables.simulators import ALL, simulators_table
 from wardround.tables.table import Table
 from wardround.tables.tracking import confusion_tables, tracking_table
 
-ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Print each round's row too.", show_default=False)]
+ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Print each round's row too.")]
 OutFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--out", metavar="DIR", help="Write the rounds here, as CSV, LaTeX and figure (AIE, Figure 3a).",
-        show_default=False,
-    ),
-]  # fmt: skip
+    typer.Option("--out", metavar="DIR", help="Write the rounds here, as CSV, LaTeX and figure (AIE, Figure 3a)."),
+]
 WITHOUT_TRACKER = " without tracker"
 BY_RULE = (
     "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them. "
@@ -74,22 +70,16 @@ class TestOptions:
 
 def aie_simulator(
     files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILES...", help="Simulator test files with replies, a simulator each.", show_default=False
-        ),
+        list[Path], typer.Argument(metavar="FILES...", help="Simulator test files with replies, a simulator each.")
     ],
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
     people: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A test file whose replies people gave, to correlate with.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="A test file whose replies people gave, to correlate with.")
     ] = None,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
     out: OutFolder = None,
-) -> Scores:  # fmt: skip
+) -> Scores:
     """The patient simulator metrics of AIE.
 
     In percent, of all files together and by simulator and round (Figure 3a). Also printed: tracked actions against
@@ -115,7 +105,7 @@ def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
 
 
 def played_tests(
-    files: Sequence[Path], patient: str | None, context: Context, mode: Mode, options: TestOptions
+    files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
     """AIE's test files, played by a patient."""
     writable(options.out)
@@ -154,7 +144,7 @@ def played_tests(
 
 
 def played_runs(
-    paths: Sequence[Path], patient: str | None, context: Context, mode: Mode, options: TestOptions
+    paths: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
     """The doctor's turns in the dialogues of runs, with the replies that were given, or those of another patient."""
     runs = find_runs(paths)
@@ -177,7 +167,7 @@ def played_runs(
 def _scores(
     suite: str,
     named: Mapping[str, Sequence[SimulatorTest]],
-    mode: Mode,
+    mode: Definition,
     options: TestOptions,
     acted: Sequence[SimulatorTest] | None = None,
     *,
@@ -189,12 +179,12 @@ def _scores(
     tests = [test for records in named.values() for test in records]
     tables = list(_beside_people(named, mode, acted)) if suite == "aie-simulator" else []
     told = list(notes)
-    if mode is Mode.SOUND:
+    if mode == "sound":
         told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
     metrics, files = _metrics(tests, mode), of_each(named, partial(_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
         told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
-    figure = simulators_table(named, mode.value, beside=beside)
+    figure = simulators_table(named, mode, beside=beside)
     tracked = [*([] if (agreed := tracking_table(named)) is None else [agreed]), *confusion_tables(named)]
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
@@ -203,22 +193,22 @@ def _scores(
     return Scores(suite, mode, n, metrics, tables, told, failed, drawn=[shown, *tracked], files=files)
 
 
-def _metrics(tests: Sequence[SimulatorTest], mode: Mode) -> dict[str, Estimate]:
+def _metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:
     """AIE's metrics; in sound mode with the precision of the keywords."""
-    is_sound = mode is Mode.SOUND
-    samples = score_simulator(tests, mode.value) | (keyword_precision(tests) if is_sound else {})
+    is_sound = mode == "sound"
+    samples = score_simulator(tests, mode) | (keyword_precision(tests) if is_sound else {})
     return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
 
 
 def _beside_people(
-    named: Mapping[str, Sequence[SimulatorTest]], mode: Mode, acted: Sequence[SimulatorTest] | None
+    named: Mapping[str, Sequence[SimulatorTest]], mode: Definition, acted: Sequence[SimulatorTest] | None
 ) -> Iterator[ExtraTable]:
     """How far what simulators do and what people do go together; no table if no people did anything."""
     rows = []
     for simulator, tests in named.items():
         if tests == acted:  # people's file beside itself
             continue
-        for name, pairs in beside_people(tests, mode.value, acted).items():
+        for name, pairs in beside_people(tests, mode, acted).items():
             one = spearman(pairs)
             pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
             told = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]

@@ -26,7 +26,7 @@ from scoring.clini_eval.points import (
 )
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell
 from wardround.config.experiment import GIVES, ConfigurationError
 from wardround.config.experiment_file import parse_models
@@ -57,7 +57,7 @@ def clini_eval(
         list[str] | None,
         typer.Option("--judge", metavar="[ROLE=]SPEC", help="The model to ask, offline if not named; or one a role."),
     ] = None,
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
     by: Annotated[
         list[Factor] | None, typer.Option("--by", help="Also print the means of each; given twice, of each pair.")
     ] = None,
@@ -76,13 +76,13 @@ def clini_eval(
     Paper: it infers the diagnosis from the note alone. Offline, rules count the leaves that can be counted; the others,
     and with them the sums, are missing.
     """
-    if over is not None and Factor.STRATEGY not in (by or []):
+    if over is not None and "strategy" not in (by or []):
         raise ConfigurationError(f"--over {over}: compares strategies; give --by strategy too")
     settings = asking(parse_models(judge or ["offline"]))
     dialogues = _read(sources)
 
     async def score(place: int) -> CliniEvalScores:
-        told: dict[str, Any] = {} if mode is Mode.SOUND else {"diseases": [], "inferred": ""}
+        told: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
         return await score_clini_eval(dialogues[place].model_copy(update=told), settings)
 
     asked = anyio.run(ask_each, range(len(dialogues)), score)
@@ -90,10 +90,15 @@ def clini_eval(
     scores = [judged.get(place) for place in range(len(dialogues))]
     failures = [f"Dialogue {dialogues[place].id}: no judgement: {reason}" for place, reason in asked.failures]
     if details is not None:
-        _write(details, dialogues, scores)
+        told = zip(dialogues, scores, strict=True)
+        write_json_lines(
+            details, [{"id": of.id, "total": one.total, **one.model_dump(mode="json")} for of, one in told if one]
+        )
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed(scores), *([_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
-    notes = [*_notes(scores, failures), *(_without_gain(tables[-1], over) if over is not None else [])]
+    notes = _notes(scores, failures)
+    if over is not None and (lacking := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
+        notes.append(f"No gain over {over} in {', '.join(lacking)}: not assessed, or 0 there.")
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
@@ -130,16 +135,6 @@ def _of_runs(directory: Path) -> list[Dialogue]:
     return found
 
 
-def _write(file: Path, dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> None:
-    """One line a dialogue that was judged."""
-    lines = [
-        {"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")}
-        for dialogue, one in zip(dialogues, scores, strict=True)
-        if one is not None
-    ]
-    write_json_lines(file, lines)
-
-
 def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
     """Where not all was assessed: the points of what was, of the most that it could have, by main metric."""
     known = [score for score in scores if score is not None]
@@ -170,39 +165,27 @@ def _by(
     columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
-    means = {
-        group: _means([dialogues[place] for place in places], [scores[place] for place in places])
-        for group, places in groups.items()
-    }
+    means: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for group, places in groups.items():
+        found = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
+        means[group] = {name: one.mean for name, one in found.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
         raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
     rows: list[dict[str, str]] = []
-    for group, found in sorted(means.items(), key=lambda each: each[0]):
+    for group, own in sorted(means.items(), key=lambda each: each[0]):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
-        base = means.get(tuple((factors | {Factor.STRATEGY: over}).values()), {}) if over is not None else {}
+        base = means.get(tuple((factors | {"strategy": over}).values()), {}) if over is not None else {}
         row = {**factors, "n": str(sum(scores[place] is not None for place in groups[group]))}
-        row |= {name: cell(found.get(name)) for name in columns}
-        rows.append(row | {f"{name}, gain": _gain(found.get(name), base.get(name)) for name in gains})
+        row |= {name: cell(own.get(name)) for name in columns}
+        for name in gains:  # how much more it is than the base, in percent of the base
+            value, of = own.get(name), base.get(name)
+            row[f"{name}, gain"] = "" if value is None or not of else f"{100 * (value / of - 1):+.1f} %"
+        rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, told in row.items() if told)
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
-
-
-def _means(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, float | None]:
-    return {name: found.mean for name, found in estimates_of(dialogues, scores).items()}
-
-
-def _gain(value: float | None, base: float | None) -> str:
-    """How much more it is than the base, in percent of the base."""
-    return "" if value is None or not base else f"{100 * (value / base - 1):+.1f} %"
-
-
-def _without_gain(table: ExtraTable, over: str) -> list[str]:
-    """That of some sums no gain can be told, since they were not assessed in every dialogue."""
-    lacking = [name for name in _GAINS if f"{name}, gain" not in table.header]
-    return [f"No gain over {over} in {', '.join(lacking)}: not assessed, or 0 there."] if lacking else []
 
 
 def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:

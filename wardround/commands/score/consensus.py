@@ -19,23 +19,20 @@ from scoring.mvme.consensus import (
 from scoring.mvme.transcripts import read_collaborations
 from wardround.analysis.discussions import discussions_of
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.store.recorded_run import find_run
 
 
 def consensus(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="SRC", help="Collaborations of AI Hospital, or a run directory.", show_default=False),
-    ],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Collaborations of AI Hospital, or a run directory.")],
     rounds: Annotated[
         int | None,
         typer.Option(
             min=0, help="The rounds that a discussion could have at most.", show_default="4, or what the run allowed"
         ),
     ] = None,
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
 ) -> Scores:
     """When discussions ended, and how (AI Hospital, figure 4).
 
@@ -58,7 +55,7 @@ def consensus(
         found = _of_file(source, rounds)
     numbers = range(rounds + 1)
     metrics = {f"ended_after_{number}": share_ended_at(found, number) for number in numbers}
-    if mode is Mode.SOUND:
+    if mode == "sound":
         metrics |= {f"consensus_after_{number}": share_in_consensus(found, number) for number in numbers}
         metrics |= {end: share_of_end(found, end) for end in ENDS}
     agreed = {number: sum(one.end == "agreed" and one.rounds == number for one in found) for number in numbers}

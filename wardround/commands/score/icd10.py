@@ -1,8 +1,7 @@
 """``wardround score icd10``: the diagnoses of reports, linked to ICD-10 terms."""
 
 from collections.abc import Iterable
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 import typer
@@ -10,20 +9,15 @@ import typer
 from scoring.asking import ask_each
 from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities, standard_names
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
+from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
 
-
-class Splitter(StrEnum):
-    """Who finds the diseases in a diagnosis."""
-
-    RULE = "rule"
-    STANDARD = "standard"
-    LLM = "llm"
+Splitter = Literal["rule", "standard", "llm"]  # who finds the diseases in a diagnosis
 
 
 def icd10(
@@ -33,13 +27,10 @@ def icd10(
         str, typer.Option(help="icd10cm (English), or an .xls or .csv file of codes and names.")
     ] = "icd10cm",
     splitter: Annotated[
-        Splitter,
-        typer.Option(
-            help="By rule, by rule and under standard names, or by the model named with --judge.",
-        ),
-    ] = Splitter.RULE,
+        Splitter, typer.Option(help="By rule, by rule and under standard names, or by the model named with --judge.")
+    ] = "rule",
     judge: JudgeOption = "offline",
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
 ) -> Scores:
     """Diseases found, by three rules (AI Hospital, table 3).
 
@@ -54,13 +45,13 @@ def icd10(
     if terms == ICD10CM and sum(case.language == "zh" for case in given) * 2 > len(given):
         refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
     listed = load_terms(terms)
-    diseases, failures = _split(given if mode is Mode.PAPER else cases, splitter, listed, judge)
-    own: Rule = "published" if mode is Mode.PAPER else "code"
+    diseases, failures = _split(given if mode == "paper" else cases, splitter, listed, judge)
+    own: Rule = "published" if mode == "paper" else "code"
     rules = {rule: agreement(diseases, listed, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
     notes = []
     if len(given) < len(cases):
-        sound = mode is Mode.SOUND
+        sound = mode == "sound"
         what = "count as naming none" if sound else "are left out"
         notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and {what}."]
         spoken = {case.case_id for case in given}
@@ -71,15 +62,12 @@ def icd10(
         metrics |= _named(found, f".{rule}")
     notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
     table = _summary(rules.items(), splitter, len(listed))
-    asked = {name: one.n for name, one in metrics.items()}
-    return Scores(
-        "icd10", mode, len(diseases), metrics, [table], notes, answered=answered, asked=asked, failed=bool(failures)
-    )
+    return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
 
-def _has_diagnosis(case: ReportCase, mode: Mode) -> bool:
+def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
     """Whether the report has a diagnosis; the authors also want a basis, and both headings spelt just so."""
-    if mode is Mode.PAPER and case.text:
+    if mode == "paper" and case.text:
         return all(heading in case.text for heading in ("#诊断结果#", "#诊断依据#"))
     return "diagnosis" in case.report
 
@@ -89,10 +77,10 @@ def _split(
 ) -> tuple[list[DiseaseCase], list[str]]:
     def by_rule(text: str) -> list[str]:
         names = disease_entities.split_diseases(text, terms.__contains__)
-        return standard_names(names, terms) if splitter is Splitter.STANDARD else names
+        return standard_names(names, terms) if splitter == "standard" else names
 
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
-    if splitter is not Splitter.LLM:
+    if splitter != "llm":
         return [DiseaseCase(case.case_id, by_rule(said), by_rule(wanted)) for case, said, wanted in texts], []
     if judge == "offline":
         refuse("--splitter llm: name the model, for example --judge openai:gpt-4o-mini")
@@ -117,11 +105,8 @@ def _named(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
 
 
 def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: int) -> ExtraTable:
-    def shown(found: Estimate) -> str:
-        return "unscored" if found.mean is None else f"{found.mean:.2f}"
-
-    return ExtraTable(
-        title=f"By rule; diseases by {splitter.value}, {terms} terms",
-        header=["rule", "R", "P", "F1"],
-        rows=[[rule, shown(found.recall), shown(found.precision), shown(found.f1)] for rule, found in rules],
-    )
+    rows = []
+    for rule, found in rules:
+        means = [one.mean for one in (found.recall, found.precision, found.f1)]
+        rows.append([rule, *("unscored" if mean is None else f"{mean:.2f}" for mean in means)])
+    return ExtraTable(f"By rule; diseases by {splitter}, {terms} terms", ["rule", "R", "P", "F1"], rows)

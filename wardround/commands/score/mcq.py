@@ -1,6 +1,6 @@
 """``wardround score mcq``: a finished run's cases as multiple-choice questions, beside its interactive diagnoses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,11 +17,11 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, Scores
+from wardround.commands.score.output import ExtraTable, Scores
 from wardround.commands.score.rescored import RunDirectory
-from wardround.commands.score.transcripts import asking, cell, compared, p_cell
+from wardround.commands.score.transcripts import asking, cell, compared, interval_cell, p_cell
 from wardround.config.experiment_file import parse_models
-from wardround.tables.aie import formats_table, rounds_row, rounds_table
+from wardround.tables.aie import rounds_row, rounds_table
 from wardround.tables.table import Table
 
 
@@ -42,11 +42,9 @@ def mcq(
     metrics, over_answered = (
         estimates(values, clustered=True, ends=PERCENT) for values in (found.samples, found.answered)
     )
-    asked = {name: one.n for name, one in metrics.items()}
-    answered = {name: one for name, one in over_answered.items() if one.n < asked[name]}
-    table = formats_compared(*found.answered.values())
-    tables, failed = [table], bool(answered)
-    return Scores("mcq", Mode.SOUND, found.cases, metrics, tables, found.missing, failed, answered, asked)
+    answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
+    tables = [formats_compared(*found.answered.values())]
+    return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, bool(answered), answered)
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
@@ -81,9 +79,21 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
     """The transcripts with the letter that a model chooses from each dialogue; nothing of the record is before it."""
-    letters, failures = _chosen(transcripts, spec)
+    if spec == HUMAN:
+        refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
+    told = []
+    for one in transcripts:
+        said = Consultation.of(one, language_of(one.record)).text
+        told.append(one.model_copy(update={"record": said, "question": one.asked}))
+    questions, reasons = questions_of(told)
+    if not questions:
+        refuse(
+            "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
+        )
+    answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
+    failures = reasons | answered.failures
     notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
-    return [one.model_copy(update={"diagnosis": letters.get(one.case)}) for one in transcripts]
+    return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
 
 
 def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
@@ -106,40 +116,12 @@ def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: 
     return rounds_table(rows)
 
 
-def formats_by_subset(
-    transcripts: Sequence[AieTranscript], mcq: Sequence[Sample], interactive: Sequence[Sample]
-) -> list[Table]:
-    """Both formats in each examination of MedicalExam and over all (figure 6b); nothing of cases of one source."""
-    of_case = {one.case: one.dataset or "" for one in transcripts}
-    subsets = list(dict.fromkeys(of_case.values()))
-    return [formats_table(mcq, interactive, of_case, subsets)] if len(subsets) > 1 else []
-
-
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
     """How far the dialogues that cover more are those with the right diagnosis, by doctor (section 2.10)."""
     rows = []
     for doctor, samples in parts.items():
         covered, right = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
         one = spearman([(covered[case], right[case]) for case in covered if case in right])
-        interval = "" if one.ci95 is None else f"{one.ci95[0]:.3f} to {one.ci95[1]:.3f}"
-        rows.append([doctor, cell(one.rho), interval, p_cell(one.p), str(one.n)])
+        rows.append([doctor, cell(one.rho), interval_cell(one.ci95), p_cell(one.p), str(one.n)])
     title = "Coverage with diagnosis, over dialogues (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
-
-
-def _chosen(transcripts: list[AieTranscript], spec: str) -> tuple[dict[str, str], dict[str, str]]:
-    if spec == HUMAN:
-        refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
-    told = [one.model_copy(update={"record": _conversation(one), "question": one.asked}) for one in transcripts]
-    questions, reasons = questions_of(told)
-    if not questions:
-        refuse(
-            "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
-        )
-    answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
-    return answered.letters, reasons | answered.failures
-
-
-def _conversation(transcript: AieTranscript) -> str:
-    """What was said."""
-    return Consultation.of(transcript, language_of(transcript.record)).text

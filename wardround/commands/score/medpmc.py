@@ -16,14 +16,13 @@ from scoring.medpmc.judges import consultation_judge, patient_judge, persona_jud
 from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_medpmc, support
 from scoring.medpmc.rounds import information_by_round
 from scoring.medpmc.suite import suite
-from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
+from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, Samples, by_case, estimates, mean
+from scoring.metrics.samples import EPOCH, PERCENT, Sample, Samples, by_case, estimates, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
-from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, asked_of_rules, of_each
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
@@ -36,13 +35,10 @@ from wardround.commands.score.transcripts import (
     cell,
     correlated,
     counts,
-    distinct,
-    must_be_played,
-    names_of,
-    read_files,
+    each_doctor,
+    read_played,
 )
 from wardround.store.manifest import is_run
-from wardround.store.recorded_run import find_runs
 
 Judged = Literal["consultation", "patient", "persona"]
 _JUDGES: Mapping[Judged, Role[Any]] = {
@@ -51,21 +47,19 @@ _JUDGES: Mapping[Judged, Role[Any]] = {
     "persona": persona_judge,
 }
 RecallOption = Annotated[
-    RecallName,
-    typer.Option("--recall", help="How a text is recalled; bertscore and ratescore need models of the hub."),
+    RecallName, typer.Option("--recall", help="How a text is recalled; bertscore and ratescore need models of the hub.")
 ]
 
 
 def medpmc(
     transcripts: Transcripts,
     recall: RecallOption = "rouge1",
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
     entities: Annotated[EntityRule, typer.Option(help="What finds the entities of the Examination column.")] = "rules",
     model: Annotated[
         str | None,
         typer.Option(
-            help="The embedding of rate_style, the model of bertscore, or a folder with both models of ratescore.",
-            show_default=False,
+            help="The embedding of rate_style, the model of bertscore, or a folder with both models of ratescore."
         ),
     ] = None,
     mma: Annotated[
@@ -84,22 +78,17 @@ def medpmc(
 
     Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
     """
-    if mma != "all" and mode is Mode.PAPER:
+    if mma != "all" and mode == "paper":
         refuse("--mma: paper mode looks where Tables 8 and 9 did; leave it out, or use --mode sound")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
-    if is_run(transcripts[0]) and mode is Mode.SOUND and not options:
+    if is_run(transcripts[0]) and mode == "sound" and not options:
         return scores_of_run(transcripts[0], "medpmc", mode)
-    transcripts = [
-        each for path in transcripts for each in ([run.path for run in find_runs([path])] if path.is_dir() else [path])
-    ]
-    definition: Definition = mode.value
+    names, transcripts, _ = each_doctor(transcripts)
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
-        files = read_files(reading_runs(read_medpmc, "medpmc"), paths)
-        for path, cases in zip(paths, files, strict=True):
-            must_be_played(path, cases)
-        parts = [score_medpmc(cases, recall, definition, find=entities, model=model, window=mma) for cases in files]
-        if mode is Mode.SOUND:
+        files = read_played(paths, "medpmc")
+        parts = [score_medpmc(cases, recall, mode, find=entities, model=model, window=mma) for cases in files]
+        if mode == "sound":
             parts = [
                 {**part, SUPPORT: _samples((case, support(case)) for case in cases)}
                 for part, cases in zip(parts, files, strict=True)
@@ -112,7 +101,7 @@ def medpmc(
     notes: list[str] = []
     if against:
         tables.append(here.minus(scored(against), notes))
-    if mode is Mode.SOUND:
+    if mode == "sound":
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
     failed = False
@@ -125,11 +114,10 @@ def medpmc(
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, human, by_either_name(here.files)))
-    estimated = partial(_columns, judged=judged_columns, clustered=definition == "sound")
-    named = dict(zip(distinct(names_of(transcripts)), here.parts, strict=True))
-    metrics, files = estimated(samples), of_each(named, estimated)
+    estimated = partial(_columns, judged=judged_columns, clustered=mode == "sound")
+    metrics, files = estimated(samples), of_each(dict(zip(names, here.parts, strict=True)), estimated)
     tables = [*by_file(files), *tables]
-    if mode is Mode.PAPER:
+    if mode == "paper":
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, here.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)

@@ -8,6 +8,7 @@ import anyio
 import typer
 
 from scoring.asking import ask_each
+from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import judges
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, score_parts
@@ -15,7 +16,7 @@ from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportPar
 from scoring.mvme.suite import NO_KEY
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import Mode, ModeOption, Scores
+from wardround.commands.score.output import ModeOption, Scores
 from wardround.commands.score.reports import (
     ReferenceOption,
     ReportCase,
@@ -39,7 +40,7 @@ def mvme(
         bool, typer.Option("--error-types", help="Sort the diagnoses graded D by what went wrong.")
     ] = False,
     judge: JudgeOption = "offline",
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
 ) -> Scores:
     """Mean grades, 1 to 4, by part (AI Hospital, table 2).
 
@@ -76,19 +77,19 @@ def mvme(
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
 
 
-def _released(source: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
+def _released(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
     """The grades of an evaluation file."""
     if kind_of(source) not in (Evaluation, None):
         refuse(f"{source}: holds reports without grades; expected evaluations, or --grade to have the reports graded")
     by_doctor: dict[str, list[Grades]] = {}
     grades: list[Grades] = []
     for record in read_files(read_evaluations, [source])[0]:
-        grades.append(released_grades(record, published=mode is Mode.PAPER))
+        grades.append(released_grades(record, published=mode == "paper"))
         by_doctor.setdefault(record.doctor_name, []).append(grades[-1])
     return list(zip(read_report_cases(source, None), grades, strict=True)), _metrics(by_doctor, mode)
 
 
-def _recorded(directory: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
+def _recorded(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
     """The grades that the director gave in a run of ours; epochs of a case are one case to the intervals."""
     run = find_run(directory)
     if run.suite.name != "mvme":
@@ -101,7 +102,7 @@ def _recorded(directory: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grade
         graded.append((case, {part: None if score is None else option_of[score] for part, score in given.items()}))
         for part, score in given.items():
             values[part].append((float(SCORES[LOWEST]) if score is None else score, case.case_id))
-    if mode is Mode.SOUND:
+    if mode == "sound":
         return graded, run.estimates
     return graded, {
         part: estimate((score for score, _ in scored), (case for _, case in scored), ends=ENDS, published=True)
@@ -109,9 +110,9 @@ def _recorded(directory: Path, mode: Mode) -> tuple[list[tuple[ReportCase, Grade
     }
 
 
-def _metrics(by_doctor: Mapping[str, list[Grades]], mode: Mode) -> dict[str, Estimate]:
+def _metrics(by_doctor: Mapping[str, list[Grades]], mode: Definition) -> dict[str, Estimate]:
     """The parts by name; under the doctor's name too if there are several."""
-    named = {doctor: score_parts(grades, published=mode is Mode.PAPER) for doctor, grades in by_doctor.items()}
+    named = {doctor: score_parts(grades, published=mode == "paper") for doctor, grades in by_doctor.items()}
     return {
         f"{doctor}: {part}" if len(named) > 1 else part: found
         for doctor, parts in named.items()

@@ -4,7 +4,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from llm.specs import OFFLINE
+from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import JsonScores
@@ -28,15 +28,8 @@ if TYPE_CHECKING:
 Source = TypeVar("Source")
 
 
-class Mode(StrEnum):
-    """Which definition of a metric is computed."""
-
-    SOUND = "sound"
-    PAPER = "paper"
-
-
 ModeOption = Annotated[
-    Mode, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
+    Definition, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
 ]
 
 
@@ -65,26 +58,28 @@ class Scores:
         failed: whether something that was asked has no answer: the command ends with 1.
         answered: of the metrics that count what was not answered as wrong, the mean over what was answered; empty if
             everything was.
-        asked: how many values these metrics have, unanswered ones included.
         drawn: tables of the papers, which can also be written.
         files: the same metrics of each file or run, if there are several.
         listed: whether the scores are printed one below the other; if not, what is drawn holds them, and comes first.
     """
 
     suite: str
-    mode: Mode
+    mode: Definition
     n: int
     metrics: Mapping[str, Estimate]
     tables: Sequence[ExtraTable] = ()
     notes: Sequence[str] = ()
     failed: bool = False
     answered: Mapping[str, Estimate] = field(default_factory=dict)
-    asked: Mapping[str, int] = field(default_factory=dict)
     drawn: Sequence[Table] = ()
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     listed: bool = True
     more: Sequence[str] = ()
     how: Mapping[str, str] = field(default_factory=dict)
+
+    def share(self, name: str) -> float:
+        """Of the values of such a metric, how many were answered."""
+        return self.answered[name].n / self.metrics[name].n
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
@@ -124,15 +119,12 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
-        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode.value, **scores.how, "n": scores.n}
+        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
         content["metrics"] = _written(scores.metrics)
         if scores.files:
             content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
-        if scores.answered:
-            shares = {name: {"share": one.n / scores.asked[name]} for name, one in scores.answered.items()}
-            content["answered"] = {
-                name: one.model_dump(mode="json") | shares[name] for name, one in scores.answered.items()
-            }
+        if answered := _written(scores.answered):
+            content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
         write_json(json_file, content)
     _print(scores)
 
@@ -144,7 +136,7 @@ def of_each(
     return {name: estimated(source) for name, source in named.items()} if len(named) > 1 else {}
 
 
-def _written(metrics: Mapping[str, Estimate]) -> dict[str, object]:
+def _written(metrics: Mapping[str, Estimate]) -> dict[str, dict[str, object]]:
     return {name: one.model_dump(mode="json") for name, one in metrics.items()}
 
 
@@ -159,7 +151,7 @@ def refuse_records(problems: "Iterable[Problem]") -> None:
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
     how = (f"{name} {chosen}" for name, chosen in scores.how.items())
-    title = ", ".join([scores.suite, f"{scores.mode.value} mode", *how, counted(scores.n, "case"), *scores.more])
+    title = ", ".join([scores.suite, f"{scores.mode} mode", *how, counted(scores.n, "case"), *scores.more])
     rows = {name: _cells(found) for name, found in scores.metrics.items()}
     shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
     if scores.listed:
@@ -167,21 +159,17 @@ def _print(scores: Scores) -> None:
         print_rows(title, headings, [[name, *(cells[place] for place in shown)] for name, cells in rows.items()])
     else:
         console.print(Text(title))
-        _draw(scores.drawn)
+        for paper in scores.drawn:
+            print_table(paper)
     used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
     if used:
         console.print(Text(f"95 % intervals: {'; '.join(used)}."))
     for extra in [*_answered(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
-    if scores.listed:
-        _draw(scores.drawn)
+    for paper in scores.drawn if scores.listed else ():
+        print_table(paper)
     for note in scores.notes:
         console.print(Text(printable(note)))
-
-
-def _draw(tables: Iterable[Table]) -> None:
-    for paper in tables:
-        print_table(paper)
 
 
 def _answered(scores: Scores) -> list[ExtraTable]:
@@ -189,11 +177,10 @@ def _answered(scores: Scores) -> list[ExtraTable]:
     rows = []
     for name, found in scores.answered.items():
         mean, _, interval, _, n = _cells(found)
-        rows.append([name, mean, interval, n, f"{found.n / scores.asked[name]:.3f}"])
+        rows.append([name, mean, interval, n, f"{scores.share(name):.3f}"])
     header = ["metric", "mean", "95 % interval", "answered", "share"]
-    return (
-        [ExtraTable("Over what was answered alone; above, what was not counts as wrong", header, rows)] if rows else []
-    )
+    title = "Over what was answered alone; above, what was not counts as wrong"
+    return [ExtraTable(title, header, rows)] if rows else []
 
 
 def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
@@ -229,10 +216,7 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
     """Write tables of AIE as CSV and LaTeX, and as figures those that the paper draws.
 
-    Args:
-        tables: what to write.
-        folder: where.
-        by_rules: sentences on what rules answered and no model, which go with each of them.
+    Sentences on what rules answered and no model go with each of them.
 
     Raises:
         OSError: they cannot be written.

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,42 +27,29 @@ from scoring.aie.tournament import (
     success,
     votes,
 )
-from scoring.aie.transcripts import AieTranscript, read_aie
+from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
-from wardround.analysis.transcripts import reading_runs
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.mcq import diagnosed
-from wardround.commands.score.output import (
-    ExtraTable,
-    Mode,
-    Scores,
-    asked_of_rules,
-    refuse_records,
-    writable,
-    write_drawn,
-)
+from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
     LeaveOut,
     asking,
     by_either_name,
     cell,
-    distinct,
-    must_be_played,
-    names_of,
+    each_doctor,
     p_cell,
     pairing,
-    read_files,
+    read_played,
     without,
 )
 from wardround.rating.agreement import agreement_table
 from wardround.rating.marks import read_marks
-from wardround.store.recorded_run import find_runs
 from wardround.tables.table import Table
 from wardround.tables.tournament import Columns, agreement, matrix, win_rates
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
-_RATERS = "How far people agree, the {}'s view"
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # of how many closed doctors
 
 Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
@@ -72,9 +59,7 @@ Verdicts = Mapping[View, Mapping[Source, list[Verdict]]]
 def aie_pairwise(
     doctors: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DOCTORS...", help="Two or more: transcripts of a doctor each, runs, a sweep.", show_default=False
-        ),
+        typer.Argument(metavar="DOCTORS...", help="Two or more: transcripts of a doctor each, runs, a sweep."),
     ],
     view: Annotated[Literal["doctor", "patient", "both"], typer.Option(help="Whose view the judge takes.")] = "doctor",
     judge: Annotated[
@@ -90,24 +75,19 @@ def aie_pairwise(
     ] = "both",
     people: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="People's choices: the authors' JSON, a CSV, or ratings.jsonl.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="People's choices: the authors' JSON, a CSV, or ratings.jsonl."),
     ] = None,
     closed: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Doctors of closed models, by commas: agreement apart.", show_default=False),
+        str | None, typer.Option(metavar="NAMES", help="Doctors of closed models, by commas: agreement apart.")
     ] = None,
     diagnose: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="Have this model choose each dialogue's DIAGNOSIS.", show_default=False),
+        str | None, typer.Option(metavar="SPEC", help="Have this model choose each dialogue's DIAGNOSIS.")
     ] = None,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Write win rates, correlations, figures here.", show_default=False),
+        Path | None, typer.Option("--out", metavar="DIR", help="Write win rates, correlations, figures here.")
     ] = None,
-) -> Scores:  # fmt: skip
+) -> Scores:
     """How often each doctor wins in AIE's pairwise comparison.
 
     In percent of what was decided, ties and failures aside. Of two doctors the scores are the first's. With --people
@@ -118,7 +98,13 @@ def aie_pairwise(
     if judge == "none" and not people:
         refuse("--judge none: name people's choices with --people")
     writable(out)
-    names, read = _read(doctors, leave_out)
+    names, places, _ = each_doctor(doctors)
+    if len(places) < 2:
+        refuse(f"{places[0]}: is one doctor; name two or more, or a sweep")
+    if twice := [path for path, count in Counter(path.resolve() for path in places).items() if count > 1]:
+        refuse(f"{twice[0]}: is named twice; a doctor is held against another")
+    read = read_played(places, "aie")
+    read = without(read, leave_out, lambda one: one.case, by_either_name(read))
     kept_out = _closed(closed, names)
     notes = pairing(dict(zip(names, read, strict=True)))
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
@@ -134,7 +120,12 @@ def aie_pairwise(
     notes += [*_not_played(choices, by_case), *by_rules]
     told = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
     figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
-    raters = _of_views(told, _raters)
+    raters = _of_views(
+        told,
+        lambda view, given: agreement_table(
+            votes(given.get("people", ())), f"aie-raters-{view}", f"How far people agree, the {view}'s view"
+        ),
+    )
     agreed: list[Table] = []
     if people:
         agreed = list(_agreement(_columns(told, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out))
@@ -144,8 +135,13 @@ def aie_pairwise(
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
     drawn = [*(figures if len(names) > 2 or people else []), *raters, *(one for one in agreed if "5b" in one.name)]
-    notes += _failures(judged, len(names))
-    return Scores("aie-pairwise", Mode.SOUND, len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
+    notes += [
+        f"Case {case}{f', {one} and {other}' if len(names) > 2 else ''}: {duel.failure}"
+        for duels in judged.values()
+        for (case, one, other), duel in duels.items()
+        if duel.failure
+    ]
+    return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
 
 
 def _closed(given: str | None, names: Sequence[str]) -> list[str]:
@@ -165,21 +161,9 @@ def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str
         )
 
 
-def _failures(judged: Mapping[View, Duels], doctors: int) -> Iterator[str]:
-    """Which pairs the judge gave no answer for."""
-    for duels in judged.values():
-        for (case, one, other), duel in duels.items():
-            if duel.failure:
-                yield f"Case {case}{f', {one} and {other}' if doctors > 2 else ''}: {duel.failure}"
-
-
 def _of_views(told: Verdicts, draw: Callable[[View, Mapping[Source, list[Verdict]]], Table]) -> list[Table]:
     """A table of each view that anybody judged."""
     return [table for view, given in told.items() if (table := draw(view, given)).rows]
-
-
-def _raters(view: View, given: Mapping[Source, list[Verdict]]) -> Table:
-    return agreement_table(votes(given.get("people", ())), f"aie-raters-{view}", _RATERS.format(view))
 
 
 def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> dict[str, Samples]:
@@ -189,26 +173,6 @@ def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> di
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
         notes.append("DIAGNOSIS is not among the metrics: nobody chose an option; --diagnose SPEC has a model choose.")
     return scores
-
-
-def _read(paths: Sequence[Path], leave_out: Sequence[str] | None) -> tuple[list[str], list[list[AieTranscript]]]:
-    """The doctors' names and transcripts; each run of a sweep is a doctor."""
-    runs = iter(find_runs([path for path in paths if path.is_dir()]))  # all at once, which tells their names apart
-    given: list[tuple[Path, str]] = []
-    for path, name in zip(paths, names_of(paths), strict=True):
-        if path.is_dir():
-            given += [(run.path, run.name) for run in islice(runs, len(find_runs([path])))]
-        else:
-            given.append((path, name))
-    if len(given) < 2:
-        refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
-    if twice := [path for path, count in Counter(path.resolve() for path, _ in given).items() if count > 1]:
-        refuse(f"{twice[0]}: is named twice; a doctor is held against another")
-    names = distinct([name for _, name in given])
-    read = read_files(reading_runs(read_aie, "aie"), [path for path, _ in given])
-    for (path, _), records in zip(given, read, strict=True):
-        must_be_played(path, records)
-    return names, without(read, leave_out, lambda one: one.case, by_either_name(read))
 
 
 def _duels(

@@ -16,7 +16,7 @@ from scoring.mvme.replies import Exchange, exchanges, labelled
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import ExtraTable, Mode, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, Scores, refuse_records
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -53,7 +53,7 @@ def replies(
     if sheet is not None:
         rows = [row for run in found for row in _sheet(run, drawn[run.name])]
         write_whole(sheet, Table("replies", "", [], rows).csv)
-        return Scores("replies", Mode.SOUND, _dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
+        return Scores("replies", "sound", _dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
     if marks:
         return _marked(drawn, marks)
     samples: dict[str, Samples] = {}
@@ -146,7 +146,7 @@ def _scores(
         tests = str(sum(one.examined for one in rounds))
         rows.append([name, str(len({key[:3] for key in drawn[name]})), str(len(rounds)), *shares[:2], tests, shares[2]])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
-    return Scores("replies", Mode.SOUND, _dialogues(drawn), metrics, [table], notes, failed)
+    return Scores("replies", "sound", _dialogues(drawn), metrics, [table], notes, failed)
 
 
 _SHARES = ("Rel", "Con", "Acc")

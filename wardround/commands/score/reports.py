@@ -21,7 +21,6 @@ ReportSource = Annotated[
     typer.Argument(
         metavar="SRC",
         help="Evaluations, one-step outputs, dialogues or collaborations of AI Hospital, or a run directory.",
-        show_default=False,
     ),
 ]
 ReferenceOption = Annotated[

@@ -10,17 +10,18 @@ import typer
 
 from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
+from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import Result
 
 _CLAIMS = ("recall", "precision", "cases with a report")
-RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)]
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 
 
 def rescoring_by(suite: Suite) -> Callable[..., Scores]:
@@ -28,21 +29,21 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
 
     def score(
         run: RunDirectory,
-        mode: ModeOption = Mode.SOUND,
+        mode: ModeOption = "sound",
         models: Annotated[
             list[str] | None,
             typer.Option(metavar="ROLE=SPEC", help="A judge's model, such as judge=openai:gpt-4o; repeatable."),
         ] = None,
     ) -> Scores:
         found = scores_of_run(run, suite.name, mode, parse_models(models or []))
-        note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode is Mode.PAPER else []
+        note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode == "paper" else []
         return replace(found, notes=[*found.notes, *note])
 
     score.__doc__ = f"A run scored by {suite.name}, from its record. No doctor is asked again."
     return score
 
 
-def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] | None = None) -> Scores:
+def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, str] | None = None) -> Scores:
     """A run's recorded answers scored by a suite; errors carried over, where the suite's columns are stages.
 
     Raises:
@@ -60,7 +61,7 @@ def scores_of_run(run: Path, suite: str, mode: Mode, models: Mapping[str, str] |
     ]
     header = ("stage", "entered", "still right", "accuracy")
     tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
-    if mode is Mode.SOUND and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
+    if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
         claims = f"{cell(metrics['examination'].mean) or '-'}", cell(found.mean) or "-", str(found.n)
         tables.append(ExtraTable("Claims of reports; precision, ours and by rules", _CLAIMS, [claims]))
     notes = [

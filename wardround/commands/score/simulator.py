@@ -35,7 +35,7 @@ from wardround.commands.score.aie_simulator import (
     played_runs,
     played_tests,
 )
-from wardround.commands.score.output import ExtraTable, Mode, ModeOption, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import LeaveOut, read_files
 from wardround.config.experiment_file import parse_models
 from wardround.tables.table import as_markdown
@@ -87,26 +87,22 @@ def simulator(
             metavar="[ROLE=]SPEC", help="A model for all roles of patient and judges, or for one; else offline."
         ),
     ] = None,
-    mode: ModeOption = Mode.SOUND,
+    mode: ModeOption = "sound",
     cases: Annotated[str, typer.Option(metavar="SRC", help="The cases that the items are about.")] = "builtin",
     page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page."),
+        Path | None, typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page.")
     ] = None,
     patient: Annotated[
         str | None,
         typer.Option(
-            metavar="|".join(PATIENTS),
-            help="Who is tried; else SAPS, and where AI Hospital judges, its own.",
-            show_default=False,
+            metavar="|".join(PATIENTS), help="Who is tried; else SAPS, and where AI Hospital judges, its own."
         ),
     ] = None,
     judged: Annotated[
         Judged | None,
         typer.Option(
             help="Have the replies judged instead: patient and actor with and without tracker and actor (Med-PMC), "
-            "or relevance, consistency and examination accuracy (AI Hospital).",
-            show_default=False,
+            "or relevance, consistency and examination accuracy (AI Hospital)."
         ),
     ] = None,
     tracker: Annotated[
@@ -116,13 +112,7 @@ def simulator(
     leave_out: LeaveOut = None,
     replies: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--replies",
-            metavar="FILE",
-            help="Of AIE's test file: write it here with the replies.",
-            show_default=False,
-        ),
+        typer.Option("-o", "--replies", metavar="FILE", help="Of AIE's test file: write it here with the replies."),
     ] = None,
     out: OutFolder = None,
 ) -> Scores:
@@ -131,11 +121,15 @@ def simulator(
     Action accuracy and AIE's six metrics, in percent. Also printed: the tracked actions against the labelled ones. With
     --judged, a paper's judgements of the replies. AIE's test file is played question by question; of runs the recorded
     replies are scored, and of --patient its own.
-    """  # fmt: skip
+    """
     judgement = JUDGEMENTS[judged]
     _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
     region = _region(page, judgement.region) if page is not None else None
-    context = _context(models or []).model_copy(update={"tracker": tracker})
+    try:
+        context = Context(models={"default": OFFLINE, **parse_models(models or [])})
+    except (ModelSpecError, ValidationError) as error:
+        refuse(f"--models: {in_a_line(error)}")
+    context = context.model_copy(update={"tracker": tracker})
     options = TestOptions(by, leave_out, replies, out, cases)
     kinds = {kind_of_source(file) for file in files or []} or {"items"}
     if len(kinds) > 1:
@@ -143,16 +137,19 @@ def simulator(
     if files and kinds != {"items"}:
         if judged is not None or page is not None:
             refuse("--judged and --page are for files of items; of runs, see `score replies` and `score medpmc`")
-        return _played(files, kinds == {"tests"}, patient, context, mode, options)
+        if replies is not None and (kinds == {"runs"} or len(files) > 1):
+            refuse("-o: the replies to one of AIE's test files are written; name one")
+        return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
     if by or leave_out or replies or out:
         lacking = f"{files[0]}: has no patient_test; " if files else ""
         refuse(f"{lacking}--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
-    played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode.value)
+    played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
     tables = _tracked(played or [], trial.cases)
-    metrics = estimates(trial.samples, clustered=mode is Mode.SOUND, ends=judgement.ends, neither=(LENGTH,))
-    shown = [_scores_table(metrics), *tables[:1]]
+    metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
+    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
+    shown = [ExtraTable("Scores", ["metric", "percent", "n"], rows), *tables[:1]]
     if judged == "medpmc":
         shown = tables = [_judgement_table(metrics)]
     if page is not None and region is not None:
@@ -174,15 +171,6 @@ def _check_patient(patient: str | None, judged: Judged | None, usual: str, track
         refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
 
 
-def _played(
-    files: Sequence[Path], of_tests: bool, patient: str | None, context: Context, mode: Mode, options: TestOptions
-) -> Scores:
-    """AIE's metrics of its test files, or of runs."""
-    if options.replies is not None and (not of_tests or len(files) > 1):
-        refuse("-o: the replies to one of AIE's test files are written; name one")
-    return (played_tests if of_tests else played_runs)(files, patient, context, mode, options)
-
-
 def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[str]:
     rules = [role.name for role in judgement.judges if model_of(role.name, role.stage, context.models) == OFFLINE]
     if rules:
@@ -190,13 +178,6 @@ def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[
     if patient == "medpmc":
         return ["Med-PMC's tracker knows no demands: what is to be done on the spot is advice to it."]
     return []
-
-
-def _context(models: Sequence[str]) -> Context:
-    try:
-        return Context(models={"default": OFFLINE, **parse_models(models)})
-    except (ModelSpecError, ValidationError) as error:
-        refuse(f"--models: {in_a_line(error)}")
 
 
 def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:
@@ -235,11 +216,6 @@ def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
         cases = max((each.n for each in found if each), default=0)
         rows.append([setting, *("" if each is None else _cell(each, 2) for each in found), str(cases)])
     return ExtraTable("Patient (0 to 2 each) and actor (0 to 5 each)", ["", *columns, "n"], rows)
-
-
-def _scores_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
-    return ExtraTable("Scores", ["metric", "percent", "n"], rows)
 
 
 def _region(page: Path, name: str) -> re.Pattern[str]:

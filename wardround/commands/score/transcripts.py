@@ -2,74 +2,53 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import typer
 
 from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
+from scoring.aie.transcripts import AieTranscript, read_aie
+from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
 from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
+from wardround.analysis.transcripts import Format, reading_runs
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
+from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
 _SAME_PATIENT = 0.7  # of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="TRANSCRIPTS...", help="The files to score, as one set; or a run directory.", show_default=False
-    ),
+    list[Path], typer.Argument(metavar="TRANSCRIPTS...", help="The files to score, as one set; or a run directory.")
 ]
 Against = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Also compare, case by case, with these transcripts.", show_default=False),
+    list[Path] | None, typer.Option(metavar="FILE", help="Also compare, case by case, with these transcripts.")
 ]
 JudgeOption = Annotated[
     str, typer.Option("--judge", metavar="SPEC", help="The model to ask: offline, or provider:model[@base_url].")
 ]
 HumanScores = Annotated[
     Path | None,
-    typer.Option(
-        "--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate.", show_default=False
-    ),
+    typer.Option("--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate."),
 ]
 
 
 LeaveOut = Annotated[
-    list[str] | None,
-    typer.Option(metavar="ID", help="A case that is left out; repeatable, or several by commas.", show_default=False),
+    list[str] | None, typer.Option(metavar="ID", help="A case that is left out; repeatable, or several by commas.")
 ]
 
 
-class Played(Protocol):
-    """What is read of a transcript to pair it with another of the same case."""
-
-    @property
-    def id(self) -> str:
-        """As its file or run has it."""
-
-    @property
-    def case(self) -> str:
-        """The case's number in the authors' files."""
-
-    @property
-    def findings(self) -> str:
-        """What is on record of the patient."""
-
-    @property
-    def history(self) -> Sequence[Any]:
-        """The dialogue, turn by turn."""
-
-
+Played = AieTranscript | MedPmcTranscript
 Dialogue = TypeVar("Dialogue", bound=Played)
 
 
@@ -116,11 +95,11 @@ def without(
     name: Callable[[Model], str],
     others: Mapping[str, str] = MappingProxyType({}),
 ) -> list[list[Model]]:
-    """The records of each file without these cases; ends the command if one of them is in no file.
+    """The records of each file without these cases, also several by commas; ends the command if one is in no file.
 
     Args:
         files: the records of each file.
-        ids: those to leave out, also several by commas.
+        ids: those to leave out.
         name: what a record is called.
         others: other names that a record goes by.
     """
@@ -159,10 +138,30 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     return [reading.records for reading in readings]
 
 
-def must_be_played(path: Path, cases: Sequence[Any]) -> None:
-    """End the command if nobody has played any of a file's cases."""
-    if cases and not any(case.history or getattr(case, "report", "") for case in cases):
-        refuse(f"{path}: no case was played, none has a history; `wardround cases import` reads cases")
+def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -> list[list[Any]]:
+    """The dialogues of each file or run; ends the command where they must be played and one has none that was."""
+    readers: Mapping[Format, Callable[[Path], Reading[Any]]] = {"aie": read_aie, "medpmc": read_medpmc}
+    files = read_files(reading_runs(readers[format], format), paths)
+    for path, cases in zip(paths, files, strict=True):
+        if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
+            refuse(f"{path}: no case was played, none has a history; `wardround cases import` reads cases")
+    return files
+
+
+def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[RecordedRun]]:
+    """Files, and the runs of sweeps one by one: what each is called, none twice, and where it lies; and the runs."""
+    runs = find_runs([path for path in paths if path.is_dir()])  # all at once, which tells their names apart
+    found: list[tuple[str, Path]] = []
+    left = iter(runs)
+    for path, name in zip(paths, names_of(paths), strict=True):
+        of_path = islice(left, len(find_runs([path]))) if path.is_dir() else ()
+        found += [(run.name, run.path) for run in of_path] or [(name, path)]
+    names = [name for name, _ in found]
+    return (
+        [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)],
+        [path for _, path in found],
+        runs,
+    )
 
 
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
@@ -202,14 +201,12 @@ def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
     if not files:
         return []
     names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
-    rows = [[file, *(_with_error(metrics.get(name)) for name in names)] for file, metrics in files.items()]
+
+    def shown(found: Estimate) -> str:
+        return cell(found.mean) + ("" if found.se is None else f" ± {found.se:.3f}")
+
+    rows = [[file, *(shown(metrics.get(name, Estimate(n=0))) for name in names)] for file, metrics in files.items()]
     return [ExtraTable("Means of each file ± standard error", ["file", *names], rows)]
-
-
-def _with_error(found: Estimate | None) -> str:
-    if found is None or found.se is None:
-        return cell(None if found is None else found.mean)
-    return f"{cell(found.mean)} ± {found.se:.3f}"
 
 
 def compared(
@@ -220,18 +217,9 @@ def compared(
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
     for name, found in differences.items():
-        interval = found.difference.ci95
-        rows.append(
-            [
-                name,
-                cell(found.difference.mean),
-                "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}",
-                p_cell(found.permutation_p),
-                p_cell(corrected[name]),
-                p_cell(found.wilcoxon_p),
-                str(found.difference.n),
-            ]
-        )
+        one = found.difference
+        p_values = map(p_cell, (found.permutation_p, corrected[name], found.wilcoxon_p))
+        rows.append([name, cell(one.mean), interval_cell(one.ci95), *p_values, str(one.n)])
     header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
     return ExtraTable(title, header, rows)
 
@@ -239,10 +227,7 @@ def compared(
 def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = MappingProxyType({})) -> ExtraTable:
     """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given.
 
-    Args:
-        samples: the metrics.
-        human: people's scores; ends the command if they are of no case here.
-        names: the case that a name in people's file means, where it goes by several.
+    Ends the command if these are of no case here; ``names`` tells which case a name in their file means.
     """
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
     if human is not None:
@@ -258,22 +243,22 @@ def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = 
         columns |= judgements
     matrix = spearman_matrix(columns)
     shown = list(columns)
-    rows = [
-        [
-            name,
-            *(
-                "1" if name == other else cell((matrix.get((name, other)) or matrix[other, name]).rho)
-                for other in shown
-            ),
-        ]
-        for name in shown
-    ]
+
+    def rho(name: str, other: str) -> str:
+        return "1" if name == other else cell((matrix.get((name, other)) or matrix[other, name]).rho)
+
+    rows = [[name, *(rho(name, other) for other in shown)] for name in shown]
     return ExtraTable("Spearman correlation over cases", ["", *shown], rows)
 
 
 def cell(value: float | None) -> str:
     """A number of a table, or a dash."""
     return "-" if value is None else f"{value:.3f}"
+
+
+def interval_cell(interval: tuple[float, float] | None) -> str:
+    """An interval of a table, or nothing."""
+    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 def p_cell(p: float | None) -> str:
@@ -285,8 +270,3 @@ def names_of(files: Sequence[Path]) -> list[str]:
     """The files' names, with their folder's where two have the same."""
     stems = [file.stem for file in files]
     return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names of which none is there twice: a file may stand beside itself."""
-    return [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tests.scoring.ai_hospital_files import COLLABORATIONS, DIALOGUES, EVALUATIONS, TERMS, released
 from wardround.commands.score import score_app
-from wardround.commands.score.output import Mode, Scores, show
+from wardround.commands.score.output import Scores, show
 
 
 def run(*arguments: object) -> Result:
@@ -180,7 +180,7 @@ def test_a_place_that_cannot_be_written_is_bad_input(write: Any) -> None:
 def test_text_of_others_gives_the_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
     from scoring.metrics.statistics import estimate
 
-    show(Scores("mvme", Mode.SOUND, 1, {"\x1b[31m[bold]x[/bold]": estimate([1.0])}, notes=["\x1b[2Jnote"]))
+    show(Scores("mvme", "sound", 1, {"\x1b[31m[bold]x[/bold]": estimate([1.0])}, notes=["\x1b[2Jnote"]))
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "[bold]x[/bold]" in shown and "note" in shown
 
