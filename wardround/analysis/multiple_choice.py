@@ -61,9 +61,8 @@ class Formats:
 async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     """Ask the multiple-choice doctor about every case of a run, and hold the run's diagnoses against the same options.
 
-    Args:
-        path: the run directory; only ``options.jsonl`` is added, or completed.
-        models: ``distractor_writer``, ``mcq_doctor`` or ``default``.
+    Models are those of ``distractor_writer`` and ``mcq_doctor``, or ``default``; of the run directory only
+    ``options.jsonl`` is added, or completed.
 
     Raises:
         ConfigurationError: no run, its cases have changed, another process writes in it, or ``options.jsonl`` is

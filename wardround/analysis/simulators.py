@@ -62,10 +62,7 @@ class Trial:
     ) -> dict[str, Answer]:
         """A judge's answers by name, in the order of the views; what got none is a failure, and left out.
 
-        Args:
-            role: who judges.
-            views: what is judged and in which language, by the name of an item or of a case.
-            setting: what tells this question from another of the same role about the same thing.
+        The setting tells this question from another of the same role about the same thing.
         """
 
         async def one(name: str) -> Answer:
@@ -146,13 +143,7 @@ async def reply_to(
 ) -> tuple[str, Turn]:
     """Have a patient answer the doctor in words, pictures being told by their written findings.
 
-    Args:
-        words: what the doctor says.
-        said: the dialogue before.
-        case: whose patient.
-        context: the models and settings.
-        patient: which system.
-        opened: whether the dialogue is under way although nothing was said, so that no first words are a greeting.
+    Where it is ``opened``, the dialogue is under way although nothing was said, and no first words are a greeting.
 
     Returns:
         The tracked action, empty if none is tracked, and the reply.

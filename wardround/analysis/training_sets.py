@@ -53,9 +53,7 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
 def interviews(dialogues: Iterable[Dialogue], by_turn: bool = False) -> Iterator[Line]:
     """A line a dialogue, for a loss on the assistant's words; or a prompt with its completion for each turn.
 
-    Args:
-        dialogues: whatever their notes say, only what was said is written.
-        by_turn: a line for each turn of the physician that answers the patient.
+    Whatever the notes of a dialogue say, only what was said is written.
     """
     for dialogue in dialogues:
         if not by_turn:
@@ -87,10 +85,6 @@ def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iter
     the first. ``judges``: of a decision that a physician of a later stage objected to, the one that all accepted,
     against the first. ``raters``: of two consultations with one patient, the one that most judgements on the whole
     prefer.
-
-    Args:
-        runs: reconstructions, workflows, consultations.
-        marks: judgements of pairs of these runs.
     """
     for run in runs:
         kept = {key for key, _ in _kept(run)} if run.experiment.graph == "reconstruction" else set()

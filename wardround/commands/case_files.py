@@ -54,12 +54,8 @@ def ask_about(
 ) -> "Asked[Case, Found]":
     """What a model answers about each case; ends the command if it is a person.
 
-    Args:
-        cases: asked about, one by one.
-        who: the option that names the model, and the role that it answers as.
-        spec: the model.
-        cache: keeps the answers, so that none is paid twice.
-        question: asks about one case.
+    ``who`` are the option that names the model, and the role that it answers as; the cache keeps answers, so that none
+    is paid twice.
     """
     import anyio
 

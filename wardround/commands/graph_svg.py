@@ -35,9 +35,7 @@ class _Edge(NamedTuple):
 def as_svg(drawn: "Graph", title: str) -> str:
     """The picture: boxes from top to bottom, choices dashed with their words, ways back drawn upwards.
 
-    Args:
-        drawn: what LangGraph's ``get_graph`` gives.
-        title: told to who cannot see it.
+    The title is told to who cannot see it.
     """
     drawn_edges = [_Edge(one.source, one.target, str(one.data or ""), one.conditional) for one in drawn.edges]
     edges = [edge for edge in drawn_edges if edge.source != edge.target]

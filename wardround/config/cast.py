@@ -21,10 +21,7 @@ def keys_of(experiment: Experiment) -> set[str]:
 def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str, ...]]) -> None:
     """See that the rows of a table differ in what was swept over, and not in who plays the patient or judges.
 
-    Args:
-        runs: the rows by name.
-        where: the file, for the message.
-        swept: the places that the file sweeps over; what is named there differs on purpose.
+    What is ``swept`` over differs on purpose.
 
     Raises:
         ConfigurationError: some roles go by offline rules beside models, or patient or judges change with `default`.

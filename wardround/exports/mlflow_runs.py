@@ -17,9 +17,8 @@ _NOT_MEASURED = ("seed",)
 def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
     """Log runs; one that was logged before is put in its place.
 
-    Args:
-        runs: an experiment's runs stand under its name.
-        to: an SQLite file, made if need be, or the address of a tracking server.
+    ``to`` is an SQLite file, made if need be, or the address of a tracking server; an experiment's runs stand under its
+    name.
 
     Raises:
         ImportError: MLflow is not installed.

@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
     """Write spans into a file, or send them to a server; the file is OTLP's JSON lines, as collectors read them.
 
-    Args:
-        runs: whose cases.
-        to: the file, or the ``http`` address of a collector; ``/v1/traces`` is added to one without a path.
-        content: also prompts and answers.
-
-    Returns:
-        The number of cases.
+    To the ``http`` address of a collector without a path ``/v1/traces`` is added. Prompts and answers are among the
+    ``content``. Gives the number of cases.
 
     Raises:
         ImportError: OpenTelemetry is not installed.

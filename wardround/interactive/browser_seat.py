@@ -77,9 +77,7 @@ class BrowserSeat(LoopbackServer):
     def page(self, wrong: str = "", given: Mapping[str, str] | None = None) -> str:
         """The page as the session stands, after the others have done what they can.
 
-        Args:
-            wrong: why what was sent was not taken.
-            given: what was sent, so that nobody types it again.
+        It says what was ``wrong`` with what was sent, and has what was ``given``, so that nobody types it again.
         """
         session = self.session
         if not self._failed:

@@ -54,12 +54,8 @@ def open_parts(case: Case) -> list[Part]:
 def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, list[ItemLine]]:
     """The case with the items that were read as inferred parts of its key, and the list of them.
 
-    What the importer's rules had found and the reader did not stands in the list alone.
-
-    Args:
-        case: as it was imported.
-        read: what the reader found; None if it gave no answer, and the case stays as it is.
-        reader: who that was, for the list.
+    What the importer's rules had found and the reader did not stands in the list alone. Where the reader gave no answer
+    (None) the case stays as it is.
     """
     found: dict[Part, dict[str, str]] = {"examination_items": {}, "treatment_items": {}}
     if read is not None:
@@ -85,11 +81,7 @@ def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, lis
 def taken_back(cases: Sequence[Case], lines: Mapping[int, ItemLine], path: Path, checker: str) -> Checked:
     """The cases with what a person kept: a part whose every line is decided is inferred no more.
 
-    Args:
-        cases: that the list is of.
-        lines: as the person left them, by their number in the file.
-        path: of the list, for messages.
-        checker: who checked, for the provenance.
+    Lines are by their number in the file, whose path messages name; the checker stands in the provenance.
 
     Raises:
         CaseFileError: a line fits no case, no open part or no item; each is named.

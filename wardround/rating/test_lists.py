@@ -46,9 +46,7 @@ class CheckedTests(NamedTuple):
 def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str]) -> list[TestLine]:
     """The list of drafted tests.
 
-    Args:
-        drafts: of the cases.
-        heard: what rules take the doctor's words for, by case, round and code; shown where it is another action.
+    What rules ``heard`` in the doctor's words, by case, round and code, is shown where it is another action.
     """
     lines = []
     for one in drafts:
@@ -65,12 +63,8 @@ def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str])
 def tests_taken_back(file: Path, lines: Mapping[int, TestLine], path: Path) -> CheckedTests:
     """The tests as a person left them: what is kept has the person's action and answer (``human_...``).
 
-    Of a case that the list names, only what stands there remains; other cases stay as they are.
-
-    Args:
-        file: the drafted tests.
-        lines: as the person left them, by their number in the file.
-        path: of the list, for messages.
+    Of a case that the list names, only what stands there remains; other cases stay as they are. Lines are by their
+    number in the list, whose ``path`` messages name.
 
     Raises:
         CaseFileError: a line fits no case or repeats another; each is named.

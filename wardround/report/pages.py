@@ -44,9 +44,7 @@ _ROOM = Path(__file__).parent
 def write_report(run: RecordedRun, shown: int = 20) -> Path:
     """Write the page of a run into its directory, finished or not.
 
-    Args:
-        run: what was run.
-        shown: how many of the first cases, and of the failed ones, get a section of their own.
+    So many of the first cases, and of the failed ones, get a section of their own.
 
     Raises:
         OSError: the directory cannot be written.
@@ -131,8 +129,7 @@ def environment(*rooms: Path) -> "Environment":
 def policy(*, served: bool = False) -> str:
     """What a page may do: have its style, run its script, show pictures that it holds; nothing from elsewhere.
 
-    Args:
-        served: whether it may also ask the server that it came from.
+    One that is ``served`` may also ask the server that it came from.
     """
     style, script = (b64encode(sha256(_read(name).encode()).digest()).decode() for name in ("page.css", "page.js"))
     more = "connect-src 'self'; form-action 'self'; frame-ancestors 'none'" if served else "form-action 'none'"

@@ -221,10 +221,7 @@ def _tables(database: sqlite3.Connection) -> set[str]:
 async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: Collection[str]) -> None:
     """Drop what a run has left of cases that are final, as when the database stopped before they could be dropped.
 
-    Args:
-        checkpointer: over SQLite or Postgres.
-        run: the run's name.
-        but: the threads of the cases that are left.
+    The threads of cases that are left stay.
     """
     query = f"SELECT DISTINCT thread_id AS thread FROM checkpoints WHERE thread_id LIKE '{run}/%'"
     if isinstance(checkpointer, AsyncSqliteSaver):
@@ -263,14 +260,8 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
     come again. "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a
     kill in between would lose what lay before the stage.
 
-    A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again.
-
-    Args:
-        graph: compiled with a checkpointer.
-        thread: under which name its checkpoints are kept.
-        beginning: the graph's input.
-        context: the graph's context.
-        last: what the last node writes: a state that has it is finished.
+    A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again. A
+    state that has what the ``last`` node writes is finished.
     """
     try:
         return await _run_on(graph, thread, beginning, context, last)

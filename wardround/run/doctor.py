@@ -60,14 +60,10 @@ def find_damaged_runs(path: Path) -> list[RunDirectory]:
 
 
 def examine(directory: RunDirectory, *, mend: bool) -> Findings:
-    """Look through a run directory, and mend what can be.
+    """Look through a run directory, and mend what can be, or only look.
 
     What is set aside lies in the folder ``damaged/`` of the directory, as it was found. A case whose result was set
     aside is run again by the same command as before, and answered from its trace as far as that is whole.
-
-    Args:
-        directory: of the run.
-        mend: or only look.
 
     Raises:
         ConfigurationError: another process is running here, or the directory cannot be written.

@@ -63,15 +63,8 @@ async def run_case(
     """Run one case, or go on with it where it stopped, and score it.
 
     A case that reaches a limit is scored with what it has. Its judges are outside of the limits, or it could not be;
-    what they take is counted for the run.
-
-    Args:
-        experiment: the task and the suite that the case belongs to, and what it may take.
-        graph: compiled with the run's checkpointer.
-        attempt: the case with its answer key; or a note, of a suite that looks at the answers alone.
-        context: what the cases of the run have in common.
-        trace_file: of this case.
-        meter: of the run, which all cases share.
+    what they take is counted for the run. The case has its answer key; a note is of a suite that looks at the answers
+    alone. All cases share the meter.
 
     Raises:
         RunStoppedError: a server refuses every question: no other case would fare better.

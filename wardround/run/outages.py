@@ -18,9 +18,7 @@ T = TypeVar("T")
 async def outlasting(work: Callable[[], Awaitable[T]], longest: float = _LONGEST) -> T:
     """Do some work; while a database server is away, again and again, with pauses that grow with the time.
 
-    Args:
-        work: what is done; it goes on where it was broken off.
-        longest: seconds that the server may be away until its error is raised.
+    After ``longest`` seconds the server's error is raised; the work goes on where it was broken off.
     """
     since: float | None = None
     while True:

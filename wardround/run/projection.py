@@ -48,11 +48,7 @@ async def project(
 ) -> Projection:
     """Project a run from what was taken in a directory, or in its own so far; else from a rehearsal.
 
-    Args:
-        experiment: what is to be run.
-        out: its run directory, which need not be there.
-        like: the directory of a smaller run of the same kind.
-        on_result: called with each rehearsed result.
+    The directory ``like`` is of a smaller run of the same kind; ``out`` need not be there.
 
     Raises:
         ConfigurationError: bad configuration or data, or ``like`` has no result.

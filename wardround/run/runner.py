@@ -36,13 +36,8 @@ OnResult = Callable[[Result, int, int], None]
 async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult | None = None) -> dict[str, Any]:
     """Run what is left of an experiment and summarise all of it.
 
-    Args:
-        experiment: what to run.
-        out: the run directory; a run of the same experiment there is resumed.
-        on_result: called with each result, the number done and the number of all.
-
-    Returns:
-        The summary, as it stands in ``summary.json``.
+    A run of the same experiment in ``out`` is resumed. ``on_result`` is given each result, the number done and the
+    number of all. Gives the summary, as it stands in ``summary.json``.
 
     Raises:
         ConfigurationError: bad configuration or data, or the directory holds another run (nothing was run).

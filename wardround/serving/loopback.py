@@ -50,11 +50,7 @@ class LoopbackServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def serve_until_interrupted(self, *, browser: bool) -> None:
-        """Answer until Ctrl-C.
-
-        Args:
-            browser: whether to open the page in one.
-        """
+        """Answer until Ctrl-C."""
         if browser:
             import threading
             import webbrowser
@@ -120,11 +116,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
     def posted(self, path: str, kind: str, largest: int, wanted: str) -> bytes | None:
         """What a page has sent to a path behind the token; None if the request was refused.
 
-        Args:
-            path: where it belongs.
-            kind: its content type.
-            largest: bytes that are read.
-            wanted: what was expected there, for who sent something else.
+        It is of one content type and of so many bytes at most; who sent something else is told what was ``wanted``.
         """
         if (asked := self.asked_for()) is None:
             return None
@@ -166,9 +158,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
 def as_data(file: str | Path, longest: int | None = None) -> str:
     """A picture as an address that holds it.
 
-    Args:
-        file: the picture.
-        longest: the most pixels of its longer side; a larger picture is held as a small copy.
+    A picture that has more pixels on its longer side than ``longest`` is held as a small copy.
 
     Raises:
         PictureError: it cannot be read, or is none.

@@ -29,11 +29,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Collection[str], graph: str) -> None:
     """Refuse a context that LangGraph's server would have passed on without what is in no form, or in a long message.
 
-    Args:
-        given: the context.
-        schema: its type.
-        offered: the names of the form.
-        graph: the graph, for the sentence.
+    ``offered`` are the names of the form.
 
     Raises:
         NotStartedError: a setting is not the graph's, or has a value that it does not take.
@@ -51,11 +47,6 @@ def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Co
 
 def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]:
     """What a run starts from, each field as its type.
-
-    Args:
-        given: the input.
-        types: what the graph starts from, by field.
-        graph: its name, for the sentence.
 
     Raises:
         NotStartedError: it is no object, or has a field that the graph does not start from or that is no such thing.
@@ -77,12 +68,7 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
 
 
 def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Fields of a state, each as its type.
-
-    Args:
-        given: the fields, as they are or as JSON.
-        types: what the state has, by field.
-        place: where they were given, for the sentence.
+    """Fields of a state, each as its type. ``place`` is where they were given, for the sentence.
 
     Raises:
         NotStartedError: the state has no such field, or it is no such thing.

@@ -42,11 +42,8 @@ def writing(place: Path) -> Iterator[None]:
 def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -> Iterator[None]:
     """Hold a directory, and wait for nobody.
 
-    Args:
-        root: made if new, and locked.
-        folder: in it, made too.
-        refusal: what is raised if another process holds the directory, or it cannot be written.
-        taken: the error's words if another process holds it.
+    The root, and the folder in it, are made if new. If another process holds it, the ``refusal`` is raised in the words
+    of ``taken``.
     """
     lock = FileLock(str(root / ".lock"))
     try:
@@ -108,11 +105,8 @@ def _append(path: Path, line: str) -> None:
 def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     """The lines of a file that cannot stay in it, by number from 1, and why.
 
-    A last line without its end is none of them: that is what a kill leaves.
-
-    Args:
-        path: of the file; none is damaged in one that is not there.
-        read: of lines for which it gives the same, the first stays; None is no such thing.
+    A last line without its end is none of them: that is what a kill leaves. Of lines for which ``read`` gives the same,
+    the first stays; None is no such thing.
     """
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
@@ -135,11 +129,6 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
     """Move the damaged lines of a file into another one, as they are; names each.
 
     A last line without its end stays if it is whole (an editor has saved the file).
-
-    Args:
-        path: of the file.
-        read: as above.
-        aside: the folder for what cannot stay; made if need be.
     """
     found = damaged_lines(path, read)
     if found:
@@ -162,9 +151,7 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
 def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
     """Leave only some lines in a file, as they are, whole or not at all.
 
-    Args:
-        path: of the file.
-        wanted: given a line's number, from 1, and the line.
+    ``wanted`` is given a line's number, from 1, and the line.
     """
     with replacing(path) as out:
         out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if wanted(number, line))

@@ -39,10 +39,7 @@ def manifest_of(
 ) -> dict[str, Any]:
     """What a result rests on: configuration, versions, prompts, plug-ins and data.
 
-    Args:
-        experiment: what is run.
-        items: on which cases or notes.
-        remembered: how many verified cases the memory holds, by department; None if it is not used.
+    ``remembered`` is how many verified cases the memory holds, by department; None if it is not used.
     """
     return {
         "configuration": experiment.identity,

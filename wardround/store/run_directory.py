@@ -188,8 +188,7 @@ class RunDirectory:
     def results(self, *, answers: bool = True) -> list[Result]:
         """The results so far, as a list.
 
-        Args:
-            answers: whether to keep what the graph came to, which is the bulk of a result.
+        Without ``answers`` they lack what the graph came to, which is the bulk of a result.
         """
         return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
@@ -216,8 +215,7 @@ class RunDirectory:
     def mend_records(self, planned: Collection[tuple[str, int]] | None = None) -> list[str]:
         """Set aside each line of the records that cannot be read, or tells again what another tells; names it.
 
-        Args:
-            planned: the cases of the run; what is of others goes too.
+        Of a run whose ``planned`` cases are named, what is of others goes too.
 
         Raises:
             OSError: a file cannot be read or written.

@@ -42,18 +42,14 @@ def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:
 def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
     """Figure 3a of the patients in the dialogues of runs, under actions that rules find in the doctor's words."""
     played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
-    if not played:
-        raise DoesNotFitError("no run kept a dialogue with a reply")
-    return [simulators_table(played, "sound", beside=True)]
+    return [simulators_table(played, "sound", beside=True)] if played else []
 
 
 def paper_table(scores: Mapping[str, Samples], language: Language, definition: Definition = "sound") -> Table:
     """The ten metrics as AIE prints them, a row a metric and a column a doctor, the printed cells on the right.
 
-    Args:
-        scores: each doctor's values; DIAGNOSIS is left open where nobody chose an option.
-        language: of the records: Chinese ones stand beside Table 2 (HospitalCases), English beside Table 3.
-        definition: of ours.
+    DIAGNOSIS is left open where nobody chose an option. Chinese records stand beside Table 2 (HospitalCases), English
+    ones beside Table 3.
     """
     printed = published("aie")
     table = [key for key in printed if key.startswith("Table")][language == "en"]
@@ -162,11 +158,7 @@ def formats_table(
 ) -> Table:
     """Right diagnoses from the whole record and from the dialogue, an examination a row and all of them (figure 6b).
 
-    Args:
-        mcq: of each case that was put as a multiple-choice question, 100 or 0.
-        interactive: the same of the diagnosis from the dialogue.
-        of_case: the examination that a case is from.
-        subsets: the examinations, in the order of the rows.
+    Each value is 100 or 0; ``of_case`` is the examination that a case is from.
     """
     rows: list[dict[str, Any]] = []
     for subset in (*subsets, None):

@@ -37,9 +37,7 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
 def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) -> Table:
     """Every score of each run minus the first run's, case by case over the cases that both scored, one per row.
 
-    Args:
-        runs: the baseline first.
-        margin: what difference does not matter, for the test of equivalence; see :func:`margin_of`.
+    The baseline is the first run. For the margin see :func:`margin_of`.
     """
     first = runs[0]
     form = score_form(first.suite)

@@ -63,7 +63,7 @@ def draw_consensus(table: Table) -> "Figure":
             _line(panel, known, place, name, 0.04 * (place - (len(table.rows) - 1) / 2))
     panel.set_xticks(list(rounds))
     panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(0, 1))
-    panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    _put_legend_beside(panel)
     return figure
 
 
@@ -86,44 +86,32 @@ def draw_error_propagation(table: Table) -> "Figure":
             color="none", edgecolor=_colour(number), hatch="///", linewidth=0.6,
         )  # fmt: skip
         _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * beside)
-    for panel, title in (
-        (left, "Cases still right (hatched: unscored)"),
-        (right, "Accuracy, all earlier stages right"),
-    ):
-        panel.set_title(title, loc="left")
+    left.set_title("Cases still right (hatched: unscored)", loc="left")
+    right.set_title("Accuracy, all earlier stages right", loc="left")
+    for panel in (left, right):
         panel.set_xticks(range(len(stages)), stages, rotation=30, ha="right", rotation_mode="anchor")
         panel.grid(axis="x", visible=False)
     left.yaxis.set_major_locator(MaxNLocator(integer=True))
     right.set_ylim(0, 1)
     if len(runs) > 1:
-        right.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _put_legend_beside(right)
     return figure
 
 
 def draw_learning_curve(table: Table) -> "Figure":
     """The average of each fifth of the cases, and what it is above the first run's, a line per run."""
     figure, panels = panels_of(1, 2, (8.6, 3.2))
-    runs = table.frame.groupby("run", sort=False)
-    for panel, (name, title) in zip(
-        panels, {column.name: column.title for column in table.columns[-2:]}.items(), strict=True
-    ):
-        _lines(panel, table.points(name), runs, "block")
-        panel.set_title(title, loc="left")
-        panel.set(xlabel="Fifth of the cases")
-    panels[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    _draw_lines(panels, table, "run", "block", xlabel="Fifth of the cases")
+    _put_legend_beside(panels[1])
     return figure
 
 
 def draw_simulators(table: Table) -> "Figure":
     """A panel for each metric: its rounds, a line per simulator (AIE, Figure 3a)."""
-    metrics = [column for column in table.columns if column.mean]
-    simulators = table.frame.groupby("simulator", sort=False)
-    down = math.ceil(len(metrics) / 3)
-    figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=len(metrics))
-    for panel, metric in zip(panels, metrics, strict=True):
-        _lines(panel, table.points(metric.name), simulators, "round")
-        panel.set_title(metric.title, loc="left")
-        panel.set_xlabel("Exchanges before")
+    metrics = sum(column.mean for column in table.columns)
+    down = math.ceil(metrics / 3)
+    figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=metrics)
+    _draw_lines(panels, table, "simulator", "round", xlabel="Exchanges before")
     handles, labels = max((panel.get_legend_handles_labels() for panel in panels), key=lambda each: len(each[1]))
     figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=5)
     return figure
@@ -196,8 +184,7 @@ def draw_win_rates(table: Table) -> "Figure":
         panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)
     panels[0].set_ylabel("Wins, percent of what was decided")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=7)
+    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=7)
     return figure
 
 
@@ -217,9 +204,8 @@ def draw_radar(table: Table) -> "Figure":
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
         panel.tick_params(axis="x", pad=14)
         panel.set(ylim=(0, 1), yticks=(0.5, 1.0))
-    handles, labels = panels[0].get_legend_handles_labels()
-    scale = "1: the best doctor's win rate in the aspect"
-    figure.legend(handles, labels, title=scale, frameon=False, loc="outside lower center", ncols=4)
+    named, scale = panels[0].get_legend_handles_labels(), "1: the best doctor's win rate in the aspect"
+    figure.legend(*named, title=scale, frameon=False, loc="outside lower center", ncols=4)
     return figure
 
 
@@ -275,15 +261,11 @@ def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Fig
 
 def draw_information(table: Table) -> "Figure":
     """A panel for each kind of information: what is known by round, a line per run (Med-PMC, Figure 4a)."""
-    kinds = [column for column in table.columns if column.mean]
-    figure, panels = panels_of(1, len(kinds), (9.0, 3.0), sharey=True)
-    runs = table.frame.groupby("run", sort=False)
-    for panel, kind in zip(panels, kinds, strict=True):
-        _lines(panel, table.points(kind.name), runs, "round")
-        panel.set_title(kind.title, loc="left")
-        panel.set(xlabel="Round", xlim=(0.5, table.frame["round"].max() + 0.5), ylim=(0, 1))
-    if len(runs) > 1:
-        panels[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure, panels = panels_of(1, sum(column.mean for column in table.columns), (9.0, 3.0), sharey=True)
+    last = table.frame["round"].max() + 0.5
+    _draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last), ylim=(0, 1))
+    if table.frame["run"].nunique() > 1:
+        _put_legend_beside(panels[-1])
     return figure
 
 
@@ -355,12 +337,21 @@ def _look(number: int) -> dict[str, Any]:
     return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "linestyle": line}
 
 
-def _lines(panel: "Axes", points: pd.DataFrame, groups: Any, along: str) -> None:
-    """A line for each group of rows that has points, along the numbers of one of its columns."""
-    for number, (name, rows) in enumerate(groups):
-        numbers = pd.to_numeric(rows[along], errors="coerce").dropna().astype(int)
-        if len(known := points.reindex(numbers.index).set_axis(numbers).dropna()):
-            _line(panel, known, number, str(name), 0.04 * (number - (len(groups) - 1) / 2))
+def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **look: Any) -> None:
+    """In a panel for each mean, a line for each who has points, along the numbers of one of the table's columns."""
+    groups = table.frame.groupby(by, sort=False)
+    for panel, column in zip(panels, [column for column in table.columns if column.mean], strict=True):
+        points = table.points(column.name)
+        for number, (name, rows) in enumerate(groups):
+            numbers = pd.to_numeric(rows[along], errors="coerce").dropna().astype(int)
+            if len(known := points.reindex(numbers.index).set_axis(numbers).dropna()):
+                _line(panel, known, number, str(name), 0.04 * (number - (len(groups) - 1) / 2))
+        panel.set_title(column.title, loc="left")
+        panel.set(**look)
+
+
+def _put_legend_beside(panel: "Axes") -> None:
+    panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from scoring.clini_eval.points import LEAVES
 from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The mean points of each leaf, of the most that it can have; a run that no rule or judge gave any has none.
-
-    Raises:
-        DoesNotFitError: no run was scored by Clini-Eval.
-    """
+    """The mean points of each leaf, of the most that it can have; a run that no rule or judge gave any has none."""
     rows = []
     for leaf in LEAVES.values():
         means = {
@@ -23,7 +19,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         told = {f"run{place}": run.name for place, run in enumerate(runs)}
         rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **told, **measured(means)})
     if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):
-        raise DoesNotFitError("no run was scored by clini_eval")
+        return []
     columns = [
         Column("main", "Main metric", key=True),
         Column("leaf", "Number"),

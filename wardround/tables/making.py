@@ -50,10 +50,10 @@ class Kind:
 
 _MVME = "no run was scored by mvme, whose director grades diagnoses"
 _DIALOGUE = "no run kept a dialogue (graphs consultation and dispute_resolution)"
+_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _STAGES = "no run is scored stage by stage (suite medchain)"
 _ALIKE = "no two runs of one suite differ in one setting alone"
 _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
-
 
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build, draw=figures.draw_scores),
@@ -61,7 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
     "error_types": Kind(error_types.build, _MVME, judged=True),
     "dialogues": Kind(dialogues.build, _DIALOGUE),
-    "consensus": Kind(consensus.build, draw=figures.draw_consensus),
+    "consensus": Kind(consensus.build, _DISCUSSION, figures.draw_consensus),
     "error_propagation": Kind(error_propagation.build, _STAGES, figures.draw_error_propagation, judged=True),
     "learning_curve": Kind(learning_curve.build, draw=figures.draw_learning_curve, judged=True),
     "information": Kind(information.build, "no run kept a dialogue (graph consultation)", figures.draw_information),
@@ -72,10 +72,10 @@ KINDS: Mapping[str, Kind] = {
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions, draw=figures.draw_actions),
-    "simulators": Kind(aie.build_simulators, draw=figures.draw_simulators),
-    "medpmc": Kind(medpmc.build),
+    "simulators": Kind(aie.build_simulators, "no run kept a dialogue with a reply", figures.draw_simulators),
+    "medpmc": Kind(medpmc.build, "no run with dialogues is scored by suite medpmc"),
     "personas": Kind(personas.build, _PERSONA, judged=True),
-    "leaves": Kind(leaves.build, judged=True),
+    "leaves": Kind(leaves.build, "no run was scored by clini_eval", judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

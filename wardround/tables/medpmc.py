@@ -6,7 +6,7 @@ from typing import Any
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.published import published
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, measured
 
 COLUMNS = {  # as printed
     "Inquiry": ("Inquiry", "Information gathering"),
@@ -30,9 +30,10 @@ _NOTES = (
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """Table 2 of runs with the standard patient, Table 3 of those with an actor: by mode, a row a run."""
     fitting = [run for run in runs if run.suite.name == "medpmc" and run.scored]
-    if not fitting:
-        raise DoesNotFitError("no run with dialogues is scored by suite medpmc")
-    by_actor = {actor: [run for run in fitting if _acted(run) == actor] for actor in (False, True)}
+    by_actor: dict[bool, list[RecordedRun]] = {False: [], True: []}
+    for run in fitting:
+        context = run.experiment.context
+        by_actor[context.patient == "medpmc" and context.actor].append(run)
     return [_table(3 if actor else 2, actor, of_one) for actor, of_one in by_actor.items() if of_one]
 
 
@@ -59,14 +60,5 @@ def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
 
 
 def _row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:
-    return {
-        "mode": mode,
-        "by": by,
-        "doctor": doctor,
-        **measured({name: means.get(name, Estimate(n=0)) for name in COLUMNS}),
-    }
-
-
-def _acted(run: RecordedRun) -> bool:
-    context = run.experiment.context
-    return context.patient == "medpmc" and context.actor
+    found = measured({name: means.get(name, Estimate(n=0)) for name in COLUMNS})
+    return {"mode": mode, "by": by, "doctor": doctor, **found}

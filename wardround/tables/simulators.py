@@ -1,6 +1,7 @@
 """Patient simulators side by side, a row a round (AIE, Figure 3a), with the authors' own if asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import linear_regression
 from typing import Any
 
 from scoring.aie.simulator import LENGTH, rounds_of, score_simulator
@@ -29,10 +30,7 @@ def simulators_table(
 ) -> Table:
     """Each simulator over all rounds, in each round, and what a metric changes by from round to round.
 
-    Args:
-        played: the tests with replies, by simulator.
-        definition: sound, or as published.
-        beside: whether the rows of the paper stand below, in brackets.
+    The paper's rows stand ``beside``, below and in brackets, if asked for.
     """
     rows = [row for name, tests in played.items() for row in _rows(name, tests, definition)]
     theirs = list(_published_rows()) if beside else []
@@ -62,11 +60,13 @@ def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> 
     for turn, samples in by_round.items():
         yield {"simulator": name, "round": turn, **_measured(samples, definition)}
     if len(rounds) > 2:
-        lines = {
-            metric: [(int(turn), value) for turn in rounds if (value := _mean(by_round[turn], metric)) is not None]
-            for metric in COLUMNS
-        }
-        yield {"simulator": name, "round": SLOPE, **_bare({metric: _slope(line) for metric, line in lines.items()})}
+        slopes: dict[str, float] = {}
+        for metric in COLUMNS:
+            means = {int(turn): mean([value for _, value in by_round[turn][metric]]) for turn in rounds}
+            known = {turn: value for turn, value in means.items() if value is not None}
+            if len(known) > 2:
+                slopes[metric] = linear_regression(list(known), list(known.values())).slope
+        yield {"simulator": name, "round": SLOPE, **_bare(slopes)}
 
 
 def _published_rows() -> Iterator[dict[str, Any]]:
@@ -74,11 +74,8 @@ def _published_rows() -> Iterator[dict[str, Any]]:
         whole = {metric: mean(values) for metric, values in metrics.items()}
         yield {"simulator": f"[{name}]", "round": ALL, **_bare(whole)}
         for turn in range(10):
-            yield {
-                "simulator": f"[{name}]",
-                "round": str(turn),
-                **_bare({metric: float(values[turn]) for metric, values in metrics.items()}),
-            }
+            means = {metric: float(values[turn]) for metric, values in metrics.items()}
+            yield {"simulator": f"[{name}]", "round": str(turn), **_bare(means)}
 
 
 def _measured(samples: Samples, definition: Definition) -> dict[str, Any]:
@@ -91,13 +88,3 @@ def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
     """Means without an interval."""
     parts = {f"{name}_{part}": None for name in COLUMNS for part in ("low", "high", "n")}
     return {**{f"{name}_mean": values.get(name) for name in COLUMNS}, **parts, "n": None}
-
-
-def _mean(samples: Samples, metric: str) -> float | None:
-    return mean([value for _, value in samples[metric]])
-
-
-def _slope(points: Sequence[tuple[int, float]]) -> float | None:
-    from statistics import linear_regression
-
-    return linear_regression(*zip(*points, strict=True)).slope if len(points) > 2 else None

@@ -26,9 +26,7 @@ class DoesNotFitError(ValueError):
 def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, float | None]:
     """Means as they stand in a row of a frame: each with the ends of its interval and its number of cases.
 
-    Args:
-        estimates: by the name of their column.
-        **more: further parts of each, such as ``p``.
+    ``more`` are further parts of each, such as ``p``.
     """
     row: dict[str, float | None] = {}
     for name, found in estimates.items():

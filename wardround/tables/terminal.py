@@ -40,12 +40,8 @@ def print_rows(
 ) -> None:
     """Print a table of cells in words: as wide as it is away from a terminal, folded where a terminal is narrower.
 
-    Args:
-        title: over it.
-        headings: of the columns.
-        rows: the cells.
-        left: of each column whether it stands left; found by what is in it if not told.
-        keys: the first columns, which are said again in each part of a table that is folded.
+    Where it is not told which columns stand ``left``, what is in them tells. The first ``keys`` columns are said again
+    in each part of a table that is folded.
     """
     console = Console(highlight=False)
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):

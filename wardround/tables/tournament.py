@@ -42,9 +42,8 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
         for name, values in found.iterrows()
     ]
     titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
-    return Table(
-        f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)", titles, rows
-    )
+    title = f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
+    return Table(f"aie-figure-5-{pairs}-{method}", title, titles, rows)
 
 
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:
@@ -58,9 +57,6 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
         Column("r", f"Mean {method.capitalize()}", mean=True),
         Column("n", "Pairs of a case"),
     ]
-    notes = [
-        "Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all.",
-    ]
-    return Table(
-        f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)", shown, rows, notes
-    )
+    notes = ["Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all."]
+    title = f"Agreement with people, {pairs} pairs (AIE, 5b)"
+    return Table(f"aie-figure-5b-{pairs}-{method}", title, shown, rows, notes)

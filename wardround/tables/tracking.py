@@ -6,8 +6,7 @@ from typing import Any
 
 from scoring.aie.simulator import confusion, replies
 from scoring.aie.transcripts import ACTIONS, SimulatorTest
-from scoring.metrics.samples import PERCENT
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import PERCENT, over_cases
 from scoring.panel import cohen_kappa
 from wardround.rating.agreement import resampled_interval
 from wardround.tables.table import Column, Table, measured
@@ -23,13 +22,12 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
                 labelled.setdefault(reply.test, []).append((reply.action, reply.tracked))
         if not labelled:
             continue
-        right = {test: [100.0 * (one == other) for one, other in pairs] for test, pairs in labelled.items()}
-        cases = [test for test, values in right.items() for _ in values]
-        found = estimate(chain(*right.values()), cases, ends=PERCENT)
-        low, high = resampled_interval(
-            list(labelled.values()), lambda drawn: cohen_kappa(list(chain(*drawn)))
-        ) or (None, None)  # fmt: skip
-        kappa = {"kappa_mean": cohen_kappa(list(chain(*labelled.values()))), "kappa_low": low, "kappa_high": high}
+        found = over_cases(
+            [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs], PERCENT
+        )
+        pairs = list(labelled.values())
+        low, high = resampled_interval(pairs, lambda drawn: cohen_kappa(list(chain(*drawn)))) or (None, None)
+        kappa = {"kappa_mean": cohen_kappa(list(chain(*pairs))), "kappa_low": low, "kappa_high": high}
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
     columns = [
         Column("simulator", "Simulator", key=True),
@@ -38,11 +36,8 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
         Column("n", "Questions"),
     ]
     notes = ["Percent, but kappa. Intervals: 95 %, over patients; kappa's by resampling them."]
-    return (
-        Table("aie-figure-3c", "Tracked actions beside people's (AIE, Figure 3c)", columns, rows, notes)
-        if rows
-        else None
-    )
+    title = "Tracked actions beside people's (AIE, Figure 3c)"
+    return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
 
 
 def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Table]:

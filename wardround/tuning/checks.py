@@ -11,11 +11,7 @@ from wardround.tuning.examples import UNLABELLED
 def mask_faults(batch: Mapping[str, Any], words: Sequence[str], tokenizer: Any, target: int) -> list[str]:
     """Whether the labels are the physician's words with their end, each at its place, and nothing else.
 
-    Args:
-        batch: as it goes into the model.
-        words: what the physician says in each row.
-        tokenizer: of the model.
-        target: the length at which words are cut.
+    ``words`` are what the physician says in each row, cut at the target's length.
     """
     faults = []
     rows = zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "labels")), words, strict=True)

@@ -102,9 +102,7 @@ class ViewedRun:
     def search(self, words: Sequence[str], *, in_calls: bool) -> tuple[set[Key], int]:
         """The cases that hold all words, in any case of letters, and how many were not looked through in time.
 
-        Args:
-            words: in lower case.
-            in_calls: whether to look through every prompt and answer too, which takes its time.
+        To look ``in_calls``, through every prompt and answer, takes its time.
         """
         run, (cases, _), until = self.run, self.cases(), time.monotonic() + _PATIENCE
         found, left = set[Key](), 0

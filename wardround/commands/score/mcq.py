@@ -99,10 +99,7 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
 def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
     """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d).
 
-    Args:
-        doctors: the dialogues with what was chosen of each as a whole, which is not asked again.
-        spec: the model that chooses.
-        definition: of the metrics.
+    What was chosen of a dialogue as a whole is not asked again.
     """
     rows = []
     for doctor, transcripts in doctors.items():

@@ -37,11 +37,6 @@ _brought: object = None  # what the idle ones were given to load, which a proces
 async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Item]) -> AsyncIterator[RunCases]:
     """Start workers on a cluster, or on one of this machine's own, and see that each of them can run the cases.
 
-    Args:
-        experiment: ``run.address`` names the cluster.
-        context: the context that the cases have in common.
-        items: all of them.
-
     Raises:
         ConfigurationError: Ray is not installed, the cluster cannot be reached, or cannot run this experiment.
     """

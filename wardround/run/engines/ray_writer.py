@@ -24,12 +24,7 @@ class Writer:
         self._holders: dict[str, str] = {}
 
     def open(self, traces: Path, limits: Limits) -> None:
-        """Hold the trace files.
-
-        Args:
-            traces: their folder.
-            limits: of the run, which goes on from what the traces show.
-        """
+        """Hold the trace files. The run's limits go on from what the traces show."""
         self._traces = traces
         self._lock = FileLock(str(traces / ".lock"))
         self._lock.acquire(timeout=_SECONDS)

@@ -84,9 +84,6 @@ class Worker:
     async def look(self, pictures: Sequence[str]) -> dict[str, Any]:
         """Try, before anything is written, whether the cases can be run here; what their results depend on.
 
-        Args:
-            pictures: paths of pictures that the cases need.
-
         Raises:
             ModelSpecError: a model cannot be used here.
             CaseMemoryError: the memory cannot be opened here.
@@ -100,13 +97,7 @@ class Worker:
         return environment()
 
     async def run(self, attempt: Attempt, run: str, trace: str) -> Outcome:
-        """Run a case, or go on with it.
-
-        Args:
-            attempt: the case.
-            run: the name of the run.
-            trace: the name of the case's trace file.
-        """
+        """Run a case, or go on with it. ``trace`` is the name of the case's trace file."""
         await self._ready()
         limits = self._experiment.limits.run
         meter = Meter("run") if limits == Limits() else SharedMeter(self._writer, limits)
