@@ -1,7 +1,6 @@
 """How the discussions of our own runs ended, as :mod:`scoring.mvme.consensus` counts them."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from scoring.mvme.consensus import Discussion, End
 from wardround.store.run_directory import Result
@@ -9,19 +8,10 @@ from wardround.store.run_directory import Result
 _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
 
 
-class Discussions(NamedTuple):
-    """The discussions of a run, and how many cases had none: one doctor alone, or the case never came to it."""
-
-    found: list[Discussion]
-    without: int
-
-
-def discussions_of(results: Iterable[Result]) -> Discussions:
-    """The discussions that came to an end."""
-    listed = list(results)
-    found = [
+def discussions_of(results: Iterable[Result]) -> list[Discussion]:
+    """The discussions that came to an end; a case has none where one doctor is alone, or it never came to it."""
+    return [
         Discussion(result.rounds["discussion"], _ENDS[end])
-        for result in listed
+        for result in results
         if (end := result.stages.get("discussion", "")) in _ENDS
     ]
-    return Discussions(found, len(listed) - len(found))

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextvars
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from cases import Case, CaseFileError, load_cases
 from llm import ModelSettings
@@ -29,6 +30,7 @@ KINDS: Mapping[str, str] = {
 FILE = "floors.json"  # in the run directory
 _AT_ONCE = 200  # cases whose floors a table computes by the way
 Floors = dict[str, dict[str, Estimate]]
+_FLOORS = TypeAdapter(Floors)
 _computed: dict[tuple[Hashable, ...], Floors] = {}  # by data and suite: the same for many runs
 
 
@@ -39,11 +41,8 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
     """
     if (file := run.path / FILE).is_file():
         try:
-            kept = json.loads(file.read_text("utf-8"))
-            return {
-                name: {score: Estimate.model_validate(one) for score, one in kept[name].items()} for name in kept
-            }, ""
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            return _FLOORS.validate_json(file.read_bytes()), ""
+        except (OSError, ValueError) as error:
             return {}, f"No floor and ceiling: {file} cannot be read ({error}); `wardround floors` writes it anew."
     if not answerable(run.suite):
         return {}, ""
@@ -71,10 +70,7 @@ def write_floors(file: Path, floors: Floors) -> None:
     Raises:
         OSError: they cannot be written.
     """
-    write_json(
-        file,
-        {name: {score: one.model_dump(mode="json") for score, one in each.items()} for name, each in floors.items()},
-    )
+    write_json(file, _FLOORS.dump_python(floors, mode="json"))
 
 
 def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:

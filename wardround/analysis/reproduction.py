@@ -373,17 +373,13 @@ def _cells(
             left = Cell(table, cell.row, cell.column, cell.paper, (total - value) / (n - 1), digits=digits, cut=cut)
             if left.same:
                 return f"as printed without case {case}"
-        if one.lacking:
-            return _without(cell, total, n, one.lacking)
+        if lacking := one.lacking:  # what they would have to be for the printed one
+            wanted = (cell.paper * (n + len(lacking)) - total) / len(lacking)
+            told = f"as printed if the mean of what is lacking is {wanted:.{cell.digits}f}"
+            return f"over {n}, without {_cases(lacking)}; {told}"
         return one.reason or "not known"
 
     return [replace(cell, reason=reason(cell)) for cell in cells.values()]
-
-
-def _without(cell: Cell, total: float, n: int, lacking: Sequence[str]) -> str:
-    """What a cell says without the cases that a doctor's files lack: what they would have to be for the printed one."""
-    wanted = (cell.paper * (n + len(lacking)) - total) / len(lacking)
-    return f"over {n}, without {_cases(lacking)}; as printed if the mean of what is lacking is {wanted:.{cell.digits}f}"
 
 
 def _cases(ids: Sequence[str]) -> str:

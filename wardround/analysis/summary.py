@@ -34,6 +34,8 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
     found = estimate_scores(scored, suite)
+    ids = [result.case_id for result in scored]
+    passages = error_propagation([result.scores for result in scored], suite.stages, cases=ids)
     return {
         "suite": suite.name,
         "attempted": len(ordered),
@@ -49,7 +51,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "intervals": {name: one.interval for name, one in found.items()},
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
         "unscored": count_unscored(scored, suite),
-        "error_propagation": _error_propagation(scored, suite),
+        "error_propagation": [passage.model_dump(mode="json") for passage in passages],
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
@@ -157,11 +159,6 @@ def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str
         if alike:
             found[name] = {min(reasons): len(reasons) for _, reasons in sorted(alike.items())}
     return found
-
-
-def _error_propagation(scored: Sequence[Result], suite: Suite) -> list[dict[str, Any]]:
-    scores, cases = [result.scores for result in scored], [result.case_id for result in scored]
-    return [passage.model_dump(mode="json") for passage in error_propagation(scores, suite.stages, cases=cases)]
 
 
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:

@@ -38,7 +38,7 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
             )
     seen: dict[str, str] = {}
     for name, run in runs.items():
-        cast_of_run = {**patients_side(run), JUDGES: _judge(run)}
+        cast_of_run = {**patients_side(run), JUDGES: run.judges.get("default") or run.models.get("default", OFFLINE)}
         changed = [role for role, spec in cast_of_run.items() if seen.setdefault(role, spec) != spec]
         if by_accident := [role for role in changed if not _on_purpose(role, swept)]:
             raise ConfigurationError(
@@ -71,7 +71,3 @@ def patients_side(experiment: Experiment) -> dict[str, str]:
         return {}
     asked = [key.rpartition(".") for key in keys_asked(PATIENTS[context.patient].graph, context)]
     return {role: model_of(role, stage, experiment.models) for stage, _, role in asked if stage}
-
-
-def _judge(experiment: Experiment) -> str:
-    return experiment.judges.get("default") or experiment.models.get("default", OFFLINE)

@@ -36,9 +36,14 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
 def votes_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
     """The judgements of runs on a scale, by question, item and rater."""
     known = {run.name for run in runs}
+    return votes_by_question(scale, [mark for mark in marks if {mark.run, mark.against or mark.run} <= known])
+
+
+def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
+    """The judgements on a scale, by question in its order, item and rater."""
     by_question: dict[str, dict[Key, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for mark in marks:
-        if mark.scale == scale and {mark.run, mark.against or mark.run} <= known:
+        if mark.scale == scale:
             by_question[mark.question][mark.item][mark.rater] = mark.value
     asked = [question.key for question in scale_of(scale, "en").questions if question.key in by_question]
     return {key: by_question[key] for key in asked}

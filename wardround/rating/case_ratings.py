@@ -2,15 +2,15 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations
 
 from cases import Case
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import mean, over_cases
 from scoring.panel import cohen_kappa
 from wardround.config.experiment import ConfigurationError
-from wardround.rating.agreement import Votes, disagreements, resampled_interval
-from wardround.rating.items import Item
+from wardround.rating.agreement import Votes, disagreements, resampled_interval, votes_by_question
+from wardround.rating.items import Item, Key
 from wardround.rating.marks import Mark
 from wardround.rating.scales import Name, scale_of
 from wardround.tables.table import SPREAD, Column, Table, measured
@@ -42,18 +42,14 @@ def case_items(cases: Sequence[Case], per_department: int | None = None, seed: i
 def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list[Table]:
     """How many cases pass by each question and as a whole, how far two people agree, and where they do not."""
     known = {case.id for case in cases}
-    given = [mark for mark in marks if mark.scale == scale and not mark.run and mark.case_id in known]
-    votes: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {
-        question.key: defaultdict(dict) for question in scale_of(scale, "en").questions
-    }
-    for mark in given:
-        votes[mark.question][mark.item][mark.rater] = mark.value
-    every = {question: dict(by_item) for question, by_item in votes.items() if by_item}
-    whole: dict[tuple[str, str, str, int], dict[str, int]] = defaultdict(dict)
-    for item, rater in {(mark.item, mark.rater) for mark in given}:
-        answers = [by_item[item].get(rater) for by_item in votes.values() if item in by_item]
-        if len(answers) == len(votes) and None not in answers:
-            whole[item][rater] = SOUND if set(answers) == {SOUND} else 1
+    given = [mark for mark in marks if not mark.run and mark.case_id in known]
+    every = votes_by_question(scale, given)
+    questions = [question.key for question in scale_of(scale, "en").questions]
+    whole: dict[Key, dict[str, int]] = defaultdict(dict)
+    for item, rater in {(mark.item, mark.rater) for mark in given if mark.scale == scale}:
+        answers = {every.get(question, {}).get(item, {}).get(rater) for question in questions}
+        if None not in answers:
+            whole[item][rater] = SOUND if answers == {SOUND} else 1
     rows = [_row(name, by_item) for name, by_item in [*every.items(), *([(ALL, whole)] if whole else [])]]
     if len(every) > 1:
         pooled = {(name, *item[1:]): values for name, by_item in every.items() for item, values in by_item.items()}
@@ -78,8 +74,9 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
 
 
 def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
-    shares = [sum(value == SOUND for value in values.values()) / len(values) for values in by_item.values()]
-    cases = [item[2] for item in by_item]
+    shares = [
+        (item[2], sum(value == SOUND for value in values.values()) / len(values)) for item, values in by_item.items()
+    ]
     by_case: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     for item, values in by_item.items():
         if len(values) > 1:
@@ -87,8 +84,8 @@ def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
     low, high = resampled_interval(list(by_case.values()), lambda drawn: _kappa(chain(*drawn))) or (None, None)
     return {
         "question": question,
-        **measured({"passed": estimate(shares, cases, ends=(0.0, 1.0))}),
-        "items": len(set(cases)),
+        **measured({"passed": over_cases(shares, (0.0, 1.0))}),
+        "items": len({case for case, _ in shares}),
         "raters": len({rater for values in by_item.values() for rater in values}),
         "kappa": _kappa(chain(*by_case.values())),
         "kappa_low": low,
@@ -98,10 +95,9 @@ def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
 
 
 def _kappa(rated: Iterable[Mapping[str, float]]) -> float | None:
-    found = [kappa for pairs in _pairs(list(rated)) if (kappa := cohen_kappa(pairs)) is not None]
-    return sum(found) / len(found) if found else None
-
-
-def _pairs(rated: Sequence[Mapping[str, float]]) -> Iterator[list[tuple[float, float]]]:
-    for one, other in combinations(sorted({rater for values in rated for rater in values}), 2):
-        yield [(values[one], values[other]) for values in rated if one in values and other in values]
+    """The mean over every two people, on what both rated."""
+    listed = list(rated)
+    found = []
+    for one, other in combinations(sorted({rater for values in listed for rater in values}), 2):
+        found.append(cohen_kappa([(each[one], each[other]) for each in listed if one in each and other in each]))
+    return mean([kappa for kappa in found if kappa is not None])

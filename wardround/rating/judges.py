@@ -6,7 +6,7 @@ of two consultations (:mod:`scoring.aie.pairwise`), as one by itself has none.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +87,9 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
     specs: set[str] = set()
     for run in runs:
         specs |= {spec for role in judging_roles() for spec in run.models.get(role, ())}
-        families = frozenset(filter(None, map(family, _doctors(run))))
+        others = {*judging_roles(), *patients_side(run.experiment)}
+        doctors = [spec for role, specs in run.models.items() if role not in others for spec in specs]
+        families = frozenset(filter(None, map(family, doctors)))
         for result in run.each_answered():
             if result.scored:
                 key = (run.name, "", *result.key)
@@ -115,7 +117,11 @@ def family(spec: str) -> str | None:
 def tables_of(found: Judgements, people: Marks | None = None) -> list[Table]:
     """The tables: each judge beside people and beside length, how far judges agree, and self-preference."""
     told = people or {}
-    made = [_beside(found, told), agreement_table(_votes(found), "judges_agree", "How far judges agree")]
+    votes = {
+        title: {one.key: one.scores[name] for one in found.answers if one.scores[name]}
+        for name, title in found.titles.items()
+    }
+    made = [_beside(found, told), agreement_table(votes, "judges_agree", "How far judges agree")]
     made.append(_self_preference(found, told))
     return [table for table in made if table.rows]
 
@@ -124,11 +130,6 @@ def _take(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, 
     for name in names:
         if (score := result.scores.get(name)) is not None:
             answer.scores[name][judge] = score
-
-
-def _doctors(run: RecordedRun) -> Iterator[str]:
-    others = {*judging_roles(), *patients_side(run.experiment)}
-    yield from (spec for role, specs in run.models.items() if role not in others for spec in specs)
 
 
 def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict[str, int]:
@@ -179,13 +180,6 @@ def _beside(found: Judgements, people: Marks) -> Table:
     if not people:
         notes.append("No marks of people: `wardround rate RUN`, or --human CSV.")
     return Table("judges", "Judges", columns, rows, notes)
-
-
-def _votes(found: Judgements) -> dict[str, dict[Key, dict[str, float]]]:
-    return {
-        title: {one.key: one.scores[name] for one in found.answers if one.scores[name]}
-        for name, title in found.titles.items()
-    }
 
 
 def _self_preference(found: Judgements, people: Marks) -> Table:

@@ -84,6 +84,7 @@ class Rating(LoopbackServer):
         turned = item.stands_turned(rater)
         given = self.marks.of(rater, self.scale, item.key)
         scale, key = self._scales[item.case.language], reference_parts(item.case)
+        listed = "\n".join(label(name, item.case.language) for name in item.case.key.treatment_items)
         return template.render(
             **shared,
             language=item.case.language,
@@ -94,7 +95,7 @@ class Rating(LoopbackServer):
             given={key: -value if turned else value for key, value in given.items()},
             note=note_of(item.case),
             pictures=[(image.item, _inline(item, image.file)) for image in item.case.examinations.images],
-            key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or _listed(item)},
+            key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or listed},
             speakers=load_words("judges/words", item.case.language),
             names=load_words("rating/words", item.case.language)["scales"]["mvme"]["questions"],
         )
@@ -161,10 +162,6 @@ class _Handler(GuardedHandler):
             self.answer(HTTPStatus.BAD_REQUEST, wrong)
         else:
             self.answer(HTTPStatus.NO_CONTENT, "")
-
-
-def _listed(item: Item) -> str:
-    return "\n".join(label(name, item.case.language) for name in item.case.key.treatment_items)
 
 
 def _link(rater: str, place: int | None) -> str:

@@ -34,7 +34,6 @@ from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from matplotlib.figure import Figure
 
 REPORT = "report.html"
 _LISTED_CASES = 2_000
@@ -84,13 +83,17 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
         OSError: the file cannot be written.
     """
     made = make_tables(runs)
-    links = {run.name: _relative(run.path / REPORT, file.parent) for run in runs}
+    reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
     text = environment().get_template("overview.html.jinja").render(
         runs=runs,
-        links=links,
+        links={name: quote(report) for name, report in reports.items()},  # a name may hold what no address may
         made=[one for one in made if one.tables],
         left_out=[one for one in made if one.reason],
-        figures={name: _as_picture(figure) for one in made for name, figure in one.figures()},
+        figures={
+            name: f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
+            for one in made
+            for name, figure in one.figures()
+        },
     )  # fmt: skip
     write_whole(file, text)
     return file
@@ -223,13 +226,3 @@ def unscored_table(run: RecordedRun) -> Table | None:
         for reason, count in reasons.items()
     ]
     return Table("unscored", "Not scored", columns, rows) if rows else None
-
-
-def _as_picture(figure: "Figure") -> str:
-    """A figure as an address that holds it."""
-    return f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
-
-
-def _relative(file: Path, folder: Path) -> str:
-    """A link from a page; a directory's name may hold signs that a URL must not."""
-    return quote(os.path.relpath(file.resolve(), folder.resolve()))

@@ -81,7 +81,8 @@ async def run_case(
     try:
         with journal(trace_file), telling_of(case_id=attempt.item.id, epoch=attempt.epoch):
             tell("case_started")
-            of_case = Meter.of([_without_judges(read_trace(trace_file))], "case", limits.case, limits.roles)
+            own_calls = (call for call in read_trace(trace_file).calls if not is_judging(call.stage))
+            of_case = Meter.of([Trace(calls=tuple(own_calls))], "case", limits.case, limits.roles)
             stopped = None
             try:
                 with metering(of_case, meter):
@@ -172,7 +173,3 @@ def _dropped_seats(trace: Trace) -> int:
     """How many seats were gone on without; one that was asked again after a kill may have answered then."""
     failed = {call.id for call in trace.calls if call.error}
     return sum(event.event == DROPPED_SEAT and event.content["call"] in failed for event in trace.events)
-
-
-def _without_judges(trace: Trace) -> Trace:
-    return Trace(calls=tuple(call for call in trace.calls if not is_judging(call.stage)))

@@ -1,7 +1,8 @@
 """What a run will take: calls, tokens, cost and time, from a rehearsal of some cases or from what was really taken."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ async def project(
     """
     items = select(experiment.data).items
     cases = len(items) * experiment.epochs
-    done = _finished(out)
+    done = len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
     run = open_run(like) if like is not None else open_run(out) if done else None
     left = max(0, cases - done)
     taken = [result for result in run.results if result.calls] if run is not None else []
@@ -81,22 +82,15 @@ async def project(
         return Projection(cases, left, None, len(spread), table)
 
 
-def _finished(out: Path) -> int:
-    return len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
-
-
 def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
     """By role and in all: calls, tokens and cost of what is left, by the mean of the cases looked at."""
-    calls = [
-        call for result in run.results for call in read_trace(run.trace_file(result)).calls if call.attempts
-    ]  # not rules
-    share = left / sample
-    roles = sorted({(call.role, call.model) for call in calls})
-    rows = [
-        _row(role, model, [call for call in calls if (call.role, call.model) == (role, model)], share)
-        for role, model in roles
-    ]
-    rows.append(_row(_ALL, "", calls, share))
+    by_role: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    for result in run.results:
+        for call in read_trace(run.trace_file(result)).calls:
+            if call.attempts:  # no rule
+                by_role[call.role, call.model].append(call)
+    every = [*sorted(by_role.items()), ((_ALL, ""), [call for calls in by_role.values() for call in calls])]
+    rows = [_row(role, model, calls, left / sample) for (role, model), calls in every]
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
     columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
     columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
@@ -105,15 +99,12 @@ def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
 
 
 def _row(role: str, model: str, calls: Sequence[Call], share: float) -> dict[str, float | str | None]:
-    def total(of: Callable[[Call], float]) -> float:
-        return share * sum(map(of, calls))
-
     known = summed(call.cost for call in calls)
     return {
         "role": role,
         "model": model,
         "calls": share * len(calls),
-        "read": total(lambda call: call.input_tokens),
-        "written": total(lambda call: call.output_tokens),
+        "read": share * sum(call.input_tokens for call in calls),
+        "written": share * sum(call.output_tokens for call in calls),
         "cost": None if known is None else share * known,
     }

@@ -23,16 +23,16 @@ REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file
 _EVERY_NAME = "*"
 
 
-def _new_token() -> str:
-    return os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
-
-
 class Allowed(BaseModel):
     """What this server's configuration allows."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    token: str = Field(default_factory=_new_token, min_length=16, pattern=r"[\w-]+$")
+    token: str = Field(
+        default_factory=lambda: os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24),
+        min_length=16,
+        pattern=r"[\w-]+$",
+    )
     origins: tuple[str, ...] = (STUDIO,)
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict, description="By setting, besides the default.")
     blocks: ModelBlocks = Field(default_factory=dict, description="Models with parameters, which runs name.")

@@ -57,7 +57,7 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
     for name in given:
         if name not in types:
             for field, hint in types.items():
-                if _holds(hint, given):
+                if _is_model(hint) and set(_needed(hint)) <= given.keys() <= hint.model_fields.keys():
                     raise NotStartedError(f'input: these are the fields of a {field}: give it as {{"{field}": ...}}')
             raise NotStartedError(f"input: {name!r} is no field of it; {starts}")
     found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
@@ -94,8 +94,3 @@ def _is_model(hint: Any) -> bool:
 
 def _needed(model: type[BaseModel]) -> list[str]:
     return [name for name, field in model.model_fields.items() if field.is_required()]
-
-
-def _holds(model: Any, given: Mapping[str, Any]) -> bool:
-    """Whether these are the fields of such an object."""
-    return _is_model(model) and set(_needed(model)) <= given.keys() <= model.model_fields.keys()

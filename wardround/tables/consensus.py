@@ -16,7 +16,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     The paper counts the cases that ended after a round, and at the last one mixes both ends.
     """
     of_runs = [(run, discussions_of(run.scored)) for run in runs]
-    discussed = [run for run, (found, _) in of_runs if found]
+    discussed = [run for run, found in of_runs if found]
     if not discussed:
         return []
     limit = max(run.experiment.context.max_rounds for run in discussed)
@@ -34,9 +34,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             **measured({f"{AFTER}{number}": share_in_consensus(found, number) for number in range(limit + 1)}),
             **measured({"agreed": share_of_end(found, "agreed"), "gave_up": share_of_end(found, "gave_up")}),
             "discussed": len(found),
-            "without": without,
+            "without": len(run.scored) - len(found),
         }
-        for run, (found, without) in of_runs
+        for run, found in of_runs
     ]
     notes = [
         "After round: share of the cases with a discussion that are in consensus by then; 0 is before any discussion.",

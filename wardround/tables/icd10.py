@@ -79,13 +79,11 @@ def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float 
 
 def terms_for(run: RecordedRun, language: Language) -> TermList | None:
     """The list for cases of a language: the run's own if it is in it, else the one that comes along, if any."""
-    if (own := run.experiment.data.terms) and _language(terms := _terms(own)) == language:
-        return terms
+    if own := run.experiment.data.terms:
+        terms = _terms(own)
+        if (sum(name.isascii() for name in terms.names) * 2 > len(terms)) == (language == "en"):
+            return terms
     return _terms(ICD10CM) if language == "en" else None
-
-
-def _language(terms: TermList) -> Language:
-    return "en" if sum(name.isascii() for name in terms.names) * 2 > len(terms) else "zh"
 
 
 @lru_cache(maxsize=3)

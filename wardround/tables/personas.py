@@ -45,7 +45,9 @@ def _of_run(run: RecordedRun, several: bool) -> Table:
     for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):
         turns = [turn for _, coloured in dialogues for turn in coloured]
         means = {
-            "ratio": over_cases([(case, _ratio(turn)) for case, turn in turns]),
+            "ratio": over_cases(
+                [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
+            ),
             "plain": over_cases([(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns], PERCENT),
         }
         means |= estimate_scores([result for result, _ in dialogues], suite)
@@ -66,7 +68,3 @@ def _of_run(run: RecordedRun, several: bool) -> Table:
     title = f"Personas: {run.name}" if several else "Personas"
     name = f"personas-{run.name.replace('/', '-')}" if several else "personas"
     return Table(name, title, columns, rows, notes)
-
-
-def _ratio(turn: Turn) -> float:
-    return len(words(turn.text)) / max(1, len(words(turn.plain)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -83,7 +83,8 @@ class Pages:
         """
         stamp = self.stamp(query)
         if "run" not in query:
-            return self._index(stamp)
+            rows = [(viewed, viewed.run, _leading(viewed.run)) for viewed in self._shelf.runs.values()]
+            return self._draw("runs.html.jinja", stamp, rows=rows, not_runs=self._shelf.not_runs)
         viewed = self._run(query["run"])
         if "case" in query and "with" in query:
             return self._pair(viewed, self._run(query["with"]), _key(query), stamp)
@@ -110,10 +111,6 @@ class Pages:
             raise NoSuchPageError(self._shelf.not_runs.get(name) or f"There is no run {name} here.")
         return self._shelf.runs[name]
 
-    def _index(self, stamp: str) -> str:
-        rows = [(viewed, viewed.run, _leading(viewed.run)) for viewed in self._shelf.runs.values()]
-        return self._draw("runs.html.jinja", stamp, rows=rows, not_runs=self._shelf.not_runs)
-
     def _of_run(self, viewed: ViewedRun, query: Query, stamp: str) -> str:
         run = viewed.run
         others = [
@@ -137,7 +134,7 @@ class Pages:
             picked=picked,
             query=dict.fromkeys(("q", "calls", "end", "score", "most", "sort"), "") | dict(query),
             others=others,
-            to=partial(_changed, query),
+            to=lambda **asked: _link(**{**query, **asked}),
         )
 
     def _calls(self, viewed: ViewedRun) -> str:
@@ -316,7 +313,3 @@ def _key(query: Query) -> Key:
 
 def _link(**asked: object) -> str:
     return "?" + urlencode({name: str(value) for name, value in asked.items() if value not in (None, "")})
-
-
-def _changed(query: Query, **asked: object) -> str:
-    return _link(**{**query, **asked})

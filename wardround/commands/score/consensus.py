@@ -42,11 +42,11 @@ def consensus(
     notes: list[str] = []
     if source.is_dir():
         run = find_run(source)
-        found, without = discussions_of(run.scored)
+        found = discussions_of(run.scored)
         rounds = run.experiment.context.max_rounds if rounds is None else rounds
         if found and (most := max(one.rounds for one in found)) > rounds:
             refuse(f"--rounds {rounds}: a discussion of {source} had {most}")
-        if without:
+        if without := len(run.scored) - len(found):
             notes.append(
                 f"{without} cases had no discussion (one doctor alone, or stopped before it) and are left out."
             )

@@ -44,15 +44,12 @@ class Courier:
     async def go(self) -> None:
         """Send what is new, in whole lines."""
         async with self._turn:
-            if lines := self._new_lines():
+            with self._file.open("rb") as trace:
+                trace.seek(self._sent)
+                new = trace.read()
+            if lines := new[: new.rfind(b"\n") + 1]:
                 await self._send(lines)
                 self._sent += len(lines)
-
-    def _new_lines(self) -> bytes:
-        with self._file.open("rb") as trace:
-            trace.seek(self._sent)
-            new = trace.read()
-        return new[: new.rfind(b"\n") + 1]
 
 
 class Worker:
