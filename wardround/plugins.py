@@ -37,21 +37,13 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plug-in.
+    """A loaded plug-in."""
 
-    Attributes:
-        name: its module.
-        source: what loads it again from anywhere: the path of its file, or the name of its module.
-        sha256: of its file; of a package, of all its Python files.
-        version: of the distribution that it was installed by, if any.
-        adds: what it registered, such as ``metric urgency``.
-    """
-
-    name: str
-    source: str
-    sha256: str
-    version: str | None
-    adds: tuple[str, ...]
+    name: str  # its module
+    source: str  # what loads it again from anywhere: the path of its file, or the name of its module
+    sha256: str  # of its file; of a package, of all its Python files
+    version: str | None  # of the distribution that it was installed by, if any
+    adds: tuple[str, ...]  # what it registered, such as ``metric urgency``
 
 
 _loaded: dict[str, Plugin] = {}

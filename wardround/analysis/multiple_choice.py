@@ -43,19 +43,13 @@ class KeptOptions(Strict):
 
 @dataclass(frozen=True)
 class Formats:
-    """A run in both formats.
+    """A run in both formats."""
 
-    Attributes:
-        samples: MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent, what failed counted as wrong.
-        answered: the same of what did not fail.
-        cases: how many cases the run has.
-        missing: what failed or cannot be asked, and why, one sentence each.
-    """
-
+    # MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent, what failed counted as wrong
     samples: dict[str, list[Sample]]
-    answered: dict[str, list[Sample]]
-    cases: int
-    missing: list[str]
+    answered: dict[str, list[Sample]]  # the same of what did not fail
+    cases: int  # how many cases the run has
+    missing: list[str]  # what failed or cannot be asked, and why, one sentence each
 
 
 async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:

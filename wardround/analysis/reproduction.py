@@ -43,31 +43,18 @@ _SIDES = ("ours", "sound")
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed number, and ours.
+    """One printed number, and ours."""
 
-    Attributes:
-        table: as the paper numbers it.
-        row: the doctor.
-        column: the metric.
-        paper: what is printed.
-        ours: by the published computation, at full precision; None without the doctor's file.
-        sound: by the sound definition.
-        n: values behind ours.
-        digits: that are printed after the point.
-        cut: whether the paper cuts further digits off; else it rounds.
-        reason: why ours is another, where that can be told.
-    """
-
-    table: str
-    row: str
-    column: str
-    paper: float
-    ours: float | None = None
-    sound: float | None = None
-    n: int = 0
-    digits: int = 2
-    cut: bool = False
-    reason: str = ""
+    table: str  # as the paper numbers it
+    row: str  # the doctor
+    column: str  # the metric
+    paper: float  # what is printed
+    ours: float | None = None  # by the published computation, at full precision; None without the doctor's file
+    sound: float | None = None  # by the sound definition
+    n: int = 0  # values behind ours
+    digits: int = 2  # that are printed after the point
+    cut: bool = False  # whether the paper cuts further digits off; else it rounds
+    reason: str = ""  # why ours is another, where that can be told
 
     @property
     def shown(self) -> float | None:

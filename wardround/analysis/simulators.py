@@ -33,18 +33,12 @@ from scoring.mvme.reply_judges import (
 
 @dataclass
 class Trial:
-    """A patient system put to items: what was found about its replies so far.
+    """A patient system put to items: what was found about its replies so far."""
 
-    Attributes:
-        cases: by id; the items are about them.
-        context: the models of the patient and of the judges.
-        samples: the values by metric.
-        failures: what got no answer, by item (and question), with the reason.
-    """
-
-    cases: Mapping[str, Case]
-    context: Context
-    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    cases: Mapping[str, Case]  # by id; the items are about them
+    context: Context  # the models of the patient and of the judges
+    samples: dict[str, list[Sample]] = field(default_factory=dict)  # the values by metric
+    # what got no answer, by item (and question), with the reason
     failures: dict[str, str] = field(default_factory=dict)
 
     async def play(self, items: Sequence[SimulatorItem], patient: str, setting: str = "") -> list[Played]:

@@ -27,19 +27,12 @@ class ItemLine(Line):
 
 
 class Checked(NamedTuple):
-    """What a list made of the cases.
+    """What a list made of the cases."""
 
-    Attributes:
-        cases: all of them; what was checked is stated by their keys.
-        parts: how many parts were checked.
-        open: the parts that some line leaves open, as ``case: part``; they stay as they were.
-        kept: how many lines were kept, and of how many, by who had found them.
-    """
-
-    cases: list[Case]
-    parts: int
-    open: list[str]
-    kept: dict[str, tuple[int, int]]
+    cases: list[Case]  # all of them; what was checked is stated by their keys
+    parts: int  # how many parts were checked
+    open: list[str]  # the parts that some line leaves open, as ``case: part``; they stay as they were
+    kept: dict[str, tuple[int, int]]  # how many lines were kept, and of how many, by who had found them
 
 
 def open_parts(case: Case) -> list[Part]:

@@ -26,17 +26,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Item:
-    """What is judged at once.
+    """What is judged at once."""
 
-    Attributes:
-        key: what it is; never shown.
-        case: its case.
-        consultations: one, or two of a pair in the order of the key.
-    """
-
-    key: Key
-    case: Case
-    consultations: tuple[Shown, ...]
+    key: Key  # what it is; never shown
+    case: Case  # its case
+    consultations: tuple[Shown, ...]  # one, or two of a pair in the order of the key
 
     def stands_turned(self, rater: str) -> bool:
         """Whether a rater sees the second of a pair first: a fair coin, the same each time."""

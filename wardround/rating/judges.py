@@ -34,37 +34,24 @@ Marks = Mapping[str, Mapping[Key, float]]  # by score: what people gave to each 
 
 @dataclass
 class JudgedAnswer:
-    """One answer, and what each judge gives it.
+    """One answer, and what each judge gives it."""
 
-    Attributes:
-        key: run, nothing, case and epoch.
-        families: of the models that answered as doctors.
-        lengths: by score, the characters of what is judged.
-        scores: by score, each judge's.
-    """
-
-    key: Key
-    families: frozenset[str]
-    lengths: dict[str, int]
-    scores: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    key: Key  # run, nothing, case and epoch
+    families: frozenset[str]  # of the models that answered as doctors
+    lengths: dict[str, int]  # by score, the characters of what is judged
+    scores: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))  # by score, each judge's
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """The answers of some runs under several judges.
+    """The answers of some runs under several judges."""
 
-    Attributes:
-        titles: of the judged scores, by name.
-        judges: who judged, with the family of the model; None of rules, and where several judged.
-        answers: all that anybody judged.
-        form: how scores are written.
-        ends: the least and the most that a score can be, where known.
-    """
-
-    titles: Mapping[str, str]
+    titles: Mapping[str, str]  # of the judged scores, by name
+    # who judged, with the family of the model; None of rules, and where several judged
     judges: Mapping[str, str | None]
-    answers: Sequence[JudgedAnswer]
-    form: str
+    answers: Sequence[JudgedAnswer]  # all that anybody judged
+    form: str  # how scores are written
+    # the least and the most that a score can be, where known
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
 
 

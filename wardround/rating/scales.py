@@ -21,19 +21,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One question.
+    """One question."""
 
-    Attributes:
-        key: in the file of judgements.
-        text: for people.
-        choices: from the lowest value.
-        column: the score of a run that measures the same; several questions of one column are summed.
-    """
-
-    key: str
-    text: str
-    choices: tuple[Choice, ...]
-    column: str
+    key: str  # in the file of judgements
+    text: str  # for people
+    choices: tuple[Choice, ...]  # from the lowest value
+    column: str  # the score of a run that measures the same; several questions of one column are summed
 
 
 @dataclass(frozen=True)

@@ -26,21 +26,13 @@ class TestLine(Line):
 
 
 class CheckedTests(NamedTuple):
-    """What a list made of the tests.
+    """What a list made of the tests."""
 
-    Attributes:
-        records: all of them, in the authors' form.
-        kept: tests that a person kept.
-        mended: of these, those whose action, words or answer the person changed, or added.
-        dropped: tests that are there no more.
-        open: tests that nobody has decided; they stay as they were drafted.
-    """
-
-    records: list[dict[str, Any]]
-    kept: int
-    mended: int
-    dropped: int
-    open: int
+    records: list[dict[str, Any]]  # all of them, in the authors' form
+    kept: int  # tests that a person kept
+    mended: int  # of these, those whose action, words or answer the person changed, or added
+    dropped: int  # tests that are there no more
+    open: int  # tests that nobody has decided; they stay as they were drafted
 
 
 def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str]) -> list[TestLine]:

@@ -29,35 +29,22 @@ _LONGEST_SIDE = 480  # pixels of a picture
 
 @dataclass(frozen=True)
 class CaseSection:
-    """All that the report shows of a case in one epoch.
+    """All that the report shows of a case in one epoch."""
 
-    Attributes:
-        anchor: of the section, for links.
-        result: how the case ended.
-        file: where its trace stands.
-        trace: its calls and events.
-        dialogue: what was said.
-        judged: the title of each score, what was answered, what the key says, the score, and what the judge says to it.
-        passages: the parts of the course in their order, with what each decided.
-        orders: the examinations that were ordered, beside the key's.
-        collaboration: how several doctors came to one report.
-        case: what it was about; None if the case file is not there any more.
-        pictures: of the case's pictures those that were handed over, small, by file.
-        recalled: the earlier cases that stood before parts of the course: the parts, the case, how near its symptoms
-            are (cosine), and its diagnosis.
-    """
-
-    anchor: str
-    result: Result
-    file: str
-    trace: Trace
-    dialogue: Sequence[Said]
+    anchor: str  # of the section, for links
+    result: Result  # how the case ended
+    file: str  # where its trace stands
+    trace: Trace  # its calls and events
+    dialogue: Sequence[Said]  # what was said
+    # the title of each score, what was answered, what the key says, the score, and what the judge says to it
     judged: Sequence[tuple[str, str, str, str, str]]
-    passages: Sequence[Passage]
-    orders: Orders | None
-    collaboration: Collaboration | None
-    case: Case | None
-    pictures: Mapping[str, str]
+    passages: Sequence[Passage]  # the parts of the course in their order, with what each decided
+    orders: Orders | None  # the examinations that were ordered, beside the key's
+    collaboration: Collaboration | None  # how several doctors came to one report
+    case: Case | None  # what it was about; None if the case file is not there any more
+    pictures: Mapping[str, str]  # of the case's pictures those that were handed over, small, by file
+    # the earlier cases that stood before parts of the course: the parts, the case, how near its symptoms are (cosine),
+    # and its diagnosis
     recalled: Sequence[tuple[str, str, float, str]]
 
 

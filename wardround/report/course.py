@@ -21,63 +21,37 @@ _DIALOGUES = ("history_taking", "consultation")
 
 @dataclass(frozen=True)
 class Said:
-    """One utterance.
+    """One utterance."""
 
-    Attributes:
-        speaker: who.
-        text: what was heard.
-        action: the doctor's action that the patient's side answers, if it is tracked.
-        facts: what of the records was released for these words.
-        plain: the words before a persona put them in its own.
-        pictures: the examinations whose pictures were handed over.
-        files: those pictures.
-    """
-
-    speaker: str
-    text: str
-    action: str = ""
-    facts: Sequence[str] = ()
-    plain: str = ""
-    pictures: Sequence[str] = ()
-    files: Sequence[str] = ()
+    speaker: str  # who
+    text: str  # what was heard
+    action: str = ""  # the doctor's action that the patient's side answers, if it is tracked
+    facts: Sequence[str] = ()  # what of the records was released for these words
+    plain: str = ""  # the words before a persona put them in its own
+    pictures: Sequence[str] = ()  # the examinations whose pictures were handed over
+    files: Sequence[str] = ()  # those pictures
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one role gave in a decision.
+    """What one role gave in a decision."""
 
-    Attributes:
-        call: its id.
-        who: the role, and the seat of several.
-        accepted: the verdict of who judges; None of who decides.
-        told: what was said, by its name.
-        error: why there is no answer.
-    """
-
-    call: str
-    who: str
-    accepted: bool | None
-    told: Sequence[tuple[str, str]]
-    error: str
+    call: str  # its id
+    who: str  # the role, and the seat of several
+    accepted: bool | None  # the verdict of who judges; None of who decides
+    told: Sequence[tuple[str, str]]  # what was said, by its name
+    error: str  # why there is no answer
 
 
 @dataclass
 class Passage:
-    """One part of the course, with the calls made in it.
+    """One part of the course, with the calls made in it."""
 
-    Attributes:
-        stage: its name.
-        ended: how it ended, if it is a decision.
-        rounds: how many there were.
-        rounds_told: what was said in each.
-        calls: its calls.
-    """
-
-    stage: str
-    ended: str = ""
-    rounds: int | None = None
-    rounds_told: list[tuple[str, list[Step]]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    stage: str  # its name
+    ended: str = ""  # how it ended, if it is a decision
+    rounds: int | None = None  # how many there were
+    rounds_told: list[tuple[str, list[Step]]] = field(default_factory=list)  # what was said in each
+    calls: list[Call] = field(default_factory=list)  # its calls
 
     @property
     def title(self) -> str:

@@ -13,17 +13,11 @@ _BAR, _DROP = 12, 205  # the width of a stage's bar, and where what went wrong e
 
 @dataclass(frozen=True)
 class Flow:
-    """A band between two stages, or from a stage down to what went wrong there.
+    """A band between two stages, or from a stage down to what went wrong there."""
 
-    Attributes:
-        kind: `right`, `unscored` or `wrong`.
-        path: its outline, as SVG draws it.
-        told: what it means, in words.
-    """
-
-    kind: str
-    path: str
-    told: str
+    kind: str  # `right`, `unscored` or `wrong`
+    path: str  # its outline, as SVG draws it
+    told: str  # what it means, in words
 
 
 @dataclass(frozen=True)

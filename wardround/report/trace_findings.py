@@ -25,19 +25,12 @@ class FlaggedCall:
 
 @dataclass
 class TraceFindings:
-    """What the traces of a run amount to.
+    """What the traces of a run amount to."""
 
-    Attributes:
-        begun: cases with a trace.
-        tallies: what each role took.
-        flagged: the first calls with instructions in their data.
-        flagged_calls: how many there are in all, by trace.
-    """
-
-    begun: int = 0
-    tallies: Tallies = field(default_factory=dict)
-    flagged: list[FlaggedCall] = field(default_factory=list)
-    flagged_calls: dict[str, int] = field(default_factory=dict)
+    begun: int = 0  # cases with a trace
+    tallies: Tallies = field(default_factory=dict)  # what each role took
+    flagged: list[FlaggedCall] = field(default_factory=list)  # the first calls with instructions in their data
+    flagged_calls: dict[str, int] = field(default_factory=dict)  # how many there are in all, by trace
 
     @property
     def not_listed(self) -> int:

@@ -33,17 +33,12 @@ _FACTS = ("attempted", "scored", "failed", "scores")  # of a summary, that the r
 
 @dataclass
 class Findings:
-    """What was found in one run directory.
+    """What was found in one run directory."""
 
-    Attributes:
-        path: of the directory.
-        mended: what was damaged and no longer is; where it was only looked, what could be mended.
-        left: what only its owner can mend.
-    """
-
-    path: Path
+    path: Path  # of the directory
+    # what was damaged and no longer is; where it was only looked, what could be mended
     mended: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # what only its owner can mend
 
 
 def find_damaged_runs(path: Path) -> list[RunDirectory]:

@@ -25,23 +25,14 @@ _ALL = "all"
 
 @dataclass(frozen=True)
 class Projection:
-    """What is to be expected of a run.
+    """What is to be expected of a run."""
 
-    Attributes:
-        cases: that it has in all, each epoch counted.
-        left: of these that are not done.
-        measured: the directory that it is projected from; None of a rehearsal.
-        sample: how many cases it rests on.
-        table: by role and in all.
-        seconds: until all is done; None of a rehearsal.
-    """
-
-    cases: int
-    left: int
-    measured: Path | None
-    sample: int
-    table: Table
-    seconds: float | None = None
+    cases: int  # that it has in all, each epoch counted
+    left: int  # of these that are not done
+    measured: Path | None  # the directory that it is projected from; None of a rehearsal
+    sample: int  # how many cases it rests on
+    table: Table  # by role and in all
+    seconds: float | None = None  # until all is done; None of a rehearsal
 
 
 async def project(

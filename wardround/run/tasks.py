@@ -21,19 +21,13 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """A graph that starts from a case.
+    """A graph that starts from a case."""
 
-    Attributes:
-        graph: as it stands in ``graphs/``, for the settings of a run.
-        answers: what of a final (or interrupted) state is scored and kept.
-        ends: how each part of the course ended, and after how many rounds, by part.
-        last: what the last node writes: a state that has it is finished.
-    """
-
-    graph: Callable[[Context], Graph]
-    answers: Callable[[State], Any]
+    graph: Callable[[Context], Graph]  # as it stands in ``graphs/``, for the settings of a run
+    answers: Callable[[State], Any]  # what of a final (or interrupted) state is scored and kept
+    # how each part of the course ended, and after how many rounds, by part
     ends: Callable[[State], tuple[dict[str, str], dict[str, int]]]
-    last: str
+    last: str  # what the last node writes: a state that has it is finished
 
     def compiled(self, checkpointer: BaseCheckpointSaver[Any], context: Context) -> Graph:
         """The graph with durability."""

@@ -22,19 +22,12 @@ from wardround.store.traces import read_trace
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run directory that is only read; what is costly is read when it is asked for.
+    """A run directory that is only read; what is costly is read when it is asked for."""
 
-    Attributes:
-        name: how tables call it: the name of its directory.
-        path: the run directory.
-        manifest: what its results rest on, as it was written.
-        experiment: what was run.
-    """
-
-    name: str
-    path: Path
-    manifest: dict[str, Any]
-    experiment: Experiment
+    name: str  # how tables call it: the name of its directory
+    path: Path  # the run directory
+    manifest: dict[str, Any]  # what its results rest on, as it was written
+    experiment: Experiment  # what was run
 
     @property
     def suite(self) -> Suite:

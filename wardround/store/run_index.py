@@ -12,17 +12,11 @@ Key = tuple[str, int]
 
 @dataclass
 class RunIndex:
-    """Where each result of a run stands; a run may go on while it is read.
+    """Where each result of a run stands; a run may go on while it is read."""
 
-    Attributes:
-        directory: of the run.
-        results: by case and epoch, without their answers.
-        faults: the lines that cannot be read, and why.
-    """
-
-    directory: RunDirectory
-    results: dict[Key, Result] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    directory: RunDirectory  # of the run
+    results: dict[Key, Result] = field(default_factory=dict)  # by case and epoch, without their answers
+    faults: list[str] = field(default_factory=list)  # the lines that cannot be read, and why
     _places: dict[Key, tuple[int, int]] = field(default_factory=dict)
     _file: tuple[int, int] = (0, 0)  # its inode, and how far it was read
     _lines: int = 0

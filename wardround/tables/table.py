@@ -39,27 +39,16 @@ def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | Non
 
 @dataclass(frozen=True)
 class Column:
-    """What people see of a frame.
+    """What people see of a frame."""
 
-    Attributes:
-        name: of the frame's column, or of a mean that ``measured`` has put there.
-        title: for people.
-        group: a title over several columns that stand side by side.
-        form: how numbers are written that are not whole, as ``format`` takes it.
-        key: whether it says what a row is about; drawn left, and not said again in the rows below.
-        mean: whether it is a mean with its interval, and with stars where it has a p.
-        ranked: whether the highest mean and the second are marked.
-        ends: the least and the most that its numbers can be; None if not known.
-    """
-
-    name: str
-    title: str
-    group: str = ""
-    form: str = ".2f"
-    key: bool = False
-    mean: bool = False
-    ranked: bool = False
-    ends: tuple[float, float] | None = None
+    name: str  # of the frame's column, or of a mean that ``measured`` has put there
+    title: str  # for people
+    group: str = ""  # a title over several columns that stand side by side
+    form: str = ".2f"  # how numbers are written that are not whole, as ``format`` takes it
+    key: bool = False  # whether it says what a row is about; drawn left, and not said again in the rows below
+    mean: bool = False  # whether it is a mean with its interval, and with stars where it has a p
+    ranked: bool = False  # whether the highest mean and the second are marked
+    ends: tuple[float, float] | None = None  # the least and the most that its numbers can be; None if not known
 
 
 @dataclass(frozen=True)
@@ -75,26 +64,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results.
+    """A table of results."""
 
-    Attributes:
-        name: of its files.
-        title: what it shows, in a few words.
-        columns: what people see, in its order, what a row is about first.
-        rows: the numbers by the name of their column, in the order of a CSV file.
-        notes: what a reader must know to read the numbers, one sentence each.
-        caption: a sentence under or over it in print.
-        beside: the places of rows that only tell what the others are worth; none of them is the best or the second.
-        by_rules: which of the notes say that offline rules spoke; they go with the CSV file and the figure too.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[Column]
-    rows: Sequence[Mapping[str, Any]]
-    notes: Sequence[str] = ()
-    caption: str = ""
+    name: str  # of its files
+    title: str  # what it shows, in a few words
+    columns: Sequence[Column]  # what people see, in its order, what a row is about first
+    rows: Sequence[Mapping[str, Any]]  # the numbers by the name of their column, in the order of a CSV file
+    notes: Sequence[str] = ()  # what a reader must know to read the numbers, one sentence each
+    caption: str = ""  # a sentence under or over it in print
+    # the places of rows that only tell what the others are worth; none of them is the best or the second
     beside: Collection[int] = ()
+    # which of the notes say that offline rules spoke; they go with the CSV file and the figure too
     by_rules: Sequence[str] = ()
 
     @cached_property

@@ -44,27 +44,16 @@ class Example:
 
 @dataclass
 class Counts:
-    """What became of the physician's turns.
+    """What became of the physician's turns."""
 
-    Attributes:
-        dialogues: that were read.
-        examples: that were made of them.
-        turns: of the physician that are taught in them.
-        shortened_sources: turns before which the oldest turns are missing.
-        cut_targets: turns whose words are cut, and taught without an end.
-        openings: no example: said before the patient's first words.
-        unanswerable: no example: the patient's last turn alone is too long.
-        empty: no example: a turn without words.
-    """
-
-    dialogues: int = 0
-    examples: int = 0
-    turns: int = 0
-    shortened_sources: int = 0
-    cut_targets: int = 0
-    openings: int = 0
-    unanswerable: int = 0
-    empty: int = 0
+    dialogues: int = 0  # that were read
+    examples: int = 0  # that were made of them
+    turns: int = 0  # of the physician that are taught in them
+    shortened_sources: int = 0  # turns before which the oldest turns are missing
+    cut_targets: int = 0  # turns whose words are cut, and taught without an end
+    openings: int = 0  # no example: said before the patient's first words
+    unanswerable: int = 0  # no example: the patient's last turn alone is too long
+    empty: int = 0  # no example: a turn without words
 
 
 def examples_of(

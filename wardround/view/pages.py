@@ -35,21 +35,13 @@ class NoSuchPageError(LookupError):
 
 @dataclass(frozen=True)
 class Picked:
-    """The cases of a run that a page lists.
+    """The cases of a run that a page lists."""
 
-    Attributes:
-        shown: those of this page.
-        found: how many fit in all.
-        page: its number, from 1.
-        pages: how many there are.
-        unsearched: cases that were not looked through in time.
-    """
-
-    shown: Sequence[Result]
-    found: int
-    page: int
-    pages: int
-    unsearched: int
+    shown: Sequence[Result]  # those of this page
+    found: int  # how many fit in all
+    page: int  # its number, from 1
+    pages: int  # how many there are
+    unsearched: int  # cases that were not looked through in time
 
 
 class Pages:

@@ -142,17 +142,11 @@ class ViewedRun:
 
 @dataclass
 class Shelf:
-    """All runs in some folders.
+    """All runs in some folders."""
 
-    Attributes:
-        roots: the folders; each a run, a sweep, or a folder of these.
-        runs: by the name that addresses them.
-        not_runs: what lies there and is no run that can be read, and why.
-    """
-
-    roots: Sequence[Path]
-    runs: dict[str, ViewedRun] = field(default_factory=dict)
-    not_runs: dict[str, str] = field(default_factory=dict)
+    roots: Sequence[Path]  # the folders; each a run, a sweep, or a folder of these
+    runs: dict[str, ViewedRun] = field(default_factory=dict)  # by the name that addresses them
+    not_runs: dict[str, str] = field(default_factory=dict)  # what lies there and is no run that can be read, and why
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> None:

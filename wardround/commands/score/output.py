@@ -44,37 +44,24 @@ class ExtraTable:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a suite found.
+    """What a suite found."""
 
-    Attributes:
-        suite: its name on the command line.
-        mode: the definitions that were used.
-        n: cases read.
-        more: what else was counted, in words, where a case stands several times.
-        how: further choices that the metrics depend on, by name; printed with the title, and written.
-        metrics: the scores under the names that the papers print, in the order to show them.
-        tables: further tables to print.
-        notes: what a reader must know to read the numbers, one sentence each.
-        failed: whether something that was asked has no answer: the command ends with 1.
-        answered: of the metrics that count what was not answered as wrong, the mean over what was answered; empty if
-            everything was.
-        drawn: tables of the papers, which can also be written.
-        files: the same metrics of each file or run, if there are several.
-        listed: whether the scores are printed one below the other; if not, what is drawn holds them, and comes first.
-    """
-
-    suite: str
-    mode: Definition
-    n: int
-    metrics: Mapping[str, Estimate]
-    tables: Sequence[ExtraTable] = ()
-    notes: Sequence[str] = ()
-    failed: bool = False
+    suite: str  # its name on the command line
+    mode: Definition  # the definitions that were used
+    n: int  # cases read
+    metrics: Mapping[str, Estimate]  # the scores under the names that the papers print, in the order to show them
+    tables: Sequence[ExtraTable] = ()  # further tables to print
+    notes: Sequence[str] = ()  # what a reader must know to read the numbers, one sentence each
+    failed: bool = False  # whether something that was asked has no answer: the command ends with 1
+    # of the metrics that count what was not answered as wrong, the mean over what was answered; empty if everything was
     answered: Mapping[str, Estimate] = field(default_factory=dict)
-    drawn: Sequence[Table] = ()
+    drawn: Sequence[Table] = ()  # tables of the papers, which can also be written
+    # the same metrics of each file or run, if there are several
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    # whether the scores are printed one below the other; if not, what is drawn holds them, and comes first
     listed: bool = True
-    more: Sequence[str] = ()
+    more: Sequence[str] = ()  # what else was counted, in words, where a case stands several times
+    # further choices that the metrics depend on, by name; printed with the title, and written
     how: Mapping[str, str] = field(default_factory=dict)
 
     def share(self, name: str) -> float:

@@ -45,21 +45,14 @@ Judged = Literal["medpmc", "ai_hospital"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A paper's way to say how good a patient system is.
+    """A paper's way to say how good a patient system is."""
 
-    Attributes:
-        region: what the page of the docs calls the place of its tables.
-        patient: who is tried if nobody is named.
-        of: has the items played, and fills the trial; gives the replies where they are to be shown.
-        judges: the roles that are asked about the replies.
-        ends: the least and the most that a score can be.
-    """
-
-    region: str
-    patient: str
+    region: str  # what the page of the docs calls the place of its tables
+    patient: str  # who is tried if nobody is named
+    # has the items played, and fills the trial; gives the replies where they are to be shown
     of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
-    judges: tuple[Role[Any], ...] = ()
-    ends: Ends | None = PERCENT
+    judges: tuple[Role[Any], ...] = ()  # the roles that are asked about the replies
+    ends: Ends | None = PERCENT  # the least and the most that a score can be
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
