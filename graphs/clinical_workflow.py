@@ -19,6 +19,7 @@ from graphs.history_taking import build_history_taking
 from graphs.referral import build_referral
 from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
+from graphs.strategies.recall import recall_first
 from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
@@ -28,11 +29,6 @@ from nodes.workflow.examiner import examine
 from nodes.workflow.reviewer import review
 from nodes.workflow.stages import STAGES, check_prompts, parts
 from prompts.folders import languages
-
-
-def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """The symptom description is needed only where similar cases are recalled."""
-    return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
 def review_or_go_on(state: ClinicalState, runtime: Runtime[Context]) -> Literal["backtracks left", "none left"]:
@@ -61,9 +57,6 @@ def part_by(strategy: str, part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any, Any]:
     """The workflow as a graph, its parts in the order of the table of stages.
 
-    Args:
-        strategy: how every stage is decided: by MedChain's group, or as another paper or a plug-in does it.
-
     Raises:
         PromptError: a stage has no words in one of the languages.
         RegistryError: there is no such strategy.
@@ -81,7 +74,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
     first, *_ = parts()
     following = dict(itertools.pairwise([*parts(), "follow_up"]))
     builder.add_edge(START, "admit")
-    builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": first})
+    builder.add_conditional_edges("admit", recall_first, {"with retrieval": "refine", "without": first})
     builder.add_edge("refine", first)
     for part in parts():
         if part != "examination":

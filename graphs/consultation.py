@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
 from graphs.state_graph import StateGraph
+from graphs.strategies.recall import recall_first
 from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
@@ -21,17 +22,12 @@ from nodes.workflow.order_extraction import extract_orders
 from nodes.workflow.stages import DIAGNOSIS
 
 
-def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """The symptom description is needed only where similar cases are recalled."""
-    return "with retrieval" if context_of(runtime).retrieval else "without"
-
-
 def examine_first(
     state: ConsultationState, runtime: Runtime[Context]
 ) -> Literal["examined afterwards", "with retrieval", "without"]:
     """With a patient who has no examiner at hand, what the doctor suggested is done after the dialogue."""
     examined = PATIENTS[context_of(runtime).patient].examines
-    return refine_first(state, runtime) if examined else "examined afterwards"
+    return recall_first(state, runtime) if examined else "examined afterwards"
 
 
 def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]:
@@ -55,11 +51,11 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
 
     first: dict[Hashable, str] = {"with retrieval": "refine_complaint", "without": "interview"}
     if admitted:
-        builder.add_conditional_edges(START, refine_first, first)
+        builder.add_conditional_edges(START, recall_first, first)
     else:
         builder.add_node(admit.at(consultation=True))
         builder.add_edge(START, "admit")
-        builder.add_conditional_edges("admit", refine_first, first)
+        builder.add_conditional_edges("admit", recall_first, first)
     builder.add_edge("refine_complaint", "interview")
     builder.add_conditional_edges(
         "interview",
@@ -67,7 +63,7 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
         {"examined afterwards": "extract_orders", "with retrieval": "refine_history", "without": "report"},
     )
     builder.add_edge("extract_orders", "examine")
-    builder.add_conditional_edges("examine", refine_first, {"with retrieval": "refine_history", "without": "report"})
+    builder.add_conditional_edges("examine", recall_first, {"with retrieval": "refine_history", "without": "report"})
     builder.add_edge("refine_history", "recall")
     builder.add_edge("recall", "report")
     builder.add_edge("report", END)

@@ -6,6 +6,7 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
 from graphs.state_graph import StateGraph
+from graphs.strategies.recall import recall_first
 from graphs.subgraphs import chosen
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question
@@ -31,11 +32,6 @@ def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
     patient = PATIENTS[context.patient]
     opens = patient.opens and context.max_turns > patient.greets and not state.get("dialogue")
     return "patient opens" if opens else recall_first(state, runtime)
-
-
-def recall_first(state: InterviewState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """With retrieval off nothing is recalled at all."""
-    return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
 def ended_or_answer(

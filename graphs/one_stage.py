@@ -1,26 +1,20 @@
 """One part of the clinical workflow by itself, on what the record and the key say of all that comes before it."""
 
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 
 from graphs.asked_roles import keys_asked
 from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
 from graphs.state_graph import StateGraph
+from graphs.strategies.recall import recall_first
 from llm.tracing import UNTRACED
-from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit
 from nodes.workflow.case_retrieval import refine
-
-
-def refine_first(state: ClinicalState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """The symptom description is needed only where similar cases are recalled."""
-    return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
 def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
@@ -31,7 +25,7 @@ def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
     builder.add_node(part, part_by("group", part))
 
     builder.add_edge(START, "admit")
-    builder.add_conditional_edges("admit", refine_first, {"with retrieval": "refine", "without": part})
+    builder.add_conditional_edges("admit", recall_first, {"with retrieval": "refine", "without": part})
     builder.add_edge("refine", part)
     builder.add_edge(part, END)
     return builder

@@ -1,25 +1,16 @@
 """One-step diagnosis: the whole record at once instead of a consultation, the upper bound (AI Hospital, section 5)."""
 
-from typing import Literal
-
 from langgraph.graph import END, START
-from langgraph.runtime import Runtime
 
 from graphs.contexts import OneStepContext
 from graphs.state_graph import StateGraph
+from graphs.strategies.recall import recall_first
 from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
-from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ConsultationState
 from nodes.workflow.admission import admit, disclose
 from nodes.workflow.case_retrieval import recall, refine
 from nodes.workflow.stages import DIAGNOSIS
-
-
-def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """The symptom description is needed only where similar cases are recalled."""
-    return "with retrieval" if context_of(runtime).retrieval else "without"
-
 
 builder = StateGraph(ConsultationState, context_schema=OneStepContext, input_schema=ClinicalInput)
 builder.add_node(admit.at(consultation=True))
@@ -30,7 +21,7 @@ builder.add_node(report)  # the doctor
 
 builder.add_edge(START, "admit")
 builder.add_edge("admit", "disclose")
-builder.add_conditional_edges("disclose", refine_first, {"with retrieval": "refine", "without": "report"})
+builder.add_conditional_edges("disclose", recall_first, {"with retrieval": "refine", "without": "report"})
 builder.add_edge("refine", "recall")
 builder.add_edge("recall", "report")
 builder.add_edge("report", END)

@@ -1,4 +1,4 @@
-"""The first step of every strategy: similar cases are recalled, if the run has a memory."""
+"""The first step of whoever decides: similar cases are recalled, if the run has a memory."""
 
 from typing import Literal
 
@@ -9,5 +9,5 @@ from nodes.state.chart import Findings
 
 
 def recall_first(state: Findings, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """With retrieval off nothing is recalled at all."""
+    """With retrieval off nothing is recalled at all, and nothing described that it would be recalled by."""
     return "with retrieval" if context_of(runtime).retrieval else "without"

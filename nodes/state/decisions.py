@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, StringConstraints, ValidationInfo, model_validator
 
@@ -27,11 +27,18 @@ NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 
 
 class Decision(Strict):
-    """Base of everything that a stage can decide."""
+    """Base of everything that a stage can decide.
+
+    Attributes:
+        compared: the fields by which decisions of one kind are compared and voted on; all if none is named.
+    """
+
+    compared: ClassVar[tuple[str, ...]] = ()
 
     def choices(self) -> frozenset[str]:
-        """The decision as a set, so that decisions of one kind can be compared and voted on: all that it says."""
-        values = [value if isinstance(value, list) else [value] for value in self.model_dump(mode="json").values()]
+        """What is compared, as a set."""
+        said = self.model_dump(mode="json", include=set(self.compared) or None)
+        values = [value if isinstance(value, list) else [value] for value in said.values()]
         return frozenset(str(each) for value in values for each in value if each)
 
     def listed(self) -> list[str]:
@@ -61,10 +68,7 @@ class Triage(Decision):
 
     urgency: GivenUrgency = Field(description="How soon the patient must be seen.")
     department: GivenDepartment = Field(description="The one first-level department.")
-
-    def choices(self) -> frozenset[str]:
-        """The department; urgency is no ground for an objection of its own."""
-        return frozenset({self.department})
+    compared = ("department",)  # urgency is no ground for an objection of its own
 
 
 class SubDepartments(Decision):
@@ -72,29 +76,17 @@ class SubDepartments(Decision):
 
     sub_departments: Annotated[list[GivenSubDepartment], UniqueItems] = Field(min_length=1)
 
-    def choices(self) -> frozenset[str]:
-        """The second-level departments."""
-        return frozenset(self.sub_departments)
-
 
 class PhysicalOrders(Decision):
     """The physical examinations to do; none is a possible answer."""
 
     items: Annotated[list[GivenPhysicalItem], UniqueItems]
 
-    def choices(self) -> frozenset[str]:
-        """The ordered items."""
-        return frozenset(self.items)
-
 
 class AuxiliaryOrders(Decision):
     """The auxiliary examinations to do; none is a possible answer."""
 
     items: Annotated[list[GivenAuxiliaryItem], UniqueItems]
-
-    def choices(self) -> frozenset[str]:
-        """The ordered items."""
-        return frozenset(self.items)
 
 
 class Report(Decision):
@@ -121,10 +113,7 @@ class Diagnosis(Decision):
 
     names: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
     basis: str = Field(description="The findings they rest on.")
-
-    def choices(self) -> frozenset[str]:
-        """The names."""
-        return frozenset(self.names)
+    compared = ("names",)
 
 
 class Treatment(Decision):
@@ -132,10 +121,7 @@ class Treatment(Decision):
 
     items: Annotated[list[GivenTreatmentItem], UniqueItems] = Field(min_length=1)
     plan: str = Field(description="What is done, in words.")
-
-    def choices(self) -> frozenset[str]:
-        """The items."""
-        return frozenset(self.items)
+    compared = ("items",)
 
 
 class Referral(Strict):
