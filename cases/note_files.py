@@ -90,9 +90,9 @@ def _records(source: Source) -> Iterator[Note]:
         yield from _each(_rows(source), _mts)
         return
     # Looked at once for its kind, and read again by whoever reads that kind.
-    first = next((record.value for record in Source(source.path).records()), None)
-    keys = set(first) if isinstance(first, Mapping) else set()
-    if "data" in keys and isinstance(first, Mapping) and isinstance(first["data"], list):
+    first = Source(source.path).first
+    keys = set(first)
+    if isinstance(first.get("data"), list):
         entries = (Record(source, f"entry {n}", n, value) for n, value in enumerate(first["data"], 1))
         yield from _each(entries, _mts)
     elif "section_text" in keys:

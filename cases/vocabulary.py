@@ -60,10 +60,6 @@ class Vocabulary:
 
     name: str
     terms: tuple[Term, ...]
-    _by_name: dict[str, Term] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {term.en: term for term in self.terms})
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -74,6 +70,10 @@ class Vocabulary:
     def choices(self) -> str:
         """What there is to choose from, for messages: ``one of A, B``."""
         return f"one of {', '.join(self.names)}"
+
+    @cached_property
+    def _by_name(self) -> dict[str, Term]:
+        return {term.en: term for term in self.terms}
 
     @cached_property
     def _by_spelling(self) -> dict[str, str]:

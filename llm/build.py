@@ -42,11 +42,6 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     A server named by URL gets its own key (``llm/keys.py``), and never the key of the provider's own service, nor what
     the environment says about the user's account there.
 
-    Args:
-        name: a spec, or the name of a block.
-        settings: the blocks, and the parameters of what has none of its own.
-        without: parameters that the server refuses.
-
     Raises:
         ModelSpecError: the provider's package or a key is missing, it takes no such parameter, or a folder holds no
             model.
@@ -149,6 +144,10 @@ def _tell_unheld(provider: str) -> None:
 def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[str]) -> dict[str, Any]:
     """What is sent with every question, under the names of OpenAI's integration."""
     spec = block.parsed
+    # A stream is asked for in the body, as our transport puts it together, and not LangChain.
+    streamed = {"stream": True, "stream_options": {"include_usage": True}} if WHOLE in without else {}
+    seed_in_body = spec.provider in _SEED_IN_BODY and settings.seed is not None and "seed" not in without
+    seed = {"seed": settings.seed} if seed_in_body else {}
     wanted: dict[str, Any] = {
         "temperature": settings.temperature if block.temperature is None else block.temperature,
         "top_p": block.top_p,
@@ -157,8 +156,7 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "reasoning_effort": block.reasoning_effort,
         "context_length": block.context_length if spec.provider == "ollama" else None,
         "together": block.together if spec.provider == IN_PROCESS else None,
-        "extra_body": {**_streamed(without), **_seed_in_body(spec.provider, settings.seed, without), **block.extra_body}
-        or None,
+        "extra_body": {**streamed, **seed, **block.extra_body} or None,
         "default_headers": block.sent_headers or None,
     }
     refused = {name.replace(_NEWER, "max_tokens") for name in without}
@@ -170,15 +168,6 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
     if elsewhere and "max_tokens" in sent and "max_tokens" not in without:
         sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **sent.get("extra_body", {})}
     return sent
-
-
-def _streamed(without: Collection[str]) -> dict[str, Any]:
-    """What asks a server for a stream; in the body, as our transport puts it together, and not LangChain."""
-    return {"stream": True, "stream_options": {"include_usage": True}} if WHOLE in without else {}
-
-
-def _seed_in_body(provider: str, seed: int | None, without: Collection[str]) -> dict[str, int]:
-    return {"seed": seed} if provider in _SEED_IN_BODY and seed is not None and "seed" not in without else {}
 
 
 def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str]:
@@ -212,10 +201,6 @@ def without_account(client: Any, headers: Mapping[str, str] | None = None) -> No
 
     It takes the headers with the user's organization and project at OpenAI, and others, from the environment, and no
     argument keeps it from sending them to another company's server.
-
-    Args:
-        client: the SDK's client.
-        headers: what was given to it as headers of its own.
     """
     client.organization = client.project = None
     client._custom_headers = dict(headers or {})

@@ -1,39 +1,23 @@
 """No finished call is paid twice: what a case's trace file holds is not asked again when the case is resumed."""
 
 import contextvars
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from llm.trace import Call, each_entry, trace_lines
 
 
-class Journal:
+@dataclass
+class _Journal:
     """The calls of a case so far."""
 
-    def __init__(self, calls: Iterable[Call]) -> None:
-        self._answered: dict[str, Call] = {}
-        self._last: dict[str, Call] = {}
-        for call in calls:
-            self.note(call)
-
-    def note(self, call: Call) -> None:
-        """Remember a call that was just recorded."""
-        self._last[call.id] = call
-        if call.fingerprint and call.answer is not None and call.error is None:
-            self._answered[call.fingerprint] = call
-
-    def answered(self, call: Call) -> Call | None:
-        """The recorded call with an answer to this very question."""
-        found = self._answered.get(call.fingerprint)
-        return found if found and found.prompt_hash == call.prompt_hash else None
-
-    def last(self, call_id: str) -> Call | None:
-        """The last record of a call."""
-        return self._last.get(call_id)
+    answered: dict[str, Call] = field(default_factory=dict)  # by the fingerprint of their question
+    last: dict[str, Call] = field(default_factory=dict)  # the last record of each call, by its id
 
 
-_journal: contextvars.ContextVar[Journal | None] = contextvars.ContextVar("journal", default=None)
+_journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("journal", default=None)
 
 
 @contextmanager
@@ -47,8 +31,11 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
     Args:
         trace_file: of the case, `ModelSettings.trace_file`; one that is not there yet is empty.
     """
-    token = _journal.set(Journal(_recorded(trace_file)))
+    token = _journal.set(_Journal())
     try:
+        for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
+            if isinstance(entry, Call):
+                note(entry)
         yield
     finally:
         _journal.reset(token)
@@ -61,20 +48,21 @@ def is_kept() -> bool:
 
 def replayed(call: Call) -> Call | None:
     """The recorded call that answers this question; None if there is none, or no journal is kept."""
-    kept = _journal.get()
-    return kept.answered(call) if kept else None
+    found = kept.answered.get(call.fingerprint) if (kept := _journal.get()) else None
+    return found if found and found.prompt_hash == call.prompt_hash else None
 
 
 def failed_before(call_id: str) -> Call | None:
     """The last record of a call that is asked again, with what its tries have taken in all."""
-    kept = _journal.get()
-    return kept.last(call_id) if kept else None
+    return kept.last.get(call_id) if (kept := _journal.get()) else None
 
 
 def note(call: Call) -> None:
     """Remember a call that was just recorded, if a journal is kept."""
     if (kept := _journal.get()) is not None:
-        kept.note(call)
+        kept.last[call.id] = call
+        if call.fingerprint and call.answer is not None and call.error is None:
+            kept.answered[call.fingerprint] = call
 
 
 def with_earlier_tries(call: Call) -> Call:
@@ -91,8 +79,3 @@ def with_earlier_tries(call: Call) -> Call:
             "cost": cost,
         }
     )
-
-
-def _recorded(trace_file: str | Path | None) -> list[Call]:
-    lines = trace_lines(trace_file) if trace_file else ()
-    return [entry for entry in each_entry(lines) if isinstance(entry, Call)]

@@ -10,26 +10,12 @@ from llm.specs import HUMAN, IN_PROCESS, OFFLINE
 
 _SOURCE = "genai-prices"
 # LangChain's names of providers, as the package calls them; another provider has no known price.
-_PROVIDERS = {
-    "anthropic": "anthropic",
-    "anthropic_bedrock": "aws",
-    "azure_ai": "azure",
-    "azure_openai": "azure",
-    "bedrock": "aws",
-    "bedrock_converse": "aws",
-    "cohere": "cohere",
-    "deepseek": "deepseek",
-    "fireworks": "fireworks",
-    "google_genai": "google",
-    "google_vertexai": "google",
-    "groq": "groq",
-    "mistralai": "mistral",
-    "openai": "openai",
-    "openrouter": "openrouter",
-    "perplexity": "perplexity",
-    "together": "together",
-    "xai": "x-ai",
-}
+_SAME = ("anthropic", "cohere", "deepseek", "fireworks", "groq", "openai", "openrouter", "perplexity", "together")
+_PROVIDERS = {name: name for name in _SAME}
+_PROVIDERS |= dict.fromkeys(("anthropic_bedrock", "bedrock", "bedrock_converse"), "aws")
+_PROVIDERS |= dict.fromkeys(("azure_ai", "azure_openai"), "azure")
+_PROVIDERS |= dict.fromkeys(("google_genai", "google_vertexai"), "google")
+_PROVIDERS |= {"mistralai": "mistral", "xai": "x-ai"}
 _MILLION = 1_000_000
 _BATCH = 0.5  # of OpenAI's list price
 
@@ -39,12 +25,7 @@ def cost_of(
 ) -> float | None:
     """US dollars for so many tokens at list price (half of it in batches, no other discount); None if it is not known.
 
-    Args:
-        spec: the model, by spec or by the name of its block.
-        input_tokens: tokens read.
-        output_tokens: tokens written.
-        settings: with the prices that go before the known ones.
-        when: seconds since the epoch; a price may have changed since.
+    The model is named by its spec or by its block; a price may have changed since ``when`` (seconds since the epoch).
     """
     block = settings.block(spec)
     if stated := block.prices or settings.prices.get(spec) or settings.prices.get(block.text):

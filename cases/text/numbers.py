@@ -28,18 +28,8 @@ _STATED = re.compile(
 )
 _SCALES = {"hundred": 100, "thousand": 1000}
 _FIRST = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
 _ORDINALS = {f"{word}th": n for word, n in NUMBER_WORDS.items()} | {"twentieth": 20, "thirtieth": 30}
 _ORDINALS |= {word: n for n, word in enumerate(_FIRST, 1)}
@@ -201,7 +191,7 @@ def _english(text: str) -> Iterator[tuple[float, str]]:
             value = NUMBER_WORDS[match["tens"].lower()] + (NUMBER_WORDS[match["ones"].lower()] if match["ones"] else 0)
         else:
             value = NUMBER_WORDS[match["one"].lower()]
-            value *= {"hundred": 100, "thousand": 1000}.get((match["hundred"] or "").lower(), 1)
+            value *= _SCALES.get((match["hundred"] or "").lower(), 1)
         yield float(value), match.group()
 
 

@@ -1,7 +1,7 @@
 """The senior physician: makes of a clinical note what an ideal interview would gather (CliniChat, figure 7)."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from langgraph.runtime import Runtime
 from pydantic import Field
@@ -85,14 +85,7 @@ def read_the_note(view: NoteView) -> Demonstration:
 def _section(key: str, group: str) -> Section:
     if group:
         return "present_illness" if group == "History of Present Illness" else "past_history"
-    named: dict[str, Section] = {
-        "general_information": "general_information",
-        "chief_complaint": "chief_complaint",
-        "personal_history": "personal_history",
-        "social_history": "social_history",
-        "family_history": "family_history",
-    }
-    return named.get(key, "review_of_systems")
+    return next((section for section in get_args(Section) if section == key), "review_of_systems")
 
 
 senior_physician = Role(

@@ -152,15 +152,11 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
     """The mean of every score over the dialogues that have one, clustered by the dialogue's id.
 
     Where something was not assessed, the sum of what was is given beside what it could be at most.
-
-    Args:
-        dialogues: what was judged.
-        scores: of each; None where the judge failed, which is left out and never 0.
     """
     columns: dict[str, list[tuple[str, float]]] = {}
     partly = any(score is not None and score.unscored for score in scores)
     for dialogue, score in zip(dialogues, scores, strict=True):
-        values = dict.fromkeys(_names()) if score is None else score.by_name
+        values = dict.fromkeys(CliniEvalScores(leaves={}).by_name) if score is None else score.by_name
         if partly:
             sums = {ASSESSED: None, ASSESSABLE: None}
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
@@ -174,7 +170,3 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
         name: estimate((value for _, value in column), [place for place, _ in column], ends=ends.get(name))
         for name, column in columns.items()
     }
-
-
-def _names() -> list[str]:
-    return list(CliniEvalScores(leaves={}).by_name)
