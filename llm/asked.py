@@ -26,21 +26,13 @@ from prompts.loading import Prompt
 
 @dataclass(frozen=True)
 class Asked(Generic[Answer]):
-    """A role, and whom it is asked of.
-
-    Attributes:
-        role: who is asked.
-        settings: the model map and the limits of a call.
-        language: the language that it is asked in.
-        spec: the entry of the model map that stands behind it.
-        pictures: paths of the images that are sent to a chat model beside the words.
-    """
+    """A role, and whom it is asked of."""
 
     role: Role[Answer]
     settings: ModelSettings
-    language: Language
-    spec: str
-    pictures: Sequence[str]
+    language: Language  # that it is asked in
+    spec: str  # the entry of the model map that stands behind it
+    pictures: Sequence[str]  # paths of the images that are sent to a chat model beside the words
 
     @property
     def chats(self) -> bool:

@@ -103,11 +103,6 @@ class ChatClient:
     async def ask(self, question: Question[Any], settings: ModelSettings, patience: Patience) -> Reply:
         """Ask for an answer of the question's schema, in the strictest form that the server takes.
 
-        Args:
-            question: what is asked, and for which schema.
-            settings: the time-out of a request, and how many the server gets at once.
-            patience: how many requests may fail; it counts all that are sent.
-
         Raises:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
             RefusedError: the server answers no question.

@@ -37,13 +37,7 @@ def room(length: int, answer: int | None) -> int:
 
 
 def fitted(view: Any, size: Callable[[Any], int], most: float) -> tuple[Any, Counter[str]]:
-    """A view whose prompt has at most so many tokens, or the shortest that there is; and what was left out of it.
-
-    Args:
-        view: the dataclass with what a role sees.
-        size: tokens of the prompt of a view.
-        most: how many it may have.
-    """
+    """A view whose prompt has at most so many tokens, or the shortest that there is; and what was left out of it."""
     left_out: Counter[str] = Counter()
     if most == inf or (now := size(view)) <= most:
         return view, left_out

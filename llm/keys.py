@@ -20,10 +20,6 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     A block names the key's variable in ``api_key_env``. Else a server named by URL is given
     ``WARDROUND_API_KEY_<HOST>_<PORT>``, else ``WARDROUND_API_KEY`` if no other server could be meant by it.
 
-    Args:
-        model: who is asked.
-        all_models: every model of the run.
-
     Raises:
         ModelSpecError: the variable is not set, or one key stands for several servers.
     """

@@ -19,9 +19,7 @@ _HALVES = 20  # a scale up to here goes by halves, a longer one by ones
 def narrowed(schema: Mapping[str, Any], characters: int | None) -> dict[str, Any]:
     """A schema with every scale as the list of its numbers, and, if told, texts and lists that fit.
 
-    Args:
-        schema: of the answer.
-        characters: how much came of an answer that was too long; None if it was not.
+    ``characters``: how much came of an answer that was too long; None if it was not.
     """
     lengths: dict[str, int] = {}
     if characters is not None:

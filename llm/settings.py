@@ -88,10 +88,6 @@ class ModelSettings(BaseModel):
     def key_of(self, name: str, others: Sequence[str] = ()) -> str | None:
         """The key that the server of an entry is given, in view of whom else the map names.
 
-        Args:
-            name: the entry.
-            others: who is asked besides those of the map.
-
         Raises:
             ModelSpecError: the variable is not set, or one key stands for several servers.
         """

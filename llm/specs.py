@@ -71,11 +71,7 @@ class ModelSpec:
 
 
 def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> None:
-    """Refuse a model map with an unknown role, provider or spelling.
-
-    Args:
-        models: spec, or name of a block, by role.
-        blocks: names that stand for models with parameters of their own.
+    """Refuse a model map with an unknown role, provider or spelling; ``blocks`` are names of models with parameters.
 
     Raises:
         ModelSpecError: naming the entry and what is accepted.

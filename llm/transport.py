@@ -74,12 +74,7 @@ HOOKS: dict[str, list[Any]] = {"response": [held]}
 
 
 def hold(provider: str, model: Any) -> bool:
-    """Hold the HTTP client of an integration to the same; False if it has none that can be held.
-
-    Args:
-        provider: whose integration.
-        model: its chat model.
-    """
+    """Hold the HTTP client of an integration to the same; False if it has none that can be held."""
     try:
         client = attrgetter(_CLIENTS.get(provider, _OF_OPENAI))(model)
     except AttributeError:

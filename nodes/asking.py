@@ -53,16 +53,8 @@ async def ask_at_stage(
 ) -> Any:
     """Put the question of a stage, with the pictures that belong to the report being written.
 
-    Other decisions than a report rest on the reports, and are asked for without pictures.
-
-    Args:
-        role: who is asked, of all stages.
-        view: what the role sees.
-        state: the stage's state.
-        settings: the model map and the limits of a call.
-        parts: what tells the call from others of the role in this visit to the stage.
-        answer: the type of the answer at this stage, if each stage has another.
-        seat: which of the role's numbered seats is asked.
+    Other decisions than a report rest on the reports, and are asked for without pictures. ``parts`` tell the call from
+    others of the role in this visit to the stage; ``answer`` is its type here, if each stage has another.
     """
     chart, pictures = view.chart, pictures_for(view.stage, view.chart, state.get("image_class"))
     terms = view.options.names if view.stage.decision is SubDepartments else ()
@@ -83,12 +75,7 @@ async def ask_in_turn(
 ) -> Answer:
     """Put a question on the patient's side, about the doctor's last turn.
 
-    Args:
-        role: who is asked.
-        view: what the role sees.
-        state: the dialogue, and the case's language.
-        settings: the model map and the limits of a call.
-        step: what tells the call from others of the role in this turn.
+    ``step`` tells the call from others of the role in this turn.
     """
     turn = f"turn{turn_number(state['dialogue'])}"
     language = state["presentation"].language

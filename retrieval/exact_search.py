@@ -65,11 +65,7 @@ class Rows:
 def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before: int | None) -> Nearest:
     """Of some shelves the n cases nearest to a unit vector, and what is as near as the last.
 
-    Args:
-        shelves: the shelves.
-        query: the vector, (d,).
-        n: how many.
-        before: only cases whose order is less; None takes every one.
+    With ``before``, only cases whose order is less.
     """
     single = query.astype(np.float32)
     by_shelf = [rows.near(single, before) for rows in shelves]

@@ -71,9 +71,7 @@ class RememberedCase(Strict):
 def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
     """A verified case, from its record and its answer key.
 
-    Args:
-        case: the case.
-        symptoms: its symptom description; None: refined from the patient's words by rule.
+    Without a symptom description it is refined from the patient's words by rule.
     """
     patient, examinations, key = case.patient, case.examinations, case.key
     history = (patient.past_history, patient.personal_history, patient.family_history)

@@ -43,9 +43,7 @@ class _Corpus(NamedTuple):
 def likeness(text: str, others: Sequence[str]) -> list[float]:
     """How alike a text is to each of the others, in [0, 1]; pieces that many of the others have weigh little.
 
-    Args:
-        text: what is compared.
-        others: what it is compared with; kept for the next text that is compared with the same.
+    The others are kept for the next text that is compared with the same.
     """
     if not others:
         return []

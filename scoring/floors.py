@@ -42,12 +42,8 @@ Reference = tuple[AnswerKey, ReportParts]
 def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite) -> dict[Floor, list[Any]]:
     """The answers of each floor to the cases, in their order; nothing if the suite scores what no key can tell.
 
-    A suite of decisions or of a report can be answered from keys; of a dialogue there is no key.
-
-    Args:
-        cases: with their answer keys.
-        train: what the constant answer is made from, in each language by itself; no constant answer without it.
-        suite: that the answers are for.
+    A suite of decisions or of a report can be answered from keys; of a dialogue there is no key. The constant answer is
+    made from ``train``, in each language by itself; without it there is none.
     """
     if not answerable(suite):
         return {}
@@ -70,12 +66,7 @@ def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite
 def dialogues_of_floors(
     cases: Sequence[Case], baseline: Sequence[ConsultationAnswers]
 ) -> dict[DialogueFloor, list[ConsultationAnswers]]:
-    """What each floor has for a dialogue about the cases, in their order; dialogues stay in their language.
-
-    Args:
-        cases: with their answer keys.
-        baseline: what the offline baseline came to, case by case.
-    """
+    """What each floor has for a dialogue about the cases, in their order; dialogues stay in their language."""
     by_language: dict[str, list[int]] = {}
     for place, case in enumerate(cases):
         by_language.setdefault(case.language, []).append(place)

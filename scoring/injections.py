@@ -15,17 +15,11 @@ _AROUND = 60  # characters shown on both sides of what was found
 
 @dataclass(frozen=True)
 class FoundInstruction:
-    """Text that reads like an instruction, in what a call gave its model as data.
+    """Text that reads like an instruction, in what a call gave its model as data."""
 
-    Attributes:
-        place: what the prompt calls the piece of data, or who said it.
-        words: what was found.
-        text: it, with what stands around it.
-    """
-
-    place: str
-    words: str
-    text: str
+    place: str  # what the prompt calls the piece of data, or who said it
+    words: str  # what was found
+    text: str  # it, with what stands around it
 
 
 def instructions_in(call: Call) -> list[FoundInstruction]:

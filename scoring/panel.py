@@ -53,15 +53,7 @@ async def ask_panel(
     """Put one role's question to several models at once.
 
     A judge that cannot be reached or gives no valid answer is a failure with its reason, never a score; the others
-    count. The calls are recorded like any other, each with its seat in the place.
-
-    Args:
-        role: who judges.
-        view: what the judge sees.
-        judges: a model spec for each seat, ``offline`` included.
-        settings: the limits of the calls; its models are overridden for this role.
-        language: the language of the case.
-        place: what tells this call from others of the same role.
+    count. Each judge is a model spec, or ``offline``; the calls are recorded like any other, with the seat.
 
     Raises:
         ModelSpecError: a spec is misspelt, or its package or key is missing.
@@ -81,13 +73,7 @@ async def ask_panel(
 
 
 def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None = None) -> float | None:
-    """Krippendorff's alpha of the judges over the judged cases; see :func:`alpha`.
-
-    Args:
-        verdicts: one a case.
-        field: the field of the answer; numbers or words.
-        level: as :func:`alpha` takes it.
-    """
+    """Krippendorff's alpha of the judges over the judged cases; see :func:`alpha`."""
     return alpha([verdict.votes(field) for verdict in verdicts], level)
 
 

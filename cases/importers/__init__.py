@@ -15,10 +15,7 @@ from cases.importers.source import ImportResult, Record, Source
 def import_cases(format: str, source: str | Path, *, departments: str | Path | None = None) -> ImportResult:
     """Read the cases of a foreign file; every fault is named, and the rest of the file still read.
 
-    Args:
-        format: a name of ``IMPORTERS``.
-        source: the file.
-        departments: a file with the department names that second-level tags are checked against (``medchain``).
+    ``departments``: a file with the department names that second-level tags are checked against (``medchain``).
 
     Raises:
         RegistryError: there is no such importer; names the one that is most like it.

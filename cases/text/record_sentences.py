@@ -13,15 +13,10 @@ _SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "femal
 
 @dataclass(frozen=True)
 class RecordSentence:
-    """One sentence of the record.
+    """One sentence of the record."""
 
-    Attributes:
-        section: the field of the patient record, ``person`` (age, sex, occupation), or the examination item.
-        text: the sentence as it is written.
-    """
-
-    section: str
-    text: str
+    section: str  # the field of the patient record, ``person`` (age, sex, occupation), or the examination item
+    text: str  # the sentence as it is written
 
     @property
     def is_result(self) -> bool:

@@ -41,23 +41,14 @@ class Claims:
 
 @dataclass(frozen=True)
 class Subject:
-    """One kind of answer that doctors discuss.
+    """One kind of answer that doctors discuss."""
 
-    Attributes:
-        name: the stage of the roles that discuss it.
-        answer: the type that it must have.
-        task: the prompt file that says what is asked.
-        claims: what can be compared between two answers, the most important part first.
-        reads: the stage as whose doctors they read the chart.
-        stage: the stage that it decides, if it is a decision of the clinical workflow.
-    """
-
-    name: str
-    answer: type[BaseModel]
-    task: str
-    claims: Mapping[Part, Claims]
-    reads: str
-    stage: Stage | None = None
+    name: str  # the stage of the roles that discuss it
+    answer: type[BaseModel]  # the type that it must have
+    task: str  # the prompt file that says what is asked
+    claims: Mapping[Part, Claims]  # what can be compared between two answers, the most important part first
+    reads: str  # the stage as whose doctors they read the chart
+    stage: Stage | None = None  # the stage that it decides, if it is a decision of the clinical workflow
 
     def chart(self, state: ConferenceState, context: Context) -> Chart:
         """What is known of the case."""

@@ -51,11 +51,6 @@ class NoReplyError(GivenError):
 def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()) -> None:
     """Refuse what a patient's graph gives if it is no reply: the doctor's words, or silence, would pass for it.
 
-    Args:
-        name: of the patient.
-        given: what its graph gave.
-        before: the dialogue that it was given; without it no turn would ever be the last.
-
     Raises:
         NoReplyError: it is none; says what was expected.
     """

@@ -91,13 +91,7 @@ def assemble(
 ) -> Dialogue:
     """Exchanges as chat messages: the patient's greeting first, the physician's farewell last.
 
-    Args:
-        note: what the dialogue rests on.
-        roles: who speaks for the patient.
-        parts: what was written, by section or as a whole.
-        inferred: the disease that the physician comes to.
-        language: of the greeting and the farewell.
-        last_words: what the physician said last, if that was not the farewell of the plan.
+    ``last_words``: what the physician said last, if that was not the farewell of the plan.
     """
     messages = [Message(role=PATIENT, content=opening_words(roles, language))]
     starts: dict[str, int] = {}

@@ -41,14 +41,7 @@ HISTORY = tuple(name for names in _TOLD.values() for name in names)
 
 
 def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> list[WrittenSection]:
-    """The whole interview, section by section; a section of which the note tells nothing is left out.
-
-    Args:
-        note: what the patient knows.
-        roles: who speaks for the patient.
-        disease: what must not be named before the physician does.
-        at_once: sentences in one turn, at most.
-    """
+    """The whole interview, section by section; a section of which the note tells nothing is left out."""
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
     sections = _with_complaint(note.sections, voice)
     more = cycle(_turned(words["more"], note.id))

@@ -28,11 +28,7 @@ class Voice:
 def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> Kin:
     """Whose complaint it is: one's own, or that of the child or relative whom its words name.
 
-    Args:
-        complaint: in the words of whoever tells it.
-        young: whether the patient is too young to tell it, and another does unless it is told as "I".
-        sex: of the patient.
-        language: of the complaint.
+    A patient may be too ``young`` to tell it: then another does, unless it is told as "I".
     """
     another = _PATTERNS[f"of_another_{rules_of(language)}"].match(complaint)
     if another is None and not (young and not _PATTERNS["tells_of_oneself"].search(complaint)):

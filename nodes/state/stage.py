@@ -54,20 +54,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Recalled(Sequence[Neighbour]):
-    """Similar earlier cases; ``str(recalled)`` is what a prompt shows of them, set apart as other patients'.
-
-    Attributes:
-        cases: the most similar first; after them what only the rules without a model look at.
-        shown: the features that are of use to the reader; nothing else of a case is shown.
-        language: of the prompt.
-        image_class: of the report to be written, if one is; cases without one are left out.
-    """
+    """Similar earlier cases; ``str(recalled)`` is what a prompt shows of them, set apart as other patients'."""
 
     sheds: ClassVar[str] = RECALLED
-    cases: Sequence[Neighbour]
-    shown: tuple[str, ...]
-    language: Language
-    image_class: str | None = None
+    cases: Sequence[Neighbour]  # the most similar first; after them what only the rules without a model look at
+    shown: tuple[str, ...]  # the features that are of use to the reader; nothing else of a case is shown
+    language: Language  # of the prompt
+    image_class: str | None = None  # of the report to be written, if one is; cases without one are left out
 
     def shorter(self) -> "Recalled | None":
         """Without the least similar case, for a prompt that would not fit."""

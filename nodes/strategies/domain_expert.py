@@ -44,21 +44,14 @@ class AnalysisText(Conclusion):
 
 @dataclass(frozen=True)
 class ExpertView(CaseView):
-    """What an expert sees before the joint report; who weighs the options also what is known of the question.
-
-    Attributes:
-        purpose: of the expert's team, if there are teams.
-        assignment: what the leader of the team has given this expert to do.
-        reports: of the teams that worked before.
-        analyses: of the experts in the fields of the question, for those who weigh the options.
-    """
+    """What an expert sees before the joint report; who weighs the options also what is known of the question."""
 
     expert: Expert
     seat: int
-    purpose: str
-    assignment: str
-    reports: list[Synthesis]
-    analyses: list[Analysis]
+    purpose: str  # of the expert's team, if there are teams
+    assignment: str  # what the leader of the team has given this expert to do
+    reports: list[Synthesis]  # of the teams that worked before
+    analyses: list[Analysis]  # of the experts in the fields of the question, for those who weigh the options
 
 
 @dataclass(frozen=True)

@@ -36,16 +36,12 @@ class Messages(Strict):
 
 @dataclass(frozen=True)
 class MemberView(CaseView):
-    """What a member sees: the last proposals, the moderator's remarks, and what was said to and by this one.
-
-    Attributes:
-        within_reach: the numbers of the colleagues whom this one may speak to.
-    """
+    """What a member sees: the last proposals, the moderator's remarks, and what was said to and by this one."""
 
     seat: int
     expert: Member
     members: list[Member]
-    within_reach: list[int]
+    within_reach: list[int]  # the numbers of the colleagues whom this one may speak to
     own: Opinion | None
     others: list[Opinion]
     talk: list[Said]

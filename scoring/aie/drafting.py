@@ -103,15 +103,10 @@ test_writer = Role("test_writer", "evaluation", "saps/test_writer", DraftedRound
 
 @dataclass(frozen=True)
 class Draft:
-    """The drafted tests of a case.
+    """The drafted tests of a case."""
 
-    Attributes:
-        record: in the authors' form.
-        facts: the sentences of the record that an answer tells, by round and code.
-    """
-
-    record: dict[str, Any]
-    facts: dict[tuple[str, str], str]
+    record: dict[str, Any]  # in the authors' form
+    facts: dict[tuple[str, str], str]  # the sentences of the record that an answer tells, by round and code
 
 
 async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Draft:

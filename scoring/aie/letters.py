@@ -30,11 +30,8 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 
     ``B``, ``b``, ``(B)``, ``B. name``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项`` and the whole name of one
     option. Not ``B or C``, not ``A cold``, not ``B`` with the name of another option, not a letter that is taken back
-    (``Answer: B is excluded``) or followed by another answer, and no letter that is none of the options.
-
-    Args:
-        text: what was said.
-        options: their names by letter; if there are none, any letter counts.
+    (``Answer: B is excluded``) or followed by another answer, and no letter that is none of the options;
+    without options any letter counts.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # what has no width

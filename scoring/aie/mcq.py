@@ -69,10 +69,6 @@ class Answered:
 async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
     """Put every question once; a model that fails leaves no letter. A letter of no option is a wrong answer.
 
-    Args:
-        questions: one a case.
-        settings: the doctor's model (``mcq_doctor`` in the model map).
-
     Raises:
         ModelSpecError: the model's package or key is missing.
     """

@@ -64,19 +64,12 @@ ASPECTS: dict[View, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Duel:
-    """One pair, asked both ways round or one; without answers if a judge failed, with the reason.
+    """One pair, asked both ways round or one; without answers if a judge failed, with the reason."""
 
-    Attributes:
-        straight: the answers with ``one`` shown first; empty if it was not asked so.
-        swapped: the answers with ``other`` shown first; empty if it was not asked so.
-        longer: which consultation has more characters.
-        failure: why there is no answer.
-    """
-
-    straight: dict[str, Preference]
-    swapped: dict[str, Preference]
-    longer: Outcome
-    failure: str | None = None
+    straight: dict[str, Preference]  # the answers with ``one`` shown first; empty if it was not asked so
+    swapped: dict[str, Preference]  # the answers with ``other`` shown first; empty if it was not asked so
+    longer: Outcome  # which consultation has more characters
+    failure: str | None = None  # why there is no answer
 
     def outcome(self, aspect: str) -> Outcome | None:
         """Who is better; a tie also where the two orders disagree; None (missing) if the judge failed."""
@@ -105,16 +98,8 @@ async def compare(
 ) -> Duel:
     """Have two consultations of one case compared from one view.
 
-    Args:
-        view: the doctor's or the patient's.
-        one: a consultation.
-        other: another one with the same patient.
-        settings: the judge's model (``doctor_view_judge`` or ``patient_view_judge`` in the model map).
-        language: the language of the case.
-        record: the patient's record, which only the doctor's view reads.
-        answer: the right diagnosis, which only the doctor's view reads.
-        place: the case, for the record of the calls.
-        once: in one order alone, drawn by the two texts, as published.
+    The record and the right diagnosis are read by the doctor's view alone. ``once``: in one order alone, drawn by the
+    two texts, as published.
     """
     longer: Outcome = "tie"
     if len(one.text) != len(other.text):

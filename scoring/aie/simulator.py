@@ -169,11 +169,7 @@ def score_simulator(
     """The values of the simulator's metrics, percent but AVG_LEN; one value a reply, the patient being its case.
 
     TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here.
-
-    Args:
-        tests: the tests with the simulator's replies.
-        definition: sound, or as published.
-        turn: of this round alone, that is after so many exchanges (AIE, figure 3a).
+    ``turn``: of this round alone, that is after so many exchanges (AIE, figure 3a).
     """
     samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
     for reply in replies(tests):

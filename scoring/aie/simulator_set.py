@@ -41,19 +41,12 @@ class SimulatorItem(ForeignModel):
 
 @dataclass(frozen=True)
 class Played:
-    """What a simulator made of an item.
+    """What a simulator made of an item."""
 
-    Attributes:
-        item: what was put to it.
-        action: the action it tracked; empty if it tracks none.
-        reply: what it said; empty if it kept silent.
-        plain: what it meant, where a persona coloured the words; else empty.
-    """
-
-    item: SimulatorItem
-    action: str
-    reply: str
-    plain: str = ""
+    item: SimulatorItem  # what was put to it
+    action: str  # the action it tracked; empty if it tracks none
+    reply: str  # what it said; empty if it kept silent
+    plain: str = ""  # what it meant, where a persona coloured the words; else empty
 
 
 def shipped_files() -> list[Path]:

@@ -19,23 +19,14 @@ _RESAMPLES, _SEED = 200, 20_240_607
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was judged of two doctors on one case.
-
-    Attributes:
-        case: which case.
-        one: a doctor.
-        other: the doctor that ``one`` is held against.
-        outcomes: by aspect, 1 where ``one`` is better, -1 where the other is, 0 for neither.
-        view: whose view it takes.
-        rater: who judged, where several people did.
-    """
+    """What was judged of two doctors on one case."""
 
     case: str
     one: str
-    other: str
-    outcomes: Mapping[str, int]
-    view: Literal["doctor", "patient"] = "doctor"
-    rater: str = ""
+    other: str  # the doctor that ``one`` is held against
+    outcomes: Mapping[str, int]  # by aspect, 1 where ``one`` is better, -1 where the other is, 0 for neither
+    view: Literal["doctor", "patient"] = "doctor"  # whose view it takes
+    rater: str = ""  # who judged, where several people did
 
 
 def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sample]:
@@ -87,11 +78,7 @@ def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> d
 def difference_columns(
     scores: Mapping[str, Mapping[str, Sequence[Sample]]],
 ) -> dict[str, dict[tuple[str, ...], float]]:
-    """The difference of each automatic metric by pair and case; one that a doctor lacks has no difference there.
-
-    Args:
-        scores: each doctor's values, by metric.
-    """
+    """The difference of each automatic metric by pair and case; one that a doctor lacks has no difference there."""
     by_case = {
         doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
     }

@@ -25,9 +25,6 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
     General and examination: recall of the patient's history and of the examination text in all that the patient said so
     far; image: the share of the case's images shown so far. A consultation that has ended keeps what it knows, so that
     every round has the same cases (the published curves average over those still going on).
-
-    Args:
-        cases: with their consultations.
     """
     by_round = zip(*curves(cases).values(), strict=True)
     table = []

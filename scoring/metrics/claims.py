@@ -70,9 +70,6 @@ def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
     for each: half of the first, and none of the second, is in the reference. Every distinct sentence of each generated
     report counts the same (:func:`entailed` in the other direction, with its limits); a good report that says more
     than the reference has less than 1. None if nothing was written; higher is better.
-
-    Args:
-        reports: generated and reference text of each image class.
     """
     flags = [
         flag

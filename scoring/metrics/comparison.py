@@ -40,12 +40,8 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     Each case counts once, with the difference of its epochs' means, so that the interval (over whole cases, see
     :func:`scoring.metrics.statistics.estimate`; of right and wrong answers :func:`matched_interval`) and the tests do
     not take epochs for independent cases. Cases that only one run has are left out. Differences under a billionth are
-    none: epochs of 0.7 and 0.1 equal two of 0.4.
-
-    Args:
-        one: the scores of each case of a run.
-        other: those of the run that it is compared with.
-        margin: what difference does not matter, for the test of equivalence; None: no such test.
+    none: epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is what difference does not matter, for the test of
+    equivalence.
     """
     shared = sorted(case for case in one if case in other and one[case] and other[case])
     differences = [round(fmean(one[case]) - fmean(other[case]), 9) for case in shared]
@@ -228,11 +224,7 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
-    """The correlation between every two columns, each over the cases that both have (AIE, figure 5).
-
-    Args:
-        columns: the value of each case, by name of the metric (or of what people scored).
-    """
+    """The correlation between every two columns, each over the cases that both have (AIE, figure 5)."""
     names = list(columns)
     return {
         (one, other): spearman(

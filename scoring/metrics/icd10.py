@@ -96,13 +96,8 @@ def meet_by_code(
     A disease that is named to be ruled out has no code: it counts as wrong.
 
     Codes are compared as sets: entities of one case with the same code count once. An entity without a term from a
-    score of 50 has no code, and counts as wrong or missed.
-
-    Args:
-        predicted: the doctor's entities.
-        reference: the reference's.
-        terms: the list that gives the codes.
-        level: what of a code is compared; all of it unless told otherwise (:func:`category`).
+    score of 50 has no code, and counts as wrong or missed. ``level``: what of a code is compared, if not all of it
+    (:func:`category`).
     """
 
     def codes(names: Collection[str]) -> tuple[set[str], int]:

@@ -23,10 +23,6 @@ def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: Fals
     words that join two diseases (伴, 并, 合并, 及, 和 ...). Left out are brackets (a grade, a side, an abbreviation),
     words of doubt, and fragments that are no more than a grade or risk. What is itself a term stays whole at every
     step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
-
-    Args:
-        text: the diagnosis as it was written.
-        is_term: whether a name is known as a term.
     """
     folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text))
     found: dict[str, None] = {}

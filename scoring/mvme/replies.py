@@ -15,19 +15,12 @@ from scoring.aie.simulator_set import Played, SimulatorItem
 
 @dataclass(frozen=True)
 class Exchange:
-    """A turn of the doctor with the reply to it.
+    """A turn of the doctor with the reply to it."""
 
-    Attributes:
-        number: of the doctor's turn; the first is 1.
-        before: what was said until then.
-        doctor: the doctor's turn.
-        reply: what patient and examiner said until the doctor's next turn.
-    """
-
-    number: int
-    before: Sequence[Turn]
-    doctor: Turn
-    reply: Sequence[Turn]
+    number: int  # of the doctor's turn; the first is 1
+    before: Sequence[Turn]  # what was said until then
+    doctor: Turn  # the doctor's turn
+    reply: Sequence[Turn]  # what patient and examiner said until the doctor's next turn
 
     @property
     def examined(self) -> bool:

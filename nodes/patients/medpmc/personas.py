@@ -26,11 +26,6 @@ class Persona(Strict):
 
         Nobody begins each answer alike: of two turns one has opening words, the other closing ones, and the next two
         have those of another of the persona's manners. After a question nothing is said.
-
-        Args:
-            plain: the plain words.
-            language: of the words.
-            turn: how often the patient has spoken before.
         """
         manners = load_words("medpmc/words", language)["manner"][self.profession][self.sex or "female"]
         before, after = manners[turn // _TURNS % len(manners)]
