@@ -24,11 +24,7 @@ Split = Literal["train", "validation", "test"]
 Sex = Literal["female", "male"]
 
 
-def _unique(items: list[str]) -> list[str]:
-    return list(dict.fromkeys(items))
-
-
-UniqueItems = AfterValidator(_unique)
+UniqueItems = AfterValidator(lambda items: list(dict.fromkeys(items)))
 
 
 def is_none(value: object) -> bool:

@@ -36,10 +36,10 @@ def attacks() -> tuple[Attack, ...]:
 def injected(case: Case) -> list[Case]:
     """The variants of a case: each attack in each place that the case has, with ids that name both."""
     return [
-        variant
+        changed.model_copy(update=_as_variant(case, f"{place}-{attack.name}"))
         for place, put in PLACES.items()
         for attack in attacks()
-        if (variant := _variant(case, f"{place}-{attack.name}", put(case, attack.text(case.language)))) is not None
+        if (changed := put(case, attack.text(case.language))) is not None
     ]
 
 
@@ -77,10 +77,6 @@ PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
     "history": in_history,
     "report": in_report,
 }
-
-
-def _variant(case: Case, suffix: str, changed: Case | None) -> Case | None:
-    return changed and changed.model_copy(update=_as_variant(case, suffix))
 
 
 def _as_variant(case: Case, suffix: str) -> dict[str, object]:

@@ -1,7 +1,5 @@
 """Clinical notes: what dialogues are reconstructed from (CliniChat, section 3.1)."""
 
-from collections.abc import Iterable
-
 from pydantic import ConfigDict, Field
 
 from cases.case import Case, PatientRecord
@@ -61,9 +59,9 @@ def lacking(note: Note) -> list[str]:
 def note_of(case: Case) -> Note:
     """A case as the note that its doctor would have written under headings: history and findings; the answer apart."""
     patient, key, language = case.patient, case.key, case.language
-    stop = "。" if language == "zh" else "."
+    stop, space = ("。", "") if language == "zh" else (".", " ")
     findings = {
-        section: _paragraph((_headed(label(item, language), text, language) for item, text in found.items()), language)
+        section: space.join(_headed(label(item, language), text, language) for item, text in found.items())
         for section, found in (
             ("physical_examination", case.examinations.physical),
             ("test_results", case.examinations.auxiliary),
@@ -111,7 +109,3 @@ def _age(years: float | None, language: Language) -> str:
 
 def _headed(name: str, text: str, language: Language) -> str:
     return f"{name}：{text}" if language == "zh" else f"{name}: {text}"
-
-
-def _paragraph(parts: Iterable[str], language: Language) -> str:
-    return ("" if language == "zh" else " ").join(parts)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
+
 from llm.errors import CacheError
 from llm.retries import brief
 
@@ -56,23 +58,19 @@ class ResponseCache:
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if tables and "answers" not in tables:
                 raise ValueError("it is the database of something else")
-            self._keep_a_log()
+            # SQLite waits for no one who changes the mode in the same moment: that is for us to do.
+            again = Retrying(
+                retry=retry_if_exception_type(sqlite3.OperationalError),
+                stop=stop_after_attempt(_TRIES),
+                wait=wait_fixed(_SECONDS_FOR_OTHERS / _TRIES),
+                reraise=True,
+            )
+            again(self._database.execute, "PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(_TABLE)
             # An unwritable file is found out now and not after the first answer has been paid.
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("ROLLBACK")
-
-    def _keep_a_log(self) -> None:
-        """SQLite waits for no one who changes the mode in the same moment: that is for us to do."""
-        for attempt in range(_TRIES, 0, -1):
-            try:
-                self._database.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError:
-                if attempt == 1:
-                    raise
-                time.sleep(_SECONDS_FOR_OTHERS / _TRIES)
 
     def find(self, key: str) -> CachedAnswer | None:
         """The answer to a question; None if it is not known."""

@@ -14,6 +14,7 @@ from llm.replies import find_json
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _THOUGHTS = ("reasoning_content", "reasoning")
+_OF_A_STREAM = ("data:", "event:", "id:", ":")
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; text in it may hold what splitlines() takes for others
 _FAILED = 500  # the status of an error that comes with a 200 and names none
 
@@ -25,7 +26,7 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
     """
     try:
         text = body.decode("utf-8-sig")
-        found = _assembled(_events(text)) if _is_stream(text) else json.loads(text)
+        found = _assembled(_events(text)) if text.lstrip().startswith(_OF_A_STREAM) else json.loads(text)
         if not isinstance(found, dict):
             return None
         choices = found.get("choices") or []
@@ -38,10 +39,6 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         return None
     found["usage"] = _counted(found.get("usage"))
     return 200, json.dumps(found).encode()
-
-
-def _is_stream(text: str) -> bool:
-    return text.lstrip().startswith(("data:", "event:", "id:", ":"))
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:

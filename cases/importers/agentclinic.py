@@ -98,14 +98,17 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
         else:
             record.expected(f"{_ACTOR}.Symptoms", "a Primary_Symptom, or a History", symptoms)
     stated = demographics(about, brief=True)
-    social = prose(actor.get("Social_History"))
+    social, review = prose(actor.get("Social_History")), actor.get("Review_of_Systems")
     return {
         "age_years": stated.age_years,
         "sex": stated.sex,
         "occupation": _occupation(about, social),
         "chief_complaint": primary,
         "present_illness": paragraph(
-            history, sentence("Other symptoms", others), _headed("Review of systems", actor.get("Review_of_Systems"))
+            history,
+            sentence("Other symptoms", others),
+            # A sentence needs no heading.
+            sentence("Review of systems", review) if isinstance(review, Mapping | list) else prose(review),
         ),
         # Medication, and whatever else a record has of the patient, belongs to what was before.
         "past_history": paragraph(
@@ -130,11 +133,6 @@ def _symptoms(value: object) -> tuple[str, object]:
     if isinstance(value, list):
         return (phrase(value[0]), value[1:]) if value else ("", None)
     return phrase(value), None
-
-
-def _headed(name: str, value: object) -> str:
-    """Text under its heading; without one if it is a sentence that needs none."""
-    return sentence(name, value) if isinstance(value, Mapping | list) else prose(value)
 
 
 def _occupation(about: str, social: str) -> str:

@@ -89,6 +89,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for key in examined & medical.keys():
         record.check_text(f"medical_record.{key}", medical[key])
     record.check_text("department", value.get("department"))
+    department = value["department"] if isinstance(value.get("department"), str) else ""
     other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
     if "诊断结果" in medical:  # the final one, where both stand
         other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}
@@ -99,7 +100,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         "patient": patient,
         "examinations": _sorted(findings["physical"], findings["auxiliary"]),
         "key": {
-            **assign_departments([*sections.listed("department"), *_listed(value.get("department"))], record, None),
+            **assign_departments([*sections.listed("department"), *filter(None, [department])], record, None),
             "diagnosis": _names("\n".join(sections.listed("diagnosis"))),
             "diagnosis_basis": sections.text("diagnosis_basis"),
             "treatment_course": sections.text("treatment_course"),
@@ -186,7 +187,3 @@ def _names(text: str) -> list[str]:
     """The diagnoses of a text, one a line or set apart by commas, without their numbers."""
     parts = re.split(r"[\n,，;；]|(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", text)
     return [name for part in parts if (name := _NUMBER.sub("", part).strip(" 。.:：\t"))]
-
-
-def _listed(value: object) -> list[str]:
-    return [value] if isinstance(value, str) and value else []

@@ -123,11 +123,7 @@ _OF_STAGE: dict[type[Decision], dict[Part, Claims]] = {
     Diagnosis: {"diagnosis": _field("names")},
     Treatment: {"treatment": _field("items")},
 }
-
-
-def _of_a_stage_of_ones_own(stage: Stage) -> dict[Part, Claims]:
-    """A decision of another type is compared as a whole."""
-    return {"diagnosis": Claims(lambda answer: answer.listed(), lambda answer, values: answer)}
+_AS_A_WHOLE: dict[Part, Claims] = {"diagnosis": Claims(lambda answer: answer.listed(), lambda answer, values: answer)}
 
 
 def decision_on(stage: Stage) -> Subject:
@@ -136,7 +132,7 @@ def decision_on(stage: Stage) -> Subject:
         name=stage.name,
         answer=stage.decision,
         task="medchain/task",
-        claims=_OF_STAGE.get(stage.decision) or _of_a_stage_of_ones_own(stage),
+        claims=_OF_STAGE.get(stage.decision, _AS_A_WHOLE),
         reads=stage.name,
         stage=stage,
     )

@@ -88,18 +88,16 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
         return ClinichatReply(
             occasion="suspected_disease", suspected_disease=view.question, text=words["suspected_disease"]
         )
-    if wants_examination(view.question) or (asks and _asks_for_all(view.question)):
-        told = view.filed if named_tests(view.question) else [f"{item}: {text}" for item, text in view.results.items()]
+    named = named_tests(view.question)
+    asks_for_all = asks and not named and _PATTERNS["asks_for_results"].search(view.question)
+    if asks_for_all or wants_examination(view.question):
+        told = view.filed if named else [f"{item}: {text}" for item, text in view.results.items()]
         if told or not asks:
             unknown = load_words("consultation/words", view.language)["patient"]["untold"]
             return ClinichatReply(occasion="results", text="\n".join([*told, words["results"]]) if told else unknown)
     return ClinichatReply(
         occasion="other", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
     )
-
-
-def _asks_for_all(question: str) -> bool:
-    return bool(_PATTERNS["asks_for_results"].search(question)) and not named_tests(question)
 
 
 def in_plain_words(view: ClinichatPatientView, words: str) -> ClinichatReply:

@@ -195,7 +195,7 @@ def other_side(told: Told) -> Iterator[Finding]:
 def other_number(told: Told) -> Iterator[Finding]:
     """A number in digits, or one of what the note counts too, is not the note's, or stands for one that is not said."""
     known, language = known_numbers(told.dialogue.note), told.language
-    counted = set(_counted(told.dialogue.note, language))
+    counted = {stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(told.dialogue.note)}
     parts = {number % 10**digits for number in known for digits in (1, 2)}  # two thousand and four, spoken
     unsaid = _unsaid(told, known) if language == "en" else set()
     for number, message in enumerate(told.dialogue.spoken, 1):
@@ -427,11 +427,6 @@ def _length(text: str) -> int:
 def sides_in(text: str) -> set[str]:
     """The sides of which a text says something."""
     return {side for mention in mentions(_PATTERNS["no_side"].sub(" ", text)) for side in mention.sides}
-
-
-def _counted(text: str, language: Language) -> list[str]:
-    """What is counted in a text: the stem of the word after each number."""
-    return [stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(text)]
 
 
 def _of_the_same(text: str, said: str, counted: set[str]) -> bool:

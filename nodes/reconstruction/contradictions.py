@@ -59,9 +59,9 @@ def other_answer(told: Told) -> Iterator[Finding]:
         asked_for = list(_asked_whether(asked))
         if any(_says_otherwise(told, number, matter, no) for matter, _ in asked_for):
             continue
+        clauses = [one for one in _clauses(told.dialogue.note) if one.kin == _is_of_kin(asked)]
         met = [
-            [one for one in _clauses(told.dialogue.note) if one.kin == _is_of_kin(asked) and _has(one, *matter)]
-            for matter in asked_for
+            [one for one in clauses if len(matter & one.matter) >= share * len(matter)] for matter, share in asked_for
         ]
         # A no denies each of several matters, a yes affirms one of them.
         turned = [found for found in met if found and {one.denies for one in found} == {yes}]
@@ -147,10 +147,6 @@ def _sides_of_parts(text: str) -> dict[str, set[str]]:
         one = found.setdefault("foot" if part == "feet" else part, set())
         one |= {side} if side in ("left", "right") else {"left", "right"}
     return found
-
-
-def _has(clause: _Clause, matter: frozenset[str], share: float) -> bool:
-    return len(matter & clause.matter) >= share * len(matter)
 
 
 def _is_of_kin(text: str) -> bool:

@@ -1,6 +1,5 @@
 """What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
@@ -74,11 +73,7 @@ def _spoken(exchanges: Any) -> Any:
     """Without those in which nobody says anything, as a weak model gives where it has nothing to say."""
     if not isinstance(exchanges, list):
         return exchanges
-    return [each for each in exchanges if not (isinstance(each, dict) and _is_silent(each.values()))]
-
-
-def _is_silent(said: Iterable[Any]) -> bool:
-    return not any(str(words).strip() for words in said)
+    return [one for one in exchanges if not isinstance(one, dict) or any(str(said).strip() for said in one.values())]
 
 
 class SectionDialogue(Strict):

@@ -171,11 +171,6 @@ def entailed_by_the_note(told: Told) -> Iterator[Finding]:
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
-def _has_note(told: Told) -> bool:
-    """Of a dialogue without a note there is nothing to hold against what is said."""
-    return bool(told.dialogue.note.strip())
-
-
 _MODULES = (content, particulars, kinds, answers, contradictions, verbatim, learned)
 _RULES = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 GATES: dict[str, Rule] = {
@@ -187,7 +182,8 @@ GATES: dict[str, Rule] = {
     "diagnosis_not_leaked": diagnosis_not_leaked,
     "plain_words": plain_words,
     "entailed_by_the_note": entailed_by_the_note,
-    **{name: only_where(_has_note, rule) for name, rule in _RULES.items()},
+    # Of a dialogue without a note there is nothing to hold against what is said.
+    **{name: only_where(lambda told: bool(told.dialogue.note.strip()), rule) for name, rule in _RULES.items()},
 }
 
 

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from cases.dialogues import PHYSICIAN, Dialogue, Message, Objection
+from cases.dialogues import PHYSICIAN, Dialogue, Objection
 from cases.notes import Note
 from cases.strict import Strict
 from cases.text.sentences import sentences
@@ -103,14 +103,12 @@ async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[
     """Hold the finished dialogue against its note, turn by turn; what is objected to stands beside it."""
     note, dialogue = state["note"], state["dialogue"]
     turns = [
-        ("physician", one.content, _only_asks(one)) if one.role == PHYSICIAN else ("patient", one.content, False)
+        ("physician", one.content, all(said.endswith(("?", "？")) for said in sentences(one.content)))
+        if one.role == PHYSICIAN
+        else ("patient", one.content, False)
         for one in dialogue.spoken
     ]
     view = ReadingView(note.text, turns, dialogue, note.language)
     reading = await ask(reader, view, runtime.context, language=note.language, place="reading")
     objections = [one for one in reading.objections if not turns[one.turn - 1][2]]
     return {"dialogue": dialogue.model_copy(update={"objections": objections})}
-
-
-def _only_asks(message: Message) -> bool:
-    return all(one.endswith(("?", "？")) for one in sentences(message.content))

@@ -6,6 +6,7 @@ takes `Findings`, and a state key that is not in it does not reach the node.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -168,15 +169,8 @@ class Chart:
         return shown_once(told, ("chart", self.language, self.begun, len(self.dialogue), *found), self._words)
 
     def _words(self) -> str:
-        return load_prompt("medchain/chart", self.language).render(
-            {"chart": self, "name": self._name, "title": self._title}
-        )[1]
-
-    def _name(self, term: str) -> str:
-        return label(term, self.language)
-
-    def _title(self, stage: str) -> str:
-        return stage_title(stage, self.language)
+        name, title = partial(label, language=self.language), partial(stage_title, language=self.language)
+        return load_prompt("medchain/chart", self.language).render({"chart": self, "name": name, "title": title})[1]
 
     @property
     def department(self) -> str | None:

@@ -89,13 +89,11 @@ def _fits(view: DraftView, answer: DraftedRound) -> str | None:
                 return f"{kind}: no fact may be told after it; leave facts empty"
         elif not test.facts or not all(1 <= number <= len(view.facts) for number in test.facts):
             return f"{kind}: give the numbers (1 to {len(view.facts)}) of the facts that answer it, or null"
-        elif kind == "effective_advice" and not all(_of_advice(view.facts[number - 1]) for number in test.facts):
+        elif kind == "effective_advice" and not all(
+            fact.is_result or fact.section in _TREATED for fact in (view.facts[number - 1] for number in test.facts)
+        ):
             return f"{kind}: its facts must be results, or tell how a treatment has worked"
     return None
-
-
-def _of_advice(fact: RecordSentence) -> bool:
-    return fact.is_result or fact.section in _TREATED
 
 
 test_writer = Role("test_writer", "evaluation", "saps/test_writer", DraftedRound, offline=_nobody, check=_fits)

@@ -127,7 +127,10 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         )
 
     return [
-        has(claim) or says(claim) or (len(parts := _parts(claim)) > 1 and all(map(says, parts))) for claim in claims
+        has(claim)
+        or says(claim)
+        or (len(parts := [part for part in _CLAUSE.split(claim) if _read(part)]) > 1 and all(map(says, parts)))
+        for claim in claims
     ]
 
 
@@ -154,11 +157,6 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 def stated(text: str) -> list[Mention]:
     """The content words of a text in order, each finding and place by one name, with polarity and side."""
     return [mention for sentence in statements(text) for mention in _read(sentence)]
-
-
-def _parts(claim: str) -> list[str]:
-    """A claim clause by clause, where each says something."""
-    return [part for part in _CLAUSE.split(claim) if _read(part)]
 
 
 @cache

@@ -59,17 +59,14 @@ def _phrases(clause: str) -> Iterator[str]:
             run.append(token)
             continue
         for start in range(0, len(run), _LONGEST):
-            yield _joined(run[start : start + _LONGEST])
+            part = run[start : start + _LONGEST]
+            yield ("" if any(map(has_chinese, part)) else " ").join(part)
         run = []
 
 
 def _tokens(clause: str) -> Iterator[str]:
     for token in _TOKEN.findall(clause):
         yield from chinese_words(token) if has_chinese(token) else (token,)
-
-
-def _joined(run: list[str]) -> str:
-    return "".join(run) if has_chinese("".join(run)) else " ".join(run)
 
 
 @cache

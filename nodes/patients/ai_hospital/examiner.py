@@ -63,12 +63,9 @@ class OutcomesView:
 
 def items_by_name(view: RequestView) -> ParsedRequest:
     """Offline: the examinations that the request orders, by name, description or meaning."""
-    items = [label(_known(test.spelling), view.language) for *_, test in heard_tests(view.request)]
+    named = (test.spelling for *_, test in heard_tests(view.request))
+    items = [label(EXAMINATION_ITEMS.canonical(name) or name, view.language) for name in named]
     return ParsedRequest(items=list(dict.fromkeys(items)))
-
-
-def _known(spelling: str) -> str:
-    return EXAMINATION_ITEMS.canonical(spelling) or spelling
 
 
 def read_out(view: OutcomesView) -> Outcomes:
