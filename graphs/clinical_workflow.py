@@ -82,9 +82,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
     next_part = following["examination"]
     builder.add_conditional_edges("examination", review_or_go_on, {"backtracks left": "review", "none left": next_part})
     builder.add_conditional_edges(
-        "review",
-        sent_back_or_go_on,
-        {"something is missing": "further_examination", "nothing is missing": next_part},
+        "review", sent_back_or_go_on, {"something is missing": "further_examination", "nothing is missing": next_part}
     )
     builder.add_edge("further_examination", "examination")
     builder.add_edge("follow_up", END)

@@ -47,10 +47,7 @@ def auxiliary_in_turn(state: HistoryTakingState, runtime: Runtime[Context]) -> l
 def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, Any, Any]:
     """History-taking, both kinds of orders decided by one strategy."""
     builder = StateGraph(
-        HistoryTakingState,
-        context_schema=Context,
-        input_schema=HistoryTakingInput,
-        output_schema=HistoryTakingOutput,
+        HistoryTakingState, context_schema=Context, input_schema=HistoryTakingInput, output_schema=HistoryTakingOutput
     )
     builder.add_node("interview", interview)
     builder.add_node(refine)

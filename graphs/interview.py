@@ -69,12 +69,7 @@ def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any,
     builder.add_conditional_edges(
         "patient",
         ended_or_question,
-        {
-            "answered": "question",
-            "answered for good": END,
-            "with retrieval": "recall",
-            "without": "question",
-        },
+        {"answered": "question", "answered for good": END, "with retrieval": "recall", "without": "question"},
     )
     return builder
 

@@ -113,12 +113,7 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
 
 
 async def _answer(
-    question: Question[Answer],
-    client: ChatClient,
-    call: Call,
-    settings: ModelSettings,
-    taken: Taken,
-    account: Account,
+    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, taken: Taken, account: Account
 ) -> Answer:
     """The first reply that can be read.
 
@@ -200,12 +195,7 @@ def _not_quite(question: Question[Answer], reply: Reply, taken: Taken) -> Answer
 
 
 async def _reply(
-    question: Question[Answer],
-    client: ChatClient,
-    call: Call,
-    settings: ModelSettings,
-    taken: Taken,
-    account: Account,
+    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, taken: Taken, account: Account
 ) -> Reply:
     patience = Patience(settings.max_attempts)
     try:

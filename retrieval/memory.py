@@ -98,11 +98,7 @@ class Memory:
         return scoped
 
     def add(
-        self,
-        cases: Iterable[RememberedCase],
-        embeddings: ArrayLike | None = None,
-        *,
-        progress: Progress | None = None,
+        self, cases: Iterable[RememberedCase], embeddings: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> int:
         """Remember cases. A known id is replaced, also in another department; of an id given twice, the last counts.
 
@@ -243,11 +239,7 @@ class Memory:
 
 
 def _nearest(
-    look: Callable[[int], list[Nearest]],
-    hidden: Collection[str],
-    kin: Kin | None,
-    language: Language | None,
-    k: int,
+    look: Callable[[int], list[Nearest]], hidden: Collection[str], kin: Kin | None, language: Language | None, k: int
 ) -> list[Neighbour]:
     """The k nearest cases; shelves are looked at further until none that is nearer can have been left on one."""
     wanted = k + len(hidden)

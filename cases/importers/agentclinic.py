@@ -78,11 +78,7 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
         "language": language_of(patient["present_illness"], patient["chief_complaint"]),
         "patient": patient,
         "examinations": findings.record,
-        "key": {
-            "examination_items": findings.items,
-            "diagnosis": [diagnosis],
-            "inferred": ["examination_items"],
-        },
+        "key": {"examination_items": findings.items, "diagnosis": [diagnosis], "inferred": ["examination_items"]},
         "provenance": {"source": f"AgentClinic ({record.source.path.name})", "note": findings.note},
     }
 

@@ -148,11 +148,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
             "present_illness": paragraph(*illness),
         },
         "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),
-        "key": {
-            "diagnosis": names,
-            "diagnosis_basis": prose(raw),
-            "treatment_course": prose(reference["treatment"]),
-        },
+        "key": {"diagnosis": names, "diagnosis_basis": prose(raw), "treatment_course": prose(reference["treatment"])},
         "provenance": {"note": "Patient and examinations are read out of the reference's basis: there was no record."},
     }
 

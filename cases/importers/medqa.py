@@ -123,8 +123,5 @@ def _data(study: CaseStudy) -> dict[str, Any]:
             "option": letter,
             "inferred": ["examination_items"],
         },
-        "provenance": {
-            "source": f"MedQA-USMLE ({study.record.source.path.name})",
-            "note": f"Answer: {study.answer}.",
-        },
+        "provenance": {"source": f"MedQA-USMLE ({study.record.source.path.name})", "note": f"Answer: {study.answer}."},
     }

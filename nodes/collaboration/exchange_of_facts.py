@@ -86,10 +86,7 @@ async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict
     """One account of symptoms and results from all reports, and the conflicts between them."""
     at_least_one(last_statements(state), state)
     answer = await _ask(merging_director, state, runtime.context, "facts")
-    return {
-        "facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations),
-        "conflicts": answer.conflicts,
-    }
+    return {"facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations), "conflicts": answer.conflicts}
 
 
 @node

@@ -142,10 +142,7 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
     language = chart.presentation.language
     doctor = load_words("consultation/words", language)["doctor"]
     undetermined = re.escape(doctor["open"]).replace(r"\{treatment\}", "(.+)")
-    wordings = (
-        doctor["told"],
-        load_words("clini_eval/words", language)["physician"]["steps"][0],
-    )
+    wordings = (doctor["told"], load_words("clini_eval/words", language)["physician"]["steps"][0])
     for wording in map(re.escape, wordings):
         for place in ("diagnosis", "disease", "treatment"):
             wording = wording.replace(rf"\{{{place}\}}", "(.+)")

@@ -27,13 +27,7 @@ from nodes.workflow.examiner import release
 from prompts import load_words
 
 Occasion = Literal[
-    "opening",
-    "results",
-    "suspected_disease",
-    "disease_explained",
-    "differential",
-    "confirmatory_tests",
-    "other",
+    "opening", "results", "suspected_disease", "disease_explained", "differential", "confirmatory_tests", "other"
 ]
 DIAGNOSING: tuple[Occasion, ...] = ("suspected_disease", "disease_explained", "differential", "confirmatory_tests")
 

@@ -95,8 +95,7 @@ physician = Role(
     PhysicianTurn,
     next_of_the_script,
     speech=Speech(
-        None,
-        lambda view, words: PhysicianTurn(text=words, finished=kind_of(words, view.language) == "conclusion"),
+        None, lambda view, words: PhysicianTurn(text=words, finished=kind_of(words, view.language) == "conclusion")
     ),
 )
 patient = Role(

@@ -70,8 +70,7 @@ def _by_rule(view: ExpertView | VoterView) -> Decision:
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way."""
     return AnalysisText(
-        proposal=_by_rule(view).listed(),
-        analysis=reason("similar_cases", view.chart, eye_of(view.seat).name),
+        proposal=_by_rule(view).listed(), analysis=reason("similar_cases", view.chart, eye_of(view.seat).name)
     )
 
 

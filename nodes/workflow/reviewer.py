@@ -82,8 +82,4 @@ async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any
     items = [item for item in missing.items if item in open_items]
     if not items:
         return {"sent_back": False}
-    return {
-        "sent_back": True,
-        "requested": [*state.get("requested", []), *items],
-        "backtracks": visit + 1,
-    }
+    return {"sent_back": True, "requested": [*state.get("requested", []), *items], "backtracks": visit + 1}

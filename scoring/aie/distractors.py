@@ -53,12 +53,7 @@ def _all_different(view: DistractorView, answer: Distractors) -> str | None:
 
 
 distractor_writer = Role(
-    "distractor_writer",
-    "evaluation",
-    "judges/distractors",
-    Distractors,
-    offline=_nearest_others,
-    check=_all_different,
+    "distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others, check=_all_different
 )
 
 

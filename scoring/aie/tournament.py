@@ -75,9 +75,7 @@ def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> d
     return {name: {unit: sum(given) / len(given) for unit, given in units.items()} for name, units in votes.items()}
 
 
-def difference_columns(
-    scores: Mapping[str, Mapping[str, Sequence[Sample]]],
-) -> dict[str, dict[tuple[str, ...], float]]:
+def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:
     """The difference of each automatic metric by pair and case; one that a doctor lacks has no difference there."""
     by_case = {
         doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()

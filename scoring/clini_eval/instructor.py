@@ -11,15 +11,7 @@ from cases.strict import Strict
 from llm import ModelSettings, Role, Trace, ask, merge_traces
 from prompts import speaker
 from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
-from scoring.clini_eval.points import (
-    LEAVES,
-    CliniEvalScores,
-    ComparedPoint,
-    Comparison,
-    JudgedPoints,
-    Leaf,
-    Points,
-)
+from scoring.clini_eval.points import LEAVES, CliniEvalScores, ComparedPoint, Comparison, JudgedPoints, Leaf, Points
 from scoring.clini_eval.rules import CountedPoints, count_points
 from scoring.metrics.claims import stated_share
 

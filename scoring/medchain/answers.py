@@ -95,10 +95,7 @@ async def score_clinical_workflow(
         "history_taking": intersection_over_union(
             canonical_items(given.orders, EXAMINATION_ITEMS), canonical_items(key.examination_items, EXAMINATION_ITEMS)
         ),
-        "treatment": max(
-            (score for items in plans if (score := agreement(items)) is not None),
-            default=None,
-        ),
+        "treatment": max((score for items in plans if (score := agreement(items)) is not None), default=None),
         **dict.fromkeys(("examination", "diagnosis")),
     }
     unscored: dict[str, str] = {}

@@ -96,13 +96,7 @@ claim_extractor = Role(
     whole=True,
 )
 claim_judge = Role(
-    "claim_judge",
-    "evaluation",
-    "judges/entailment",
-    Support,
-    offline=_by_rule,
-    check=_one_verdict_a_claim,
-    whole=True,
+    "claim_judge", "evaluation", "judges/entailment", Support, offline=_by_rule, check=_one_verdict_a_claim, whole=True
 )
 diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", DiagnosisGrade, offline=_grade)
 

@@ -67,7 +67,4 @@ async def introduce(state: ProfileState, runtime: Runtime[Context]) -> dict[str,
         runtime.context,
         language=language,
     )
-    return {
-        "profile": profile,
-        "dialogue": [Turn(speaker="patient", addressee="doctor", text=profile.statement)],
-    }
+    return {"profile": profile, "dialogue": [Turn(speaker="patient", addressee="doctor", text=profile.statement)]}
