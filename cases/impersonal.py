@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from cases.case import Case, PatientRecord, Sex
-from cases.sexes import LANGUAGES, PRONOUNS, SHE_HE_ZH, is_object, like
+from cases.sexes import LANGUAGES, PRONOUNS, SHE_HE_ZH, is_object, like, with_texts
 from cases.text.demographics import without_ages
 from cases.vocabulary import Language, word_list
 
@@ -40,31 +40,13 @@ def impersonal(case: Case) -> Case:
             f"case {case.id}: personalized = false cannot take age and sex out of texts in {case.language!r}; "
             f"it has rules for {' and '.join(LANGUAGES)}"
         )
-    patient, examinations, key = case.patient, case.examinations, case.key
+    patient = case.patient
 
     def told(text: str) -> str:
         return impersonal_text(text, case.language, patient.sex, patient.age_years, patient.occupation)
 
-    def each(texts: dict[str, str]) -> dict[str, str]:
-        return {item: told(text) for item, text in texts.items()}
-
-    return case.model_copy(
-        update={
-            "patient": PatientRecord(
-                chief_complaint=told(patient.chief_complaint), present_illness=told(patient.present_illness)
-            ),
-            "examinations": examinations.model_copy(
-                update={name: each(getattr(examinations, name)) for name in ("physical", "auxiliary", "unpictured")}
-            ),
-            "key": key.model_copy(
-                update={
-                    "imaging_reports": each(key.imaging_reports),
-                    "diagnosis_basis": told(key.diagnosis_basis),
-                    "treatment_course": told(key.treatment_course),
-                }
-            ),
-        }
-    )
+    nobody = PatientRecord(chief_complaint=told(patient.chief_complaint), present_illness=told(patient.present_illness))
+    return with_texts(case, told).model_copy(update={"patient": nobody})
 
 
 @lru_cache(maxsize=4096)  # texts of remembered cases come up again and again

@@ -6,14 +6,18 @@ a pronoun of the patient's sex means the patient, but in the family history a re
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from cases.case import Case, Sex
 from cases.text.record_sentences import HISTORIES
 from cases.text.sentences import pieces
 from cases.vocabulary import Language, patterns, word_list
 
+Model = TypeVar("Model", bound=BaseModel)
 _CHILD = 10.0  # years; below this age pregnancy and birth are the mother's
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
@@ -45,24 +49,22 @@ def with_sex(case: Case, sex: Sex) -> Case:
     for place, words in _bound(case, sex):
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
     change = partial(_changed, sex=sex, language=case.language)
-    patient, examinations, key = case.patient, case.examinations, case.key
-    told = {name: change(getattr(patient, name), name) for name in (*HISTORIES, "occupation")}
-    seen = {name: {item: change(text) for item, text in getattr(examinations, name).items()} for name in _EXAMINED}
-    known = {name: change(getattr(key, name)) for name in ("diagnosis_basis", "treatment_course")}
-    reports = {
-        name: {item: change(text) for item, text in getattr(key, name).items()}
-        for name in ("imaging_reports", "picture_reports")
-    }
-    return case.model_copy(
-        update={
-            "patient": patient.model_copy(update={**told, "sex": sex}),
-            "examinations": examinations.model_copy(update=seen),
-            "key": key.model_copy(update={**known, **reports}),
-        }
-    )
+    told = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
+    patient = case.patient.model_copy(update={**told, "sex": sex})
+    return with_texts(case, change).model_copy(update={"patient": patient})
 
 
-_EXAMINED = ("physical", "auxiliary", "unpictured")
+def with_texts(case: Case, change: Callable[[str], str]) -> Case:
+    """The case with each text of its examinations and of its key changed."""
+
+    def changed(part: Model, texts: Iterable[str], by_name: Iterable[str]) -> Model:
+        update: dict[str, Any] = {name: change(getattr(part, name)) for name in texts}
+        update |= {name: {key: change(text) for key, text in getattr(part, name).items()} for name in by_name}
+        return part.model_copy(update=update)
+
+    examinations = changed(case.examinations, (), ("physical", "auxiliary", "unpictured"))
+    key = changed(case.key, ("diagnosis_basis", "treatment_course"), ("imaging_reports", "picture_reports"))
+    return case.model_copy(update={"examinations": examinations, "key": key})
 
 
 def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:

@@ -35,3 +35,10 @@ def test_a_case_in_a_language_without_rules_is_refused_and_not_left_half_persona
     case = load_cases()[0].model_copy(update={"language": "fr"})
     with pytest.raises(ValueError, match="has rules for en and zh"):
         impersonal(case)
+
+
+def test_reports_of_single_pictures_tell_nothing_of_the_person_either() -> None:
+    case = next(case for case in load_cases() if case.language == "en" and case.patient.sex)
+    key = case.key.model_copy(update={"picture_reports": {"a.png": "A 45-year-old woman with a fracture."}})
+    told = impersonal(case.model_copy(update={"key": key})).key.picture_reports
+    assert told == {"a.png": "A person with a fracture."}
