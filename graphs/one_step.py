@@ -1,4 +1,4 @@
-"""One-step diagnosis: the whole record at once instead of a consultation, the upper bound (AI Hospital, section 5)."""
+"""One-step diagnosis: a report on the whole record, the upper bound of a consultation (AI Hospital, section 5)."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ from nodes.workflow.stages import DIAGNOSIS
 
 
 def refine_first(state: ConsultationState, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """The symptom description is needed only where similar cases are recalled."""
+    """Refine the symptom description only if similar cases are recalled by it."""
     return "with retrieval" if context_of(runtime).retrieval else "without"
 
 
