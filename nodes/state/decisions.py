@@ -1,4 +1,4 @@
-"""What the stages decide: one answer type a decision."""
+"""What the stages decide: one answer type per decision."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from cases.vocabulary import (
 )
 from prompts import mark
 
-# What a weak model gives for a reason.
+# What weak models write instead of a reason.
 _NO_REASON = re.compile(r"\W*(?:true|false|yes|no|none|null|n/?a|无|没有|是|否|原因|理由)?\W*", re.IGNORECASE)
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -30,30 +30,30 @@ class Decision(Strict):
     """Base of everything that a stage can decide."""
 
     def choices(self) -> frozenset[str]:
-        """The decision as a set, so that decisions of one kind can be compared and voted on: all that it says."""
+        """Return all that the decision says as a set, to compare and vote on decisions of one kind."""
         values = [value if isinstance(value, list) else [value] for value in self.model_dump(mode="json").values()]
-        return frozenset(str(each) for value in values for each in value if each)
+        return frozenset(str(item) for value in values for item in value if item)
 
     def listed(self) -> list[str]:
-        """The choices in the decision's own order."""
+        """Return the choices in the decision's own order."""
         choices = self.choices()
         lists = (value for value in dict(self).values() if isinstance(value, list) and frozenset(value) == choices)
         return list(next(lists, sorted(choices)))
 
     def told(self, language: Language) -> str:
-        """The decision as a prompt shows it."""
+        """Return the decision as a prompt shows it."""
         return in_words(self.model_dump(mode="json"), language)
 
 
 def in_words(decision: Mapping[str, Any], language: Language) -> str:
-    """A decision as a prompt shows it: its values, vocabulary terms in the language; a dash if it names nothing."""
-    listed = mark("listed", language)
-    told = [
-        listed.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
+    """Return a decision as a prompt shows it: its values, with terms in the language; a dash if it is empty."""
+    separator = mark("listed", language)
+    texts = [
+        separator.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
         for value in decision.values()
         if value
     ]
-    return mark("series", language).join(told) or "-"
+    return mark("series", language).join(texts) or "-"
 
 
 class Triage(Decision):
@@ -63,7 +63,7 @@ class Triage(Decision):
     department: GivenDepartment = Field(description="The one first-level department.")
 
     def choices(self) -> frozenset[str]:
-        """The department; urgency is no ground for an objection of its own."""
+        """Return the department; urgency alone is no ground for an objection."""
         return frozenset({self.department})
 
 
@@ -73,7 +73,7 @@ class SubDepartments(Decision):
     sub_departments: Annotated[list[GivenSubDepartment], UniqueItems] = Field(min_length=1)
 
     def choices(self) -> frozenset[str]:
-        """The second-level departments."""
+        """Return the second-level departments."""
         return frozenset(self.sub_departments)
 
 
@@ -83,7 +83,7 @@ class PhysicalOrders(Decision):
     items: Annotated[list[GivenPhysicalItem], UniqueItems]
 
     def choices(self) -> frozenset[str]:
-        """The ordered items."""
+        """Return the ordered items."""
         return frozenset(self.items)
 
 
@@ -93,7 +93,7 @@ class AuxiliaryOrders(Decision):
     items: Annotated[list[GivenAuxiliaryItem], UniqueItems]
 
     def choices(self) -> frozenset[str]:
-        """The ordered items."""
+        """Return the ordered items."""
         return frozenset(self.items)
 
 
@@ -104,15 +104,15 @@ class Report(Decision):
     impression: str = Field(description="What it means; empty if that cannot be said.")
 
     def choices(self) -> frozenset[str]:
-        """The wording."""
+        """Return both texts."""
         return frozenset({self.findings, self.impression})
 
     def listed(self) -> list[str]:
-        """The findings, then what they mean."""
+        """Return the findings, then the impression."""
         return [text for text in (self.findings, self.impression) if text]
 
     def __str__(self) -> str:
-        """The report as one text."""
+        """Return the report as one text."""
         return "\n".join(part for part in (self.findings, self.impression) if part)
 
 
@@ -123,7 +123,7 @@ class Diagnosis(Decision):
     basis: str = Field(description="The findings they rest on.")
 
     def choices(self) -> frozenset[str]:
-        """The names."""
+        """Return the names."""
         return frozenset(self.names)
 
 
@@ -134,7 +134,7 @@ class Treatment(Decision):
     plan: str = Field(description="What is done, in words.")
 
     def choices(self) -> frozenset[str]:
-        """The items."""
+        """Return the items."""
         return frozenset(self.items)
 
 
@@ -155,7 +155,7 @@ class Verdict(Strict):
     @model_validator(mode="wrap")
     @classmethod
     def _objects_with_a_reason(cls, given: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """An objection of a model or a person that gives no reason goes back once; then it is one without a reason."""
+        """Reject an objection without a reason once; if the repaired answer has none either, leave the reason empty."""
         verdict = read(given)
         closed = (info.context or {}).get("closed")
         if closed is None or verdict.accepted or not _NO_REASON.fullmatch(verdict.reason):
@@ -180,7 +180,7 @@ class Round(Strict):
     reply: str = Field("", description="To the objections to the decision before, if there was one.")
 
     def told(self, language: Language) -> str:
-        """The decision as a prompt shows it."""
+        """Return the decision as a prompt shows it."""
         return in_words(self.decision, language)
 
 
